@@ -1,0 +1,33 @@
+# The few things a developer types. Each target sets up what it needs.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/demo
+	$(RUN)/python examples/demo.py
+
+test: lint
+	$(RUN)/pytest
+
+lint: $(VENV)/dev
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports
+
+bench: $(VENV)/dev
+	$(RUN)/python benchmarks/importers.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install -q --upgrade 'pip>=25.1'
+
+# A file per set-up remembers that it was done with this pyproject.toml.
+$(VENV)/demo $(VENV)/dev: $(VENV)/%: pyproject.toml | $(VENV)/bin/python
+	$(RUN)/python -m pip install -q -e '.[all]' --group $*
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,195 @@
+"""The checks that every ensemble passes before anybody can use it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fatt.ensemble.features import Categorical, Numeric
+from fatt.ensemble.scoring import Argmax, Cut
+from fatt.ensemble.trees import NODE, Trees, n_words
+from fatt.errors import MalformedModelError
+
+if TYPE_CHECKING:
+    from fatt.ensemble.ensemble import Ensemble
+
+_AT_LEAST_TWO = 2
+
+
+def check(ensemble: Ensemble) -> None:
+    """Raise `MalformedModelError` unless all parts of the ensemble fit together."""
+    _check_features(ensemble)
+    _check_structure(ensemble.trees, len(ensemble.features))
+    _check_sets(ensemble)
+    _check_outputs(ensemble)
+    _check_finite(ensemble)
+
+
+def _require(condition: object, message: str) -> None:
+    if not condition:
+        raise MalformedModelError(message)
+
+
+def _check_features(ensemble: Ensemble) -> None:
+    names = Counter(feature.name for feature in ensemble.features)
+    twice = sorted(name for name, count in names.items() if count > 1)
+    _require(not twice, f"several features have the same name: {', '.join(twice)}.")
+    for feature in ensemble.features:
+        if isinstance(feature, Categorical):
+            distinct = len(set(feature.categories)) == len(feature.categories)
+            _require(distinct, f"feature {feature.name!r} lists a category twice.")
+            continue
+        edges = np.array(feature.edges)
+        _require(
+            not np.isnan(edges).any() and np.all(edges[:-1] < edges[1:]),
+            f"the edges of feature {feature.name!r} do not increase.",
+        )
+        _require(
+            feature.lower <= feature.upper,
+            f"feature {feature.name!r} takes no value: its bounds are crossed.",
+        )
+        if feature.missing_range is not None:
+            low, high = feature.missing_range
+            _require(low <= high, f"feature {feature.name!r}: missing range is crossed.")
+
+
+def _check_structure(trees: Trees, n_features: int) -> None:
+    nodes, roots = trees.nodes, trees.roots
+    _require(nodes.dtype == NODE, "the nodes have another record type.")
+    _require(len(trees.targets) == len(roots), "not every tree has a target.")
+    _require(trees.values.ndim == _AT_LEAST_TWO, "the leaf values are no table.")
+    _require(
+        (len(roots) > 0) == (len(nodes) > 0)
+        and (len(roots) == 0 or roots[0] == 0)
+        and np.all(roots[:-1] < roots[1:])
+        and (len(roots) == 0 or roots[-1] < len(nodes)),
+        "the trees do not follow each other.",
+    )
+    inner = nodes["feature"] >= 0
+    _require(np.all(nodes["feature"] >= -1), "a node splits on a negative feature.")
+    _require(
+        np.all(nodes["feature"] < n_features),
+        f"a node splits on a feature beyond the {n_features} that there are.",
+    )
+    index = np.arange(len(nodes))
+    children = np.concatenate([nodes["left"][inner], nodes["right"][inner]])
+    parents = np.tile(index[inner], 2)
+    ends = np.append(roots[1:], len(nodes))
+    end = np.repeat(ends, np.diff(np.append(roots, len(nodes))))
+    _require(
+        np.all(children > parents) and np.all(children < end[parents]),
+        "a child does not stand behind its parent in the same tree.",
+    )
+    arrivals = np.bincount(children, minlength=len(nodes))
+    arrivals[roots] += 1
+    _require(np.all(arrivals == 1), "a node is reached twice or not at all.")
+    leaves = nodes["leaf"][~inner]
+    _require(
+        np.array_equal(leaves, np.arange(len(leaves)))
+        and len(trees.values) == len(leaves),
+        "the leaves do not match the table of leaf values.",
+    )
+
+
+def _check_sets(ensemble: Ensemble) -> None:
+    trees = ensemble.trees
+    inner = trees.nodes[trees.nodes["feature"] >= 0]
+    is_set = inner["subset"] >= 0
+    _require(np.all(inner["subset"] >= -1), "a set split has a negative word.")
+    categorical = np.array(
+        [isinstance(feature, Categorical) for feature in ensemble.features], dtype=bool
+    )
+    _require(
+        np.all(is_set | ~categorical[inner["feature"]]),
+        "a categorical feature is split by a threshold.",
+    )
+    sizes = np.array([n_words(f.n_codes) for f in ensemble.features], dtype=np.int64)
+    needed = sizes[inner["feature"][is_set]]
+    starts = np.concatenate([[0], np.cumsum(needed)])
+    _require(
+        np.array_equal(inner["subset"][is_set], starts[:-1])
+        and starts[-1] == len(trees.words),
+        "the category sets do not match the set splits.",
+    )
+
+
+def _check_outputs(ensemble: Ensemble) -> None:
+    trees, decision = ensemble.trees, ensemble.decision
+    n_outputs, n_classes = ensemble.n_outputs, len(ensemble.classes)
+    _require(n_outputs >= 1, "the model has no output.")
+    vector = trees.targets == -1
+    _require(
+        np.all((trees.targets >= -1) & (trees.targets < n_outputs)),
+        f"a tree adds to an output beyond the {n_outputs} that there are.",
+    )
+    width = trees.values.shape[1]
+    _require(
+        len(trees) == 0
+        or (vector.all() and width == n_outputs)
+        or (not vector.any() and width == 1),
+        "the leaf values do not have as many columns as the trees have outputs.",
+    )
+    _require(n_classes >= 1, "the model has no class.")
+    _require(
+        len(set(ensemble.classes)) == n_classes, "the model lists a class label twice."
+    )
+    if isinstance(decision, Cut):
+        _require(n_classes == _AT_LEAST_TWO, f"a cut needs 2 classes, not {n_classes}.")
+        _require(0 <= decision.output < n_outputs, "the cut reads an absent output.")
+        _require(not math.isnan(decision.at), "the cut is not a number.")
+    if isinstance(decision, Argmax):
+        _require(
+            n_classes == n_outputs, f"{n_outputs} outputs decide {n_classes} classes."
+        )
+        _require(
+            math.isfinite(decision.scale) and math.isfinite(decision.divisor)
+            and decision.divisor != 0,
+            "the scale or the divisor of the decision is not a finite number.",
+        )
+
+
+def _check_finite(ensemble: Ensemble) -> None:
+    """No NaN, and no sum that could overflow whatever leaves a row falls into."""
+    trees, scoring = ensemble.trees, ensemble.scoring
+    thresholds = trees.nodes["threshold"]
+    _require(not np.isnan(thresholds).any(), "a threshold is not a number.")
+    _require(
+        math.isfinite(scoring.divisor) and scoring.divisor != 0,
+        "the divisor is not a finite number, or zero.",
+    )
+    _require(
+        trees.values.dtype in (np.float32, np.float64), "leaf values are not floats."
+    )
+    _require(np.isfinite(trees.values).all(), "a leaf value is not a finite number.")
+    _require(
+        all(math.isfinite(number) for number in scoring.base),
+        "the base score is not a finite number.",
+    )
+    dtype = np.dtype(scoring.dtype)
+    _require(
+        dtype == np.float64
+        or (
+            np.array_equal(trees.values.astype(dtype), trees.values)
+            and all(float(dtype.type(b)) == b for b in scoring.base)
+        ),
+        "leaf values or base need more digits than the sum has.",
+    )
+    if len(trees):
+        with np.errstate(over="ignore"):
+            largest = np.abs(trees.values.astype(np.float64)).max(axis=1)
+            leaves = np.flatnonzero(trees.nodes["feature"] < 0)
+            first = np.searchsorted(leaves, trees.roots)
+            total = np.maximum.reduceat(largest, first).sum()
+            total += max(abs(number) for number in scoring.base)
+        _require(
+            total < float(np.finfo(dtype).max) / 4,
+            "the leaf values are so large that their sum may overflow.",
+        )
+    missing = [f for f in ensemble.features if isinstance(f, Numeric)]
+    _require(
+        not any(math.isnan(bound) for f in missing for bound in (f.lower, f.upper)),
+        "a bound of a feature is not a number.",
+    )

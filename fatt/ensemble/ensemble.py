@@ -1,0 +1,328 @@
+"""One exact model of any tree ensemble."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble.check import check
+from fatt.ensemble.encode import encode
+from fatt.ensemble.features import Categorical, Feature, Inputs, Label
+from fatt.ensemble.scoring import Argmax, Cut, Decision, Scoring, decide
+from fatt.ensemble.trees import Trees
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where an ensemble came from; it has no part in what the ensemble computes.
+
+    Attributes
+    ----------
+    library, version
+        The library that wrote the model, and its version where the model says so.
+    format
+        What was read, such as ``"UBJSON file"`` or ``"fitted object"``.
+    model
+        Kind of model, such as ``"XGBClassifier"`` or ``"gbtree"``.
+    objective
+        The library's name for what was optimised; empty if there is none.
+    notes
+        Sentences on exactness that a user should read.
+    """
+
+    library: str
+    version: str = ""
+    format: str = ""
+    model: str = ""
+    objective: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class ScoreBounds(NamedTuple):
+    """Lower and upper bounds on raw scores, each of shape (n_rows, n_outputs)."""
+
+    lower: NDArray[Any]
+    upper: NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ensemble:
+    """A tree ensemble that computes, bit for bit, what its library computes.
+
+    Immutable. Two ensembles are equal iff they have the same digest, that is, iff they
+    compute the same function in the same way; where they came from does not matter.
+
+    Attributes
+    ----------
+    features
+        The columns that the model reads, in order.
+    classes
+        The labels, in the library's order.
+    trees
+        The trees, in the order in which they are added up.
+    scoring
+        The arithmetic from leaves to scores.
+    decision
+        The rule from scores to the label.
+    inputs
+        How the library reads tables.
+    source
+        Where the model came from.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import fatt
+    >>> tree = DecisionTreeClassifier().fit([[20.0], [40.0]], ["deny", "approve"])
+    >>> ensemble = fatt.load(tree)
+    >>> ensemble.predict([[29.9], [30.1]])
+    array(['deny', 'approve'], dtype='<U7')
+    """
+
+    features: tuple[Feature, ...]
+    classes: tuple[Label, ...]
+    trees: Trees
+    scoring: Scoring
+    decision: Decision
+    source: Source
+    inputs: Inputs = Inputs()
+
+    def __post_init__(self) -> None:
+        self.validate()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ensemble) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Ensemble of {self.source.library or 'unknown origin'}: "
+            f"{len(self.trees)} trees, {self.trees.n_leaves} leaves, "
+            f"{len(self.features)} features, {len(self.classes)} classes>"
+        )
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of raw scores per row."""
+        return len(self.scoring.base)
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything that decides what the ensemble computes."""
+        from fatt.ensemble.file import digest
+
+        return digest(self)
+
+    def validate(self) -> None:
+        """Check that all parts fit together.
+
+        Called whenever an ensemble is made, so that one that exists is sound.
+
+        Raises
+        ------
+        MalformedModelError
+            If a part is out of range or contradicts another.
+        """
+        check(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the ensemble to a file that `fatt.load` reads back equal.
+
+        The file appears whole or not at all.
+        """
+        from fatt.ensemble.file import write
+
+        write(self, path)
+
+    def encode(self, rows: Any) -> NDArray[np.float64]:
+        """Turn rows into the matrix of numbers and category codes the trees read.
+
+        Parameters
+        ----------
+        rows
+            Array, or data frame that `narwhals` knows.
+
+        Raises
+        ------
+        DataError
+            If a column is absent, or holds a value that the library would refuse.
+        """
+        return encode(rows, self.features, self.inputs)
+
+    def raw_scores(self, rows: Any) -> NDArray[Any]:
+        """Return the scores that the library's label rests on, with its own bits.
+
+        Parameters
+        ----------
+        rows
+            Array, or data frame that `narwhals` knows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs), float32 or float64
+            Margins of boosted models, averaged probabilities of forests. If the
+            library does not fix its order of summation, the scores in the order of the
+            trees; `score_bounds` then says how far off the library may be.
+        """
+        return self._scores(self.encode(rows))
+
+    def score_bounds(self, rows: Any) -> ScoreBounds:
+        """Return bounds between which the library's raw scores lie, whatever its order.
+
+        For a library with a fixed order of summation both are the scores themselves.
+
+        Notes
+        -----
+        With ``n`` terms, unit roundoff ``u`` and any order of summation, the error of a
+        sum is at most ``(n-1)u / (1-(n-1)u)`` times the sum of the absolute terms
+        (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2). Two
+        orders differ by twice that; the base or the division adds one rounding.
+        """
+        return self._bounds(self.encode(rows))
+
+    def predict(self, rows: Any) -> NDArray[Any]:
+        """Return the label that the library answers for each row.
+
+        Parameters
+        ----------
+        rows
+            Array, or data frame that `narwhals` knows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            For a library without a fixed order of summation, the label of the sum in
+            the order of the trees; `possible_labels` tells where others can occur.
+        """
+        labels = np.array(self.classes)
+        if labels.dtype.kind not in "biuf" and len({*map(type, self.classes)}) > 1:
+            labels = np.array(self.classes, dtype=object)
+        return labels[decide(self.raw_scores(rows), self.decision)]
+
+    def possible_labels(self, rows: Any) -> NDArray[np.bool_]:
+        """Tell which classes the library may answer, given its order of summation.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Exactly one class per row if the order is fixed.
+        """
+        encoded = self.encode(rows)
+        possible = np.zeros((len(encoded), len(self.classes)), dtype=bool)
+        if self.scoring.ordered:
+            chosen = decide(self._scores(encoded), self.decision)
+            possible[np.arange(len(encoded)), chosen] = True
+            return possible
+        lower, upper = self._bounds(encoded)
+        if isinstance(self.decision, Cut):
+            output = self.decision.output
+            possible[:, 0] = lower[:, output] < self.decision.at
+            possible[:, 1] = upper[:, output] >= self.decision.at
+            return possible
+        return np.asarray(upper >= lower.max(axis=1, keepdims=True))
+
+    def hard_votes(self) -> Ensemble:
+        """Return the ensemble in which each tree votes, as forests do in the paper.
+
+        A tree votes for every class that has the most weight in its leaf; of several
+        classes with the most votes the last one wins, in binary problems the positive.
+
+        Raises
+        ------
+        SpecError
+            If the trees do not give one number per class.
+        """
+        from fatt.errors import SpecError
+
+        if not np.all(self.trees.targets == -1) or not isinstance(self.decision, Argmax):
+            raise SpecError(
+                "hard voting needs trees whose leaves hold one number per class, as in "
+                "forests; the trees of this model add up to a margin."
+            )
+        values = self.trees.values
+        votes = (values == values.max(axis=1, keepdims=True)).astype(np.float64)
+        return replace(
+            self,
+            trees=replace(self.trees, values=votes),
+            scoring=Scoring(dtype="float64", base=(0.0,) * self.n_outputs),
+            decision=Argmax(ties="last"),
+        )
+
+    def thresholds(self, feature: int) -> NDArray[np.float64]:
+        """Return the distinct thresholds of a numeric feature, in increasing order."""
+        nodes = self.trees.nodes
+        mine = (nodes["feature"] == feature) & (nodes["subset"] < 0)
+        return np.unique(nodes["threshold"][mine])
+
+    @functools.cached_property
+    def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """All edges in one array, and each feature's slice of it (-1 for codes)."""
+        edges: list[float] = []
+        cells = np.full((len(self.features), 2), -1, dtype=np.int64)
+        for index, feature in enumerate(self.features):
+            if not isinstance(feature, Categorical):
+                cells[index] = len(edges), len(edges) + len(feature.edges)
+                edges.extend(feature.edges)
+        return np.array(edges, dtype=np.float64), cells
+
+    @functools.cached_property
+    def _wide_values(self) -> NDArray[np.float64]:
+        return np.ascontiguousarray(self.trees.values, dtype=np.float64)
+
+    def _sum(
+        self, encoded: NDArray[np.float64], of: Callable[[Any], Any]
+    ) -> NDArray[np.float64]:
+        """Add up `of` the base and the leaves, in order, in the library's precision."""
+        from fatt.ensemble.kernels import add_leaves
+
+        base = of(np.array(self.scoring.base, dtype=np.float64))
+        scores = np.zeros((len(encoded), self.n_outputs))
+        if not self.scoring.base_last:
+            scores += base
+        trees, (edges, cells) = self.trees, self._cells
+        add_leaves(
+            trees.nodes,
+            trees.roots,
+            trees.words,
+            of(self._wide_values),
+            trees.targets,
+            edges,
+            cells,
+            encoded,
+            self.scoring.single,
+            scores,
+        )
+        if self.scoring.base_last:
+            scores += base
+        return scores
+
+    def _scores(self, encoded: NDArray[np.float64]) -> NDArray[Any]:
+        dtype = np.dtype(self.scoring.dtype)
+        scores = self._sum(encoded, of=lambda terms: terms).astype(dtype)
+        if self.scoring.divisor != 1.0:
+            scores /= dtype.type(self.scoring.divisor)
+        return scores
+
+    def _bounds(self, encoded: NDArray[np.float64]) -> ScoreBounds:
+        scores = self._scores(encoded)
+        if self.scoring.ordered:
+            return ScoreBounds(scores, scores)
+        dtype = np.dtype(self.scoring.dtype)
+        unit = float(np.finfo(dtype).eps) / 2
+        steps = (len(self.trees) + 2) * unit
+        magnitude = self._sum(encoded, of=np.abs) / abs(self.scoring.divisor)
+        # Two orders differ by twice the bound; a third time pays for the roundings of
+        # the magnitude and of this very formula.
+        radius = 3 * steps / (1 - steps) * magnitude
+        centre = scores.astype(np.float64)
+        lower, upper = (centre - radius).astype(dtype), (centre + radius).astype(dtype)
+        low, high = dtype.type(-np.inf), dtype.type(np.inf)
+        return ScoreBounds(np.nextafter(lower, low), np.nextafter(upper, high))

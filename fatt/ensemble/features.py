@@ -1,0 +1,108 @@
+"""The columns a model reads, and what its library makes of their values."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeAlias
+
+import msgspec
+
+#: A value of a categorical column, or a class label.
+Label: TypeAlias = str | int | float | bool
+
+
+class Numeric(
+    msgspec.Struct, frozen=True, kw_only=True, tag="numeric", forbid_unknown_fields=True
+):
+    """A column of numbers, in float64.
+
+    Attributes
+    ----------
+    name
+        Name of the column.
+    lower, upper
+        Smallest and largest value that the library takes; it raises beyond them.
+    accepts_missing
+        Whether the library takes NaN (or a null of a data frame).
+    missing_range
+        Smallest and largest number that the library reads as missing, if any.
+    edges
+        Increasing; cuts the line into cells ``(edges[i-1], edges[i]]``, of which a set
+        split takes some to the left. Empty unless the column has set splits.
+    """
+
+    name: str
+    lower: float = -math.inf
+    upper: float = math.inf
+    accepts_missing: bool = True
+    missing_range: tuple[float, float] | None = None
+    edges: tuple[float, ...] = ()
+
+    @property
+    def n_codes(self) -> int:
+        """Number of cells that a set split distinguishes."""
+        return len(self.edges) + 1
+
+
+class Categorical(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag="categorical",
+    forbid_unknown_fields=True,
+):
+    """A column of categories, seen by the trees as codes.
+
+    Category ``i`` has code ``i``; every value that is no category has the one code
+    ``len(categories)``, since no library tells unknown values apart.
+
+    Attributes
+    ----------
+    name
+        Name of the column.
+    categories
+        The category behind each code.
+    coding
+        How a cell becomes a code. ``"label"``: it equals a category. ``"floor"``
+        (XGBoost): it is a number, rounded down, negative ones unknown. ``"truncate"``
+        (LightGBM): it is a number, rounded towards zero.
+    labelled
+        Whether `categories` are the labels people know. If not, they only number the
+        codes, and a data frame's own categories cannot be matched with them.
+    accepts_missing, accepts_unknown
+        Whether the library takes missing values and values that are no category.
+    """
+
+    name: str
+    categories: tuple[Label, ...]
+    coding: Literal["label", "floor", "truncate"] = "label"
+    labelled: bool = True
+    accepts_missing: bool = True
+    accepts_unknown: bool = True
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes, the one for unknown values included."""
+        return len(self.categories) + 1
+
+
+Feature: TypeAlias = Numeric | Categorical
+
+
+class Inputs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the library does to a table before the trees see it.
+
+    Attributes
+    ----------
+    named
+        Whether the names of the features come from the model; if not, columns are
+        taken by position.
+    integer_limit
+        Largest absolute value up to which the library reads integers exactly.
+    float32
+        Whether float32 columns give what their float64 copies give.
+    """
+
+    named: bool = True
+    integer_limit: int = 2**53
+    float32: bool = True

@@ -1,0 +1,134 @@
+"""The versioned file form of an ensemble, and its digest."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble.ensemble import Ensemble, Source
+from fatt.ensemble.features import Feature, Inputs, Label
+from fatt.ensemble.scoring import Decision, Scoring
+from fatt.ensemble.trees import NODE, Trees
+from fatt.errors import MalformedModelError
+
+#: The first bytes of every file; the digest follows, then the payload.
+MAGIC = b"fatt-ensemble-1\n"
+
+_DIGEST_BYTES = hashlib.sha256().digest_size
+
+
+class _Content(
+    msgspec.Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True
+):
+    """What decides the function; arrays as little-endian bytes."""
+
+    features: tuple[Feature, ...]
+    classes: tuple[Label, ...]
+    nodes: bytes
+    roots: bytes
+    words: bytes
+    values: bytes
+    values_dtype: str
+    width: int
+    targets: bytes
+    scoring: Scoring
+    decision: Decision
+    inputs: Inputs
+
+
+class _File(
+    msgspec.Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True
+):
+    content: _Content
+    source: Source
+
+
+def _content(ensemble: Ensemble) -> _Content:
+    trees = ensemble.trees
+    return _Content(
+        features=ensemble.features,
+        classes=ensemble.classes,
+        nodes=trees.nodes.tobytes(),
+        roots=trees.roots.astype("<i8").tobytes(),
+        words=trees.words.astype("<u8").tobytes(),
+        values=trees.values.astype(trees.values.dtype.newbyteorder("<")).tobytes(),
+        values_dtype=trees.values.dtype.name,
+        width=trees.values.shape[1],
+        targets=trees.targets.astype("<i4").tobytes(),
+        scoring=ensemble.scoring,
+        decision=ensemble.decision,
+        inputs=ensemble.inputs,
+    )
+
+
+def digest(ensemble: Ensemble) -> str:
+    """Return the SHA-256 of everything but the source, as hexadecimal digits."""
+    return hashlib.sha256(msgspec.msgpack.encode(_content(ensemble))).hexdigest()
+
+
+def to_bytes(ensemble: Ensemble) -> bytes:
+    """Return the file form of an ensemble."""
+    file = _File(content=_content(ensemble), source=ensemble.source)
+    payload = msgspec.msgpack.encode(file)
+    return MAGIC + hashlib.sha256(payload).digest() + payload
+
+
+def from_bytes(data: bytes) -> Ensemble:
+    """Read the file form; the result equals what was written.
+
+    Raises
+    ------
+    MalformedModelError
+        If the bytes are damaged or were written in another version of the form.
+    """
+    if not data.startswith(MAGIC):
+        raise MalformedModelError(
+            f"not an ensemble file of this version: it starts with {data[:16]!r}, and "
+            f"{MAGIC!r} was expected."
+        )
+    payload = data[len(MAGIC) + _DIGEST_BYTES :]
+    if hashlib.sha256(payload).digest() != data[len(MAGIC) : len(data) - len(payload)]:
+        raise MalformedModelError("the file is damaged: its checksum does not match.")
+    try:
+        file = msgspec.msgpack.decode(payload, type=_File)
+        content = file.content
+        trees = Trees(
+            nodes=_array(content.nodes, NODE),
+            roots=_array(content.roots, "<i8"),
+            words=_array(content.words, "<u8"),
+            values=_array(content.values, content.values_dtype).reshape(
+                -1, content.width
+            ),
+            targets=_array(content.targets, "<i4"),
+        )
+    except (msgspec.MsgspecError, ValueError, TypeError) as error:
+        raise MalformedModelError(f"the file cannot be decoded: {error}.") from error
+    return Ensemble(
+        features=content.features,
+        classes=content.classes,
+        trees=trees,
+        scoring=content.scoring,
+        decision=content.decision,
+        inputs=content.inputs,
+        source=file.source,
+    )
+
+
+def _array(data: bytes, dtype: Any) -> NDArray[Any]:
+    return np.frombuffer(data, dtype=dtype).copy()
+
+
+def write(ensemble: Ensemble, path: str | Path) -> None:
+    """Write the file form, whole or not at all."""
+    target = Path(path)
+    draft = target.with_name(target.name + ".part")
+    try:
+        draft.write_bytes(to_bytes(ensemble))
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,111 @@
+"""The compiled walk of rows through trees.
+
+Imported only when rows are to be scored: numba costs half a second to import, and a
+few seconds to compile the kernel the first time on a machine.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from fatt.ensemble.trees import NODE
+
+def _read_only(dtype: numba.types.Type, ndim: int = 1) -> numba.types.Array:
+    return numba.types.Array(dtype, ndim, "C", readonly=True)
+
+
+_NODES = _read_only(numba.from_dtype(NODE))
+_WORDS = _read_only(numba.uint64)
+_FLOATS = _read_only(numba.float64)
+_FLOAT_TABLE = _read_only(numba.float64, 2)
+
+# A block of rows goes through one tree after the other, so that a tree's nodes stay in
+# the cache while the block passes.
+_BLOCK = 64
+
+
+@numba.njit(
+    numba.boolean(
+        _NODES, _WORDS, _FLOATS, numba.int64, numba.int64, numba.int64, numba.float64
+    ),
+    cache=True,
+    nogil=True,
+)
+def _in_set(nodes, words, edges, first_edge, last_edge, node, value):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    """Tell whether a set split sends a value left; edges first_edge..last_edge cut it.
+
+    Codes of categories come as they are (then first_edge is -1).
+    """
+    if value != value:  # noqa: PLR0124
+        return False
+    if first_edge < 0:
+        code = np.int64(value)
+    else:
+        low, high = first_edge, last_edge
+        while low < high:
+            middle = (low + high) // 2
+            if value <= edges[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        code = low - first_edge
+    word = words[nodes[node].subset + code // 64]
+    return (word >> np.uint64(code % 64)) & np.uint64(1) != 0
+
+
+@numba.njit(
+    numba.void(
+        _NODES,
+        _read_only(numba.int64),
+        _WORDS,
+        _FLOAT_TABLE,
+        _read_only(numba.int32),
+        _FLOATS,
+        _read_only(numba.int64, 2),
+        _FLOAT_TABLE,
+        numba.boolean,
+        numba.float64[:, ::1],
+    ),
+    cache=True,
+    nogil=True,
+)
+def add_leaves(nodes, roots, words, values, targets, edges, cells, rows, single, scores):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    """Add to `scores`, in the order of the trees, the leaf that each row falls into.
+
+    If `single`, each sum is rounded to float32. Adding two float32 in float64 and
+    rounding the result is the same as adding them in float32, because float64 has more
+    than twice the digits and two more.
+    """
+    n_rows = rows.shape[0]
+    n_outputs = scores.shape[1]
+    for start in range(0, n_rows, _BLOCK):
+        stop = min(start + _BLOCK, n_rows)
+        for tree in range(roots.shape[0]):
+            target = targets[tree]
+            for row in range(start, stop):
+                node = roots[tree]
+                feature = nodes[node].feature
+                while feature >= 0:
+                    value = rows[row, feature]
+                    if nodes[node].subset >= 0:
+                        right = not _in_set(
+                            nodes, words, edges, cells[feature, 0], cells[feature, 1],
+                            node, value
+                        )
+                    else:
+                        right = not value <= nodes[node].threshold
+                    if value != value:  # noqa: PLR0124
+                        right = nodes[node].missing_left == 0
+                    # Siblings are neighbours: adding the answer spares a branch that
+                    # the processor could not foresee.
+                    node = np.int64(nodes[node].left) + np.int64(right)
+                    feature = nodes[node].feature
+                leaf = nodes[node].leaf
+                if target >= 0:
+                    total = scores[row, target] + values[leaf, 0]
+                    scores[row, target] = np.float32(total) if single else total
+                else:
+                    for output in range(n_outputs):
+                        total = scores[row, output] + values[leaf, output]
+                        scores[row, output] = np.float32(total) if single else total

@@ -1,0 +1,140 @@
+"""How a library turns leaves into scores, and scores into a label."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import libm
+
+Scores = NDArray[Any]
+
+
+class Scoring(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arithmetic that adds up the leaves.
+
+    Attributes
+    ----------
+    dtype
+        Precision in which each sum is rounded.
+    base
+        One number per output that joins the sum.
+    base_last
+        Whether the base is added after the trees, not before.
+    divisor
+        The sum is divided by this number in the end.
+    ordered
+        Whether the library always adds the trees in order. If not, its sums may differ
+        from ours in their last bits; see `Ensemble.score_bounds`.
+    """
+
+    dtype: Literal["float32", "float64"]
+    base: tuple[float, ...]
+    base_last: bool = False
+    divisor: float = 1.0
+    ordered: bool = True
+
+    @property
+    def single(self) -> bool:
+        """Whether sums are rounded to float32."""
+        return self.dtype == "float32"
+
+
+class Cut(
+    msgspec.Struct, frozen=True, kw_only=True, tag="cut", forbid_unknown_fields=True
+):
+    """The second of two classes iff the score of one output is at least a number.
+
+    Attributes
+    ----------
+    at
+        The smallest score that gets the second class. Where the library compares a
+        probability, this is found by bisection on its own formula.
+    output
+        Which output is compared.
+    """
+
+    at: float
+    output: int = 0
+
+
+class Argmax(
+    msgspec.Struct, frozen=True, kw_only=True, tag="argmax", forbid_unknown_fields=True
+):
+    """The class whose linked score is largest.
+
+    Attributes
+    ----------
+    link
+        What is compared. The link can round two different scores to the same number,
+        and then `ties` decides, which is why it belongs to the label.
+    scale
+        With the sigmoid: ``1 / (1 + exp(-scale * score))``.
+    divisor
+        Scores are divided by this number before the link.
+    ties
+        Which of several largest classes wins.
+    """
+
+    link: Literal["identity", "softmax", "sigmoid"] = "identity"
+    scale: float = 1.0
+    divisor: float = 1.0
+    ties: Literal["first", "last"] = "first"
+
+
+Decision: TypeAlias = Cut | Argmax
+
+# Linked scores further apart than this (relatively) differ also after exact rounding:
+# far above the last bit, far below what people would call a difference.
+_NEAR = {"float32": 1e-5, "float64": 1e-12}
+
+
+def decide(scores: Scores, decision: Decision) -> NDArray[np.int64]:
+    """Return the index of the class that the library answers for each row of scores."""
+    if isinstance(decision, Cut):
+        return (scores[:, decision.output] >= decision.at).astype(np.int64)
+    if decision.divisor != 1.0:
+        scores = scores / scores.dtype.type(decision.divisor)
+    if decision.link == "identity":
+        return _argmax(scores, decision)
+    with np.errstate(over="ignore"):
+        if decision.link == "softmax":
+            close = np.exp(scores - scores.max(axis=1, keepdims=True))
+        else:
+            close = 1 / (1 + np.exp(-decision.scale * scores.astype(np.float64)))
+    near = close >= close.max(axis=1, keepdims=True) * (1 - _NEAR[scores.dtype.name])
+    labels = _argmax(close, decision)
+    for row in np.flatnonzero(near.sum(axis=1) > 1):
+        exact = _linked(scores[row].tolist(), decision, scores.dtype == np.float32)
+        labels[row] = _argmax(np.array([exact]), decision)[0]
+    return labels
+
+
+def _argmax(scores: Scores, decision: Argmax) -> NDArray[np.int64]:
+    if decision.ties == "first":
+        return np.argmax(scores, axis=1)
+    return scores.shape[1] - 1 - np.argmax(scores[:, ::-1], axis=1)
+
+
+def _linked(scores: list[float], decision: Argmax, single: bool) -> list[float]:
+    """Apply the link with the C library's functions and the library's roundings."""
+    if decision.link == "sigmoid":
+        return [sigmoid(score, scale=decision.scale) for score in scores]
+    top = max(scores)
+    powers = [
+        libm.exp(libm.round_to(score - top, single=single), single=single)
+        for score in scores
+    ]
+    total = 0.0
+    for power in powers:
+        total += power
+    total = libm.round_to(total, single=single)
+    return [libm.round_to(power / total, single=single) for power in powers]
+
+
+def sigmoid(score: float, *, scale: float = 1.0) -> float:
+    """Return the logistic function in float64, as LightGBM computes it."""
+    return 1.0 / (1.0 + libm.exp(-scale * score, single=False))

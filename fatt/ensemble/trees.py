@@ -1,0 +1,256 @@
+"""The trees of an ensemble as flat, read-only arrays in one normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fatt.errors import MalformedModelError
+
+#: One node. A row goes left iff its value is missing and `missing_left`, or the value
+#: is at most `threshold`, or (where `subset` is not -1) its code's bit is set in the
+#: words that start at `subset`. A leaf has `feature` -1 and a row `leaf` of the values.
+NODE = np.dtype(
+    {
+        "names": [
+            "feature",
+            "left",
+            "right",
+            "subset",
+            "leaf",
+            "missing_left",
+            "threshold",
+        ],
+        "formats": ["<i4", "<i4", "<i4", "<i4", "<i4", "<i4", "<f8"],
+    },
+    align=True,
+)
+
+_WORD_BITS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """All trees, one after the other, each breadth first.
+
+    Build it with `lay_out`, which checks the structure and brings it into this form;
+    equal trees then have equal arrays.
+
+    Attributes
+    ----------
+    nodes : ndarray of `NODE`
+        Children stand behind their parent; the indices count from the first node.
+    roots : ndarray of shape (n_trees,)
+        Index of the root of each tree.
+    words : ndarray of uint64
+        The bit sets of the set splits, in the order of their nodes.
+    values : ndarray of shape (n_leaves, 1) or (n_leaves, n_outputs)
+        What each leaf adds to the scores, in the library's own dtype. Weights of trees
+        are already multiplied in, rounded as the library rounds.
+    targets : ndarray of shape (n_trees,)
+        The output that a tree adds to; -1 where its leaves hold all outputs.
+    """
+
+    nodes: NDArray[Any]
+    roots: NDArray[np.int64]
+    words: NDArray[np.uint64]
+    values: NDArray[Any]
+    targets: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        for array in (self.nodes, self.roots, self.words, self.values, self.targets):
+            array.setflags(write=False)
+
+    @classmethod
+    def lay_out(
+        cls,
+        *,
+        roots: ArrayLike,
+        feature: ArrayLike,
+        threshold: ArrayLike,
+        left: ArrayLike,
+        right: ArrayLike,
+        missing_left: ArrayLike,
+        leaf: ArrayLike,
+        values: ArrayLike,
+        targets: ArrayLike,
+        subset: ArrayLike | None = None,
+        sets: Sequence[NDArray[np.bool_]] = (),
+    ) -> Trees:
+        """Check trees as a library stores them and bring them into the normal form.
+
+        Nodes may come in any order, and nodes that no root reaches are left out.
+
+        Parameters
+        ----------
+        roots
+            Index of each tree's root.
+        feature, threshold, left, right, missing_left, leaf
+            One entry per node, children as indices into these same arrays; `feature`
+            is -1 for a leaf, and `leaf` then the row of `values`. Entries that have no
+            meaning for a node are ignored.
+        values, targets
+            As in the class.
+        subset
+            For each node the index of its set in `sets`, -1 for a numeric split.
+        sets
+            For each set split, which codes of its feature go left.
+
+        Raises
+        ------
+        MalformedModelError
+            If an index is out of range, two nodes share a child, or there is a cycle.
+        """
+        given = _Given(
+            feature=np.asarray(feature, dtype=np.int64),
+            left=np.asarray(left, dtype=np.int64),
+            right=np.asarray(right, dtype=np.int64),
+            roots=np.asarray(roots, dtype=np.int64),
+        )
+        order, starts = _breadth_first(given)
+        place = np.full(len(given.feature), -1, dtype=np.int64)
+        place[order] = np.arange(len(order))
+        inner = given.feature[order] >= 0
+        leaves = np.asarray(leaf, dtype=np.int64)[order][~inner]
+        table = np.asarray(values)
+        if table.ndim == 1:
+            table = table[:, np.newaxis]
+        if leaves.size and (leaves.min() < 0 or leaves.max() >= len(table)):
+            raise MalformedModelError("a leaf points outside the table of leaf values.")
+
+        nodes = np.zeros(len(order), dtype=NODE)
+        nodes["feature"] = np.where(inner, given.feature[order], -1)
+        nodes["left"] = np.where(inner, place[given.left[order]], -1)
+        nodes["right"] = np.where(inner, place[given.right[order]], -1)
+        nodes["missing_left"] = inner & np.asarray(missing_left, dtype=bool)[order]
+        nodes["leaf"] = np.where(inner, -1, np.cumsum(~inner) - 1)
+        nodes["subset"], words = _pack_sets(subset, sets, order, inner)
+        numeric = inner & (nodes["subset"] < 0)
+        wide = np.asarray(threshold, dtype=np.float64)[order]
+        # Both zeros compare alike; keep one, so that equal trees have equal bytes.
+        nodes["threshold"] = np.where(numeric, wide, 0.0) + 0.0
+        return cls(
+            nodes=nodes,
+            roots=starts,
+            words=words,
+            values=np.ascontiguousarray(table[leaves]),
+            targets=np.asarray(targets, dtype=np.int32),
+        )
+
+    def __len__(self) -> int:
+        return len(self.roots)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves of all trees."""
+        return len(self.values)
+
+    def depths(self) -> NDArray[np.int64]:
+        """Return the depth of each tree; a single leaf has depth 0."""
+        depth = np.zeros(len(self.nodes), dtype=np.int64)
+        level = self.roots[self.nodes["feature"][self.roots] >= 0]
+        while level.size:
+            children = np.concatenate(
+                [self.nodes["left"][level], self.nodes["right"][level]]
+            )
+            depth[children] = np.tile(depth[level], 2) + 1
+            level = children[self.nodes["feature"][children] >= 0]
+        return np.maximum.reduceat(depth, self.roots) if len(self) else depth
+
+    def goes_left(self, node: int, code: int) -> bool:
+        """Tell whether a set split sends a code to the left."""
+        word, bit = divmod(code, _WORD_BITS)
+        return bool(int(self.words[self.nodes["subset"][node] + word]) >> bit & 1)
+
+
+def n_words(n_codes: int) -> int:
+    """Return how many words a set over `n_codes` codes takes."""
+    return -(-n_codes // _WORD_BITS)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The structure of trees as a library stores them."""
+
+    feature: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    roots: NDArray[np.int64]
+
+
+def _breadth_first(
+    given: _Given,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Order the reachable nodes by tree, then by depth; return also where trees start.
+
+    All trees advance together, level by level. Each node may be reached once.
+    """
+    count = len(given.feature)
+    _check_range(given.roots, count, "a root")
+    seen = np.zeros(count, dtype=bool)
+    parent = np.full(count, -1, dtype=np.int64)
+    level, tree = given.roots, np.arange(len(given.roots))
+    levels, trees = [level], [tree]
+    if len(np.unique(level)) != len(level):
+        raise MalformedModelError("two trees share their root.")
+    seen[level] = True
+    while level.size:
+        inner = given.feature[level] >= 0
+        level, tree = level[inner], tree[inner]
+        children = np.stack([given.left[level], given.right[level]], axis=1).ravel()
+        _check_range(children, count, "a child")
+        tree = np.repeat(tree, 2)
+        marks = np.arange(len(children))
+        parent[children] = marks
+        if seen[children].any() or (parent[children] != marks).any():
+            raise MalformedModelError(
+                "a node is reached twice: the trees share nodes or have a cycle."
+            )
+        seen[children] = True
+        level = children
+        levels.append(level)
+        trees.append(tree)
+    reached, owner = np.concatenate(levels), np.concatenate(trees)
+    order = reached[np.argsort(owner, kind="stable")]
+    sizes = np.bincount(owner, minlength=len(given.roots))
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if len(sizes) else sizes
+    return order, starts.astype(np.int64)
+
+
+def _check_range(indices: NDArray[np.int64], count: int, what: str) -> None:
+    if indices.size and (indices.min() < 0 or indices.max() >= count):
+        wrong = indices[(indices < 0) | (indices >= count)][0]
+        raise MalformedModelError(
+            f"{what} has index {wrong}, outside the {count} nodes there are."
+        )
+
+
+def _pack_sets(
+    subset: ArrayLike | None,
+    sets: Sequence[NDArray[np.bool_]],
+    order: NDArray[np.int64],
+    inner: NDArray[np.bool_],
+) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """Return each node's first word, and the words of all sets in node order."""
+    first = np.full(len(order), -1, dtype=np.int32)
+    if subset is None:
+        return first, np.zeros(0, dtype=np.uint64)
+    index = np.where(inner, np.asarray(subset, dtype=np.int64)[order], -1)
+    words: list[NDArray[np.uint64]] = []
+    length = 0
+    for node in np.flatnonzero(index >= 0):
+        packed = _pack(sets[index[node]])
+        first[node] = length
+        length += len(packed)
+        words.append(packed)
+    return first, np.concatenate([np.zeros(0, dtype=np.uint64), *words])
+
+
+def _pack(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    padded = np.zeros(n_words(len(bits)) * _WORD_BITS, dtype=bool)
+    padded[: len(bits)] = bits
+    return np.packbits(padded, bitorder="little").view("<u8").astype(np.uint64)

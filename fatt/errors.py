@@ -1,0 +1,47 @@
+"""The exceptions of `fatt`.
+
+FattError
+├── ModelError
+│   ├── UnsupportedModelError     a model that cannot be represented exactly
+│   ├── UntrustedModelError       a file that could run code when it is read
+│   └── MalformedModelError       a file or object that contradicts itself
+├── SpecError (ValueError)        an argument names something absent or senseless
+├── DataError (ValueError)        rows that the model's library would not take
+└── MissingDependencyError (ImportError)
+
+A message says what is wrong, where, what was found, and the next step.
+"""
+
+from __future__ import annotations
+
+
+class FattError(Exception):
+    """Base class of every error that `fatt` raises on purpose."""
+
+
+class ModelError(FattError):
+    """A model could not be imported."""
+
+
+class UnsupportedModelError(ModelError):
+    """The model computes something the IR cannot represent exactly."""
+
+
+class UntrustedModelError(ModelError):
+    """Reading the file could execute code, and the caller did not allow that."""
+
+
+class MalformedModelError(ModelError):
+    """The file or object is damaged or contradicts itself."""
+
+
+class SpecError(FattError, ValueError):
+    """An argument names something absent, or does not fit the model."""
+
+
+class DataError(FattError, ValueError):
+    """The rows do not fit the model's features."""
+
+
+class MissingDependencyError(FattError, ImportError):
+    """An optional package is needed and is not installed."""

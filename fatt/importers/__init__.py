@@ -1,0 +1,67 @@
+"""Importers: files and fitted models of any library become an `Ensemble`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from fatt.ensemble import Ensemble
+from fatt.errors import ModelError, UntrustedModelError
+from fatt.importers._registry import HEAD, converter_for, format_of
+
+__all__ = ["load"]
+
+
+def load(
+    model: Any, *, missing: float | None = None, allow_pickle: bool = False
+) -> Ensemble:
+    """Import a tree model exactly.
+
+    Parameters
+    ----------
+    model
+        Path of a model file, or a fitted object: a scikit-learn tree, forest, boosted
+        model or pipeline, an XGBoost or LightGBM model, an ONNX model, or an
+        `Ensemble`, which is returned as it is.
+    missing
+        The number that an XGBoost model takes for missing, besides NaN. Its files do
+        not keep it; `XGBClassifier` objects do, and need no argument.
+    allow_pickle
+        Whether a pickle or joblib file may be loaded. Loading one runs whatever code
+        its author put inside: say yes only for files that you made yourself.
+
+    Returns
+    -------
+    Ensemble
+        Predicts what the library predicts, bit for bit.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model computes something that cannot be represented exactly.
+    UntrustedModelError
+        If the file is a pickle and `allow_pickle` is false.
+    MalformedModelError
+        If the file is damaged.
+    MissingDependencyError
+        If the format needs a package that is not installed.
+    """
+    if isinstance(model, Ensemble):
+        return model
+    if not isinstance(model, str | os.PathLike):
+        return converter_for(model).convert(model, missing=missing)
+    path = Path(model)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or error
+        raise ModelError(f"cannot read the model file {path}: {reason}.") from error
+    form = format_of(path.name, data[:HEAD])
+    if form.runs_code and not allow_pickle:
+        raise UntrustedModelError(
+            f"{path} is a pickle, and loading a pickle runs whatever code its author "
+            "put inside. Ask for a .skops, .json, .txt or .onnx file; or, if you made "
+            "this file yourself, pass allow_pickle=True."
+        )
+    return form.reader().read(data, missing=missing)

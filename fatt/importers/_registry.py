@@ -1,0 +1,120 @@
+"""Which importer reads which model: by the type of an object or the look of a file."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, cast
+
+from fatt.ensemble import Ensemble
+from fatt.errors import UnsupportedModelError
+
+#: How many first bytes of a file the importers look at.
+HEAD = 4096
+
+
+class Reader(Protocol):
+    """A module that reads model files."""
+
+    def read(self, data: bytes, *, missing: float | None) -> Ensemble:
+        """Read the bytes of a file."""
+        ...
+
+
+class Converter(Protocol):
+    """A module that converts fitted objects."""
+
+    def convert(self, model: Any, *, missing: float | None) -> Ensemble:
+        """Convert a fitted object."""
+        ...
+
+
+class Format(NamedTuple):
+    """A file format: its module, its suffixes, and how its first bytes look."""
+
+    module: str
+    suffixes: tuple[str, ...]
+    looks_so: Callable[[bytes], bool]
+    runs_code: bool = False
+
+    def reader(self) -> Reader:
+        """Import the module that reads the format."""
+        return cast(Reader, _module(self.module))
+
+
+def _is_ubjson(head: bytes) -> bool:
+    """Tell whether an object opens with a typed key length, as UBJSON does."""
+    return head[:1] == b"{" and head[1:2] in {b"i", b"U", b"I", b"l", b"L", b"$", b"#"}
+
+
+def _is_json(head: bytes) -> bool:
+    return head.lstrip()[:1] == b"{" and not _is_ubjson(head)
+
+
+FORMATS = (
+    Format("native", (".fatt",), lambda head: head.startswith(b"fatt-ensemble-")),
+    Format("skops", (".skops",), lambda head: head.startswith(b"PK\x03\x04")),
+    Format("lightgbm", (".txt", ".lgb"), lambda head: head.startswith(b"tree")),
+    Format(
+        "xgboost",
+        (".json", ".ubj", ".ubjson", ".xgb", ".model", ".bin"),
+        lambda head: (
+            _is_ubjson(head) or _is_json(head) or head[:4] in {b"binf", b"bs64"}
+        ),
+    ),
+    Format(
+        "pickles",
+        (".pkl", ".pickle", ".joblib"),
+        lambda head: head[:1] == b"\x80" or head[:2] in {b"\x1f\x8b", b"\x78\x9c"},
+        runs_code=True,
+    ),
+    # A protobuf message has no magic number: ONNX starts with its field 1, a number.
+    Format("onnx", (".onnx",), lambda head: head[:1] == b"\x08"),
+)
+
+#: The module that converts objects of a package, by the package's name.
+PACKAGES = {
+    "sklearn": "sklearn",
+    "xgboost": "xgboost",
+    "lightgbm": "lightgbm",
+    "onnx": "onnx",
+}
+
+
+def format_of(name: str, head: bytes) -> Format:
+    """Recognise a file by its first bytes, then by its suffix.
+
+    Parameters
+    ----------
+    name
+        Name of the file.
+    head
+        Its first bytes.
+    """
+    for form in FORMATS:
+        if form.looks_so(head):
+            return form
+    for form in FORMATS:
+        if name.lower().endswith(form.suffixes):
+            return form
+    known = ", ".join(suffix for form in FORMATS for suffix in form.suffixes)
+    raise UnsupportedModelError(
+        f"{name}: the file starts with {head[:8]!r}, which is no known model format. "
+        f"Known suffixes: {known}."
+    )
+
+
+def converter_for(model: object) -> Converter:
+    """Choose the module that converts a fitted object, by the package of its class."""
+    package = type(model).__module__.partition(".")[0]
+    if package in PACKAGES:
+        return cast(Converter, _module(PACKAGES[package]))
+    raise UnsupportedModelError(
+        f"cannot import a {type(model).__module__}.{type(model).__qualname__}. A "
+        "subclass may predict something else than its parent: pass the scikit-learn, "
+        "XGBoost, LightGBM or ONNX model itself, or the path of its file."
+    )
+
+
+def _module(name: str) -> object:
+    return importlib.import_module(f"fatt.importers.{name}")

@@ -1,0 +1,29 @@
+"""Pickle and joblib files, which the caller has declared trustworthy."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from fatt.ensemble import Ensemble
+from fatt.errors import MalformedModelError
+from fatt.importers._registry import converter_for
+
+
+def read(data: bytes, *, missing: float | None) -> Ensemble:
+    """Unpickle a fitted object and convert it."""
+    model = _unpickle(data)
+    return converter_for(model).convert(model, missing=missing)
+
+
+def _unpickle(data: bytes) -> Any:
+    # joblib reads plain pickles as well as its own compressed files.
+    import joblib
+
+    try:
+        return joblib.load(io.BytesIO(data))
+    except Exception as error:
+        raise MalformedModelError(
+            f"the pickle cannot be loaded ({type(error).__name__}: {error}). Load it "
+            "with the package versions that wrote it."
+        ) from error
