@@ -7,16 +7,14 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Numeric
 
-SMALL = np.float32(1e-35)
-SPECIAL = np.array(
-    [0.0, -0.0, 5e-324, -5e-324, 1e-45, 1e-40, -1e-40, 1e-36, float(SMALL), -float(SMALL)]
-    + [float(np.nextafter(float(SMALL), 1)), 1.0, -1.0, 0.5, 1e300, -1e300, 3.4028235e38]
-    + [3.4028236e38, -3.5e38, np.inf, -np.inf, np.nan]
-)
-ODD_CODES = np.array(
-    [-1.0, -0.5, -0.0, 0.5, 0.999, 2.0**24, 2.0**24 + 2, 2.0**31, -(2.0**31), 1e20]
-    + [np.inf, -np.inf, np.nan, 255.0, 256.0, 1e-320]
-)
+SMALL = float(np.float32(1e-35))
+TINY = [5e-324, 1e-320, 1e-45, 1e-40, 1e-36, SMALL, float(np.nextafter(SMALL, 1))]
+LARGE = [1.0, 1e300, 3.4028235e38, 3.4028236e38, 3.5e38, np.inf]
+SPECIAL = np.array([0.0, 0.5, np.nan, *TINY, *LARGE])
+SPECIAL = np.concatenate([SPECIAL, -SPECIAL])
+BIG_CODES = [255.0, 256.0, 2.0**24, 2.0**24 + 2, 2.0**31, 1e20, np.inf]
+ODD_CODES = np.array([-0.0, 1e-320, 0.5, 0.999, 1.0, np.nan, *BIG_CODES])
+ODD_CODES = np.concatenate([ODD_CODES, -ODD_CODES])
 
 
 def neighbours(values: NDArray[np.float64]) -> NDArray[np.float64]:

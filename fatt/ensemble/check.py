@@ -16,8 +16,6 @@ from fatt.errors import MalformedModelError
 if TYPE_CHECKING:
     from fatt.ensemble.ensemble import Ensemble
 
-_AT_LEAST_TWO = 2
-
 
 def check(ensemble: Ensemble) -> None:
     """Raise `MalformedModelError` unless all parts of the ensemble fit together."""
@@ -53,14 +51,16 @@ def _check_features(ensemble: Ensemble) -> None:
         )
         if feature.missing_range is not None:
             low, high = feature.missing_range
-            _require(low <= high, f"feature {feature.name!r}: missing range is crossed.")
+            _require(
+                low <= high, f"feature {feature.name!r}: missing range is crossed."
+            )
 
 
 def _check_structure(trees: Trees, n_features: int) -> None:
     nodes, roots = trees.nodes, trees.roots
     _require(nodes.dtype == NODE, "the nodes have another record type.")
     _require(len(trees.targets) == len(roots), "not every tree has a target.")
-    _require(trees.values.ndim == _AT_LEAST_TWO, "the leaf values are no table.")
+    _require(trees.values.ndim == 2, "the leaf values are no table.")
     _require(
         (len(roots) > 0) == (len(nodes) > 0)
         and (len(roots) == 0 or roots[0] == 0)
@@ -82,6 +82,10 @@ def _check_structure(trees: Trees, n_features: int) -> None:
     _require(
         np.all(children > parents) and np.all(children < end[parents]),
         "a child does not stand behind its parent in the same tree.",
+    )
+    _require(
+        np.all(nodes["right"][inner] == nodes["left"][inner] + 1),
+        "the two children of a node are not neighbours.",
     )
     arrivals = np.bincount(children, minlength=len(nodes))
     arrivals[roots] += 1
@@ -137,7 +141,7 @@ def _check_outputs(ensemble: Ensemble) -> None:
         len(set(ensemble.classes)) == n_classes, "the model lists a class label twice."
     )
     if isinstance(decision, Cut):
-        _require(n_classes == _AT_LEAST_TWO, f"a cut needs 2 classes, not {n_classes}.")
+        _require(n_classes == 2, f"a cut needs 2 classes, not {n_classes}.")
         _require(0 <= decision.output < n_outputs, "the cut reads an absent output.")
         _require(not math.isnan(decision.at), "the cut is not a number.")
     if isinstance(decision, Argmax):
@@ -145,7 +149,12 @@ def _check_outputs(ensemble: Ensemble) -> None:
             n_classes == n_outputs, f"{n_outputs} outputs decide {n_classes} classes."
         )
         _require(
-            math.isfinite(decision.scale) and math.isfinite(decision.divisor)
+            ensemble.scoring.ordered or decision.link == "identity",
+            "a sum without order cannot decide through a link.",
+        )
+        _require(
+            math.isfinite(decision.scale)
+            and math.isfinite(decision.divisor)
             and decision.divisor != 0,
             "the scale or the divisor of the decision is not a finite number.",
         )

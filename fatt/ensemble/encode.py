@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,12 @@ def _columns(rows: Any, features: Sequence[Feature], inputs: Inputs) -> list[Any
     if not isinstance(rows, np.ndarray):
         import narwhals as nw
 
-        native = nw.from_native(rows, pass_through=True)
+        try:
+            native = nw.from_native(rows, pass_through=True)
+        except nw.exceptions.DuplicateError as error:
+            raise DataError(
+                "several columns of the rows have the same name; rename them."
+            ) from error
         if isinstance(native, nw.LazyFrame):
             raise DataError("the rows are a lazy frame; pass rows.collect().")
         if isinstance(native, nw.DataFrame):
@@ -80,7 +85,9 @@ def _columns(rows: Any, features: Sequence[Feature], inputs: Inputs) -> list[Any
     return [array[:, index] for index in range(array.shape[1])]
 
 
-def _frame_columns(frame: Any, features: Sequence[Feature], inputs: Inputs) -> list[Any]:
+def _frame_columns(
+    frame: Any, features: Sequence[Feature], inputs: Inputs
+) -> list[Any]:
     if not inputs.named:
         if len(frame.columns) != len(features):
             raise DataError(
@@ -174,7 +181,7 @@ def _check_dtype(values: NDArray[Any], feature: Numeric, inputs: Inputs) -> None
 def _objects_to_numbers(values: NDArray[Any], feature: Numeric) -> Matrix:
     numbers = np.empty(len(values))
     for row, value in enumerate(values):
-        if value is None:
+        if _is_missing(value):
             numbers[row] = np.nan
             continue
         try:
@@ -222,12 +229,20 @@ def _codes_of_labels(values: NDArray[Any], feature: Categorical) -> Matrix:
     table = {category: code for code, category in enumerate(feature.categories)}
     codes = np.empty(len(values))
     for row, value in enumerate(values.tolist()):
-        # A value that is not equal to itself is NaN or NaT.
-        if value is None or value != value:  # noqa: PLR0124
+        if _is_missing(value):
             codes[row] = np.nan
         else:
-            codes[row] = table.get(value, unknown)
+            known = isinstance(value, Hashable) and value in table
+            codes[row] = table[value] if known else unknown
     return codes
+
+
+def _is_missing(value: object) -> bool:
+    """Tell whether a cell is None, or NaN, NaT or NA, which do not equal themselves."""
+    try:
+        return value is None or not bool(value == value)  # noqa: PLR0124
+    except TypeError:
+        return True
 
 
 def _codes_of_numbers(numbers: Matrix, feature: Categorical) -> Matrix:

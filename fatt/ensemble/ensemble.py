@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,7 +91,7 @@ class Ensemble:
     scoring: Scoring
     decision: Decision
     source: Source
-    inputs: Inputs = Inputs()
+    inputs: Inputs = field(default_factory=Inputs)
 
     def __post_init__(self) -> None:
         self.validate()
@@ -242,7 +242,9 @@ class Ensemble:
         """
         from fatt.errors import SpecError
 
-        if not np.all(self.trees.targets == -1) or not isinstance(self.decision, Argmax):
+        if not np.all(self.trees.targets == -1) or not isinstance(
+            self.decision, Argmax
+        ):
             raise SpecError(
                 "hard voting needs trees whose leaves hold one number per class, as in "
                 "forests; the trees of this model add up to a margin."

@@ -23,7 +23,11 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 class _Content(
-    msgspec.Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    array_like=True,
+    forbid_unknown_fields=True,
 ):
     """What decides the function; arrays as little-endian bytes."""
 
@@ -42,7 +46,11 @@ class _Content(
 
 
 class _File(
-    msgspec.Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    array_like=True,
+    forbid_unknown_fields=True,
 ):
     content: _Content
     source: Source

@@ -26,7 +26,7 @@ def at_most_float32(limit: ArrayLike) -> Floats:
     with np.errstate(over="ignore"):
         single = wide.astype(np.float32)
     rounded_up = single.astype(np.float64) > wide
-    single = np.where(rounded_up, np.nextafter(single, np.float32(-np.inf)), single)
+    single = np.where(rounded_up, _step_down(single), single)
     return _largest_that_casts_to(single)
 
 
@@ -37,7 +37,12 @@ def below_float32(limit: ArrayLike) -> Floats:
     not ask for it.
     """
     single = np.asarray(limit, dtype=np.float32)
-    return _largest_that_casts_to(np.nextafter(single, np.float32(-np.inf)))
+    return _largest_that_casts_to(_step_down(single))
+
+
+def _step_down(single: NDArray[np.float32]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        return np.nextafter(single, np.float32(-np.inf))
 
 
 def _largest_that_casts_to(single: NDArray[np.float32]) -> Floats:
@@ -56,7 +61,7 @@ def _largest_that_casts_to(single: NDArray[np.float32]) -> Floats:
 
 
 def to_ordinal(values: ArrayLike) -> NDArray[np.int64]:
-    """Number the float64 values so that order and neighbours are those of integers.
+    """Map float64 values to integers with the same order and neighbours.
 
     Both zeros become 0; NaN has no ordinal.
     """

@@ -11,6 +11,7 @@ import numpy as np
 
 from fatt.ensemble.trees import NODE
 
+
 def _read_only(dtype: numba.types.Type, ndim: int = 1) -> numba.types.Array:
     return numba.types.Array(dtype, ndim, "C", readonly=True)
 
@@ -32,12 +33,12 @@ _BLOCK = 64
     cache=True,
     nogil=True,
 )
-def _in_set(nodes, words, edges, first_edge, last_edge, node, value):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+def _in_set(nodes, words, edges, first_edge, last_edge, node, value):
     """Tell whether a set split sends a value left; edges first_edge..last_edge cut it.
 
     Codes of categories come as they are (then first_edge is -1).
     """
-    if value != value:  # noqa: PLR0124
+    if value != value:
         return False
     if first_edge < 0:
         code = np.int64(value)
@@ -70,7 +71,9 @@ def _in_set(nodes, words, edges, first_edge, last_edge, node, value):  # type: i
     cache=True,
     nogil=True,
 )
-def add_leaves(nodes, roots, words, values, targets, edges, cells, rows, single, scores):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+def add_leaves(
+    nodes, roots, words, values, targets, edges, cells, rows, single, scores
+):
     """Add to `scores`, in the order of the trees, the leaf that each row falls into.
 
     If `single`, each sum is rounded to float32. Adding two float32 in float64 and
@@ -90,12 +93,17 @@ def add_leaves(nodes, roots, words, values, targets, edges, cells, rows, single,
                     value = rows[row, feature]
                     if nodes[node].subset >= 0:
                         right = not _in_set(
-                            nodes, words, edges, cells[feature, 0], cells[feature, 1],
-                            node, value
+                            nodes,
+                            words,
+                            edges,
+                            cells[feature, 0],
+                            cells[feature, 1],
+                            node,
+                            value,
                         )
                     else:
                         right = not value <= nodes[node].threshold
-                    if value != value:  # noqa: PLR0124
+                    if value != value:
                         right = nodes[node].missing_left == 0
                     # Siblings are neighbours: adding the answer spares a branch that
                     # the processor could not foresee.

@@ -115,8 +115,8 @@ def decide(scores: Scores, decision: Decision) -> NDArray[np.int64]:
 
 def _argmax(scores: Scores, decision: Argmax) -> NDArray[np.int64]:
     if decision.ties == "first":
-        return np.argmax(scores, axis=1)
-    return scores.shape[1] - 1 - np.argmax(scores[:, ::-1], axis=1)
+        return np.asarray(np.argmax(scores, axis=1))
+    return np.asarray(scores.shape[1] - 1 - np.argmax(scores[:, ::-1], axis=1))
 
 
 def _linked(scores: list[float], decision: Argmax, single: bool) -> list[float]:

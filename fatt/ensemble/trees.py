@@ -43,7 +43,8 @@ class Trees:
     Attributes
     ----------
     nodes : ndarray of `NODE`
-        Children stand behind their parent; the indices count from the first node.
+        Children stand behind their parent, the right one next to the left one; the
+        indices count from the first node of all.
     roots : ndarray of shape (n_trees,)
         Index of the root of each tree.
     words : ndarray of uint64
@@ -66,7 +67,7 @@ class Trees:
             array.setflags(write=False)
 
     @classmethod
-    def lay_out(
+    def lay_out(  # noqa: PLR0913
         cls,
         *,
         roots: ArrayLike,

@@ -1,0 +1,137 @@
+"""The ``fatt`` command: parse, call, print, exit code.
+
+Exit codes: 0 done, 2 could not run. Results go to stdout, messages to stderr.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from fatt import __version__
+from fatt.errors import FattError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from fatt.summary import FeatureSummary, Summary
+
+_COULD_NOT_RUN = 2
+_SHOWN_FEATURES = 40
+_SHOWN_CATEGORIES = 6
+
+
+@click.group()
+@click.version_option(__version__)
+def fatt() -> None:
+    """Prove, or refute with a concrete person, that a tree model is fair."""
+
+
+@fatt.command()
+@click.argument("model", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with all features.")
+@click.option("--missing", type=float, help="The number an XGBoost model takes as NaN.")
+@click.option("--allow-pickle", is_flag=True, help="Load a pickle: it may run code.")
+def inspect(
+    model: str, as_json: bool, missing: float | None, allow_pickle: bool
+) -> None:
+    """Show what was read from the file MODEL."""
+    from fatt.importers import load
+    from fatt.summary import summarize
+
+    summary = summarize(load(model, missing=missing, allow_pickle=allow_pickle))
+    if as_json:
+        import msgspec
+
+        text = msgspec.json.format(msgspec.json.encode(summary), indent=2)
+        click.echo(text.decode())
+    else:
+        _print_summary(summary)
+
+
+def _print_summary(summary: Summary) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [
+        ("model", f"{summary.model} of {summary.library} {summary.version}".rstrip()),
+        ("objective", summary.objective),
+        ("read from", summary.format),
+        ("trees", f"{summary.trees:,}, at most {summary.deepest} deep"),
+        ("leaves", f"{summary.leaves:,}"),
+        ("classes", ", ".join(map(repr, summary.classes))),
+        ("arithmetic", summary.arithmetic),
+        ("decision", summary.decision),
+        ("digest", summary.digest),
+        *(("note", note) for note in summary.notes),
+    ]
+    facts = Table.grid(padding=(0, 2))
+    for name, text in rows:
+        if text:
+            # As Text, not as markup: names come from the file, and may look like it.
+            facts.add_row(name, Text(_printable(text), overflow="fold"))
+    used = [feature for feature in summary.features if feature.splits]
+    used.sort(key=lambda feature: -feature.splits)
+    console = Console(highlight=False)
+    console.print(facts)
+    console.print(_feature_table(used[:_SHOWN_FEATURES]))
+    unused = len(summary.features) - len(used)
+    if unused:
+        console.print(f"{unused} further features are not used by any tree.")
+    if len(used) > _SHOWN_FEATURES:
+        console.print(
+            f"The {_SHOWN_FEATURES} most used of {len(used)} features; --json has all."
+        )
+
+
+def _feature_table(features: list[FeatureSummary]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("feature", overflow="fold")
+    table.add_column("kind")
+    table.add_column("splits", justify="right")
+    table.add_column("values", overflow="fold")
+    table.add_column("missing")
+    for feature in features:
+        cells = (
+            feature.name,
+            feature.kind,
+            f"{feature.splits:,}",
+            _values(feature),
+            feature.missing,
+        )
+        table.add_row(*(Text(_printable(cell)) for cell in cells))
+    return table
+
+
+def _values(feature: FeatureSummary) -> str:
+    if feature.kind == "categorical":
+        shown = ", ".join(map(repr, feature.categories[:_SHOWN_CATEGORIES]))
+        more = len(feature.categories) - _SHOWN_CATEGORIES
+        return f"{shown} and {more} more" if more > 0 else shown
+    if feature.lowest is None or feature.highest is None:
+        return ""
+    if feature.thresholds == 1:
+        return f"cut at {feature.lowest:.6g}"
+    cuts = f"{feature.thresholds:,} cuts"
+    return f"{cuts}, {feature.lowest:.6g} to {feature.highest:.6g}"
+
+
+def _printable(text: str) -> str:
+    """Replace control characters, with which a file could rewrite the terminal."""
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
+
+
+def main() -> None:
+    """Run the command, and turn every known error into one sentence."""
+    try:
+        fatt()
+    except FattError as error:
+        click.echo(f"fatt: {_printable(str(error))}", err=True)
+        sys.exit(_COULD_NOT_RUN)

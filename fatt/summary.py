@@ -1,0 +1,140 @@
+"""What was read: an ensemble described in words and figures."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from fatt.ensemble import Argmax, Categorical, Cut, Ensemble, Feature, Label
+
+
+class FeatureSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """How the trees use one column.
+
+    Attributes
+    ----------
+    name, kind
+        Name, and ``"numeric"`` or ``"categorical"``.
+    splits
+        Number of nodes that split on the column.
+    thresholds
+        Number of distinct thresholds; for categories, of distinct sets.
+    lowest, highest
+        The smallest and the largest threshold, if there are any.
+    categories
+        The categories, for a categorical column.
+    missing
+        What happens to a missing value: ``"refused"`` or ``"accepted"``.
+    """
+
+    name: str
+    kind: str
+    splits: int
+    thresholds: int
+    lowest: float | None
+    highest: float | None
+    categories: tuple[Label, ...]
+    missing: str
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read from a model; the JSON form is what ``fatt inspect`` prints."""
+
+    library: str
+    version: str
+    format: str
+    model: str
+    objective: str
+    trees: int
+    leaves: int
+    deepest: int
+    classes: tuple[Label, ...]
+    features: tuple[FeatureSummary, ...]
+    arithmetic: str
+    decision: str
+    notes: tuple[str, ...]
+    digest: str
+
+
+def summarize(ensemble: Ensemble) -> Summary:
+    """Describe an ensemble.
+
+    Parameters
+    ----------
+    ensemble
+        What `fatt.load` returned.
+    """
+    source, trees = ensemble.source, ensemble.trees
+    return Summary(
+        library=source.library,
+        version=source.version,
+        format=source.format,
+        model=source.model,
+        objective=source.objective,
+        trees=len(trees),
+        leaves=trees.n_leaves,
+        deepest=int(trees.depths().max(initial=0)),
+        classes=ensemble.classes,
+        features=tuple(
+            _summarize_feature(ensemble, index, feature)
+            for index, feature in enumerate(ensemble.features)
+        ),
+        arithmetic=_arithmetic(ensemble),
+        decision=_decision(ensemble),
+        notes=source.notes,
+        digest=ensemble.digest,
+    )
+
+
+def _summarize_feature(
+    ensemble: Ensemble, index: int, feature: Feature
+) -> FeatureSummary:
+    nodes = ensemble.trees.nodes
+    splits = int(np.count_nonzero(nodes["feature"] == index))
+    missing = "accepted" if feature.accepts_missing else "refused"
+    if isinstance(feature, Categorical):
+        return FeatureSummary(
+            name=feature.name,
+            kind="categorical",
+            splits=splits,
+            thresholds=splits,
+            lowest=None,
+            highest=None,
+            categories=feature.categories,
+            missing=missing,
+        )
+    thresholds = np.union1d(ensemble.thresholds(index), feature.edges)
+    finite = thresholds[np.isfinite(thresholds)]
+    return FeatureSummary(
+        name=feature.name,
+        kind="numeric",
+        splits=splits,
+        thresholds=len(thresholds),
+        lowest=float(finite[0]) if finite.size else None,
+        highest=float(finite[-1]) if finite.size else None,
+        categories=(),
+        missing=missing,
+    )
+
+
+def _arithmetic(ensemble: Ensemble) -> str:
+    scoring = ensemble.scoring
+    order = "in the order of the trees" if scoring.ordered else "in no fixed order"
+    base = "last" if scoring.base_last else "first"
+    divided = f", then divided by {scoring.divisor:g}" if scoring.divisor != 1 else ""
+    outputs = "one score" if ensemble.n_outputs == 1 else f"{ensemble.n_outputs} scores"
+    return f"{outputs} in {scoring.dtype}, base {base}, added {order}{divided}"
+
+
+def _decision(ensemble: Ensemble) -> str:
+    decision, classes = ensemble.decision, ensemble.classes
+    if isinstance(decision, Cut):
+        score = "the score" if ensemble.n_outputs == 1 else f"score {decision.output}"
+        return f"{classes[1]!r} if {score} >= {decision.at!r}, else {classes[0]!r}"
+    assert isinstance(decision, Argmax)
+    what = {
+        "identity": "largest score",
+        "softmax": "largest softmax of the scores, rounded",
+        "sigmoid": "largest sigmoid of the scores, rounded",
+    }[decision.link]
+    return f"the class with the {what}; of equal ones the {decision.ties}"

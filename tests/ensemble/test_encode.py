@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy.sparse import csr_array
+
+from fatt.ensemble import Categorical, Feature, Inputs, Numeric
+from fatt.ensemble.encode import encode
+from fatt.errors import DataError
+
+AGE = Numeric(name="age")
+SEX = Categorical(name="sex", categories=("F", "M"))
+BOTH = (AGE, SEX)
+FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]
+
+
+def encoded(rows: Any, *features: Feature, **inputs: Any) -> list[list[float]]:
+    return encode(rows, features, Inputs(**inputs)).tolist()
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_columns_are_found_by_name_in_any_order(frame: Any) -> None:
+    rows = frame({"extra": ["x", "y"], "sex": ["M", "F"], "age": [30, 40]})
+    assert encoded(rows, *BOTH) == [[30.0, 1.0], [40.0, 0.0]]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_nulls_are_missing_and_strangers_are_unknown(frame: Any) -> None:
+    rows = frame({"age": [None, 40.5, 1.0], "sex": [None, "M", "X"]})
+    result = encode(rows, BOTH, Inputs())
+    assert np.array_equal(
+        result, [[np.nan, np.nan], [40.5, 1.0], [1.0, 2.0]], equal_nan=True
+    )
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_integers_and_booleans_with_nulls(frame: Any) -> None:
+    rows = frame({"age": [7, None], "flag": [True, None]})
+    result = encode(rows, (AGE, Numeric(name="flag")), Inputs())
+    assert np.array_equal(result, [[7, 1], [np.nan, np.nan]], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([1, None], dtype="Int64"),
+        pd.Series([1.0, None], dtype="Float32"),
+        pd.Series([True, None], dtype="boolean"),
+        pd.Series([True, None], dtype=object),
+        pd.Series([1, None], dtype="int64[pyarrow]"),
+    ],
+)
+def test_every_kind_of_nullable_column(column: pd.Series) -> None:
+    result = encode(pd.DataFrame({"age": column}), (AGE,), Inputs())
+    assert np.array_equal(result, [[1.0], [np.nan]], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(["F", "M", None], dtype="category"),
+        pd.Series(["F", "M", None], dtype="string"),
+        pd.Series(["F", "M", np.nan], dtype=object),
+        pl.Series(["F", "M", None], dtype=pl.Categorical),
+        pl.Series(["F", "M", None], dtype=pl.Enum(["M", "F"])),
+    ],
+)
+def test_every_kind_of_label_column(column: Any) -> None:
+    frame = pd.DataFrame if isinstance(column, pd.Series) else pl.DataFrame
+    result = encode(frame({"sex": column}), (SEX,), Inputs())
+    assert np.array_equal(result, [[0.0], [1.0], [np.nan]], equal_nan=True)
+
+
+def test_object_arrays_mix_numbers_and_labels() -> None:
+    rows = np.array([[30, "M"], [None, "F"]], dtype=object)
+    assert np.array_equal(
+        encode(rows, BOTH, Inputs()), [[30, 1], [np.nan, 0]], equal_nan=True
+    )
+
+
+def test_objects_may_be_numpy_scalars() -> None:
+    cells = [[np.int64(3), np.str_("M")], [np.float64("nan"), pd.NA], [True, ["M"]]]
+    rows = np.empty((3, 2), dtype=object)
+    for row, (age, sex) in enumerate(cells):
+        rows[row, 0], rows[row, 1] = age, sex
+    expected = [[3.0, 1.0], [np.nan, np.nan], [1.0, 2.0]]
+    assert np.array_equal(encode(rows, BOTH, Inputs()), expected, equal_nan=True)
+
+
+def test_numbers_as_categories() -> None:
+    kids = Categorical(name="kids", categories=(0, 1, 2))
+    rows = pd.DataFrame({"kids": [2.0, 0.0, 0.5]})
+    assert encoded(rows, kids) == [[2.0], [0.0], [3.0]]
+
+
+@pytest.mark.parametrize(
+    ("coding", "codes"),
+    [("floor", [3.0, 3.0, 0.0, 0.0, 2.0, 3.0]), ("truncate", [3.0, 0, 0, 0, 2, 3])],
+)
+def test_codes_are_rounded_as_the_library_rounds(
+    coding: Any, codes: list[float]
+) -> None:
+    kids = Categorical(name="kids", categories=(0, 1, 2), coding=coding)
+    cells = np.array([[-1.0], [-0.5], [-0.0], [0.9], [2.9], [1e30]])
+    assert encode(cells, (kids,), Inputs())[:, 0].tolist() == codes
+
+
+def test_numbers_read_as_missing() -> None:
+    income = Numeric(name="income", missing_range=(-1e-35, 1e-35))
+    result = encode(np.array([[0.0], [-0.0], [1e-36], [2.0]]), (income,), Inputs())
+    assert np.array_equal(result[:, 0], [np.nan, np.nan, np.nan, 2.0], equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.uint64, bool])
+def test_other_number_types_are_widened(dtype: Any) -> None:
+    assert encoded(np.array([[0], [1]], dtype=dtype), AGE) == [[0.0], [1.0]]
+
+
+REFUSED = [
+    (
+        np.array([[np.nan]]),
+        Numeric(name="age", accepts_missing=False),
+        {},
+        "is missing",
+    ),
+    (
+        np.array([[3.0]]),
+        Numeric(name="age", upper=2.0),
+        {},
+        "row 0: column 'age' is 3.0",
+    ),
+    (np.array([[-np.inf]]), Numeric(name="age", lower=-9.0), {}, "refuses"),
+    (np.array([["x"]], dtype=object), AGE, {}, "reads a number"),
+    (np.array([["1"]]), AGE, {}, "reads a number"),
+    (np.array([[2**53 + 1]]), AGE, {}, "rounds; pass the rows as float64"),
+    (np.array([[2**24 + 1]]), AGE, {"integer_limit": 2**24}, "16777217"),
+    (np.zeros((1, 1), np.float32), AGE, {"float32": False}, "pass float64"),
+    (np.zeros((1, 1), np.longdouble), AGE, {}, "pass float64"),
+    (np.zeros(3), AGE, {}, "1 dimension"),
+    (csr_array(np.eye(1)), AGE, {}, "sparse"),
+    (pl.LazyFrame({"age": [1]}), AGE, {}, "lazy"),
+    (pd.DataFrame({"agee": [1]}), AGE, {}, "Did you mean 'agee'"),
+    (pd.DataFrame({"a": [1], "b": [1]}), AGE, {"named": False}, "by position"),
+    (pd.DataFrame({"age": ["old"]}), AGE, {}, "'old'"),
+    (pd.DataFrame({"age": pd.to_datetime(["2020-01-01"])}), AGE, {}, "reads a number"),
+    (pl.DataFrame({"age": [2**60, None]}), AGE, {}, "nulls"),
+    (pd.DataFrame([[1, 2]], columns=["age", "age"]), AGE, {}, "same name"),
+    (
+        np.array([["X"]], dtype=object),
+        Categorical(name="sex", categories=("F", "M"), accepts_unknown=False),
+        {},
+        "never saw and refuses; it knows 'F', 'M'",
+    ),
+    (
+        np.array([[None]], dtype=object),
+        Categorical(name="sex", categories=("F", "M"), accepts_missing=False),
+        {},
+        "is missing",
+    ),
+    (
+        pd.DataFrame({"sex": ["F"]}),
+        Categorical(name="sex", categories=(0, 1), coding="floor", labelled=False),
+        {},
+        "stores only the codes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rows", "feature", "inputs", "message"), REFUSED)
+def test_what_the_library_would_not_take_is_refused(
+    rows: Any, feature: Feature, inputs: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        encoded(rows, feature, **inputs)
+
+
+def test_frames_are_taken_by_position_when_the_model_has_no_names() -> None:
+    rows = pd.DataFrame([[1.0, 2.0]], columns=["this", "that"])
+    features = (Numeric(name="x0"), Numeric(name="x1"))
+    assert encoded(rows, *features, named=False) == [[1.0, 2.0]]

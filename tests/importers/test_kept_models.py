@@ -1,0 +1,28 @@
+"""Small real files of several library versions still read as they predicted then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fatt
+from tests.probes import same_bits
+
+MODELS = Path(__file__).parents[1] / "data" / "models"
+ANSWERS = sorted(MODELS.glob("*.npz"))
+
+
+def test_there_are_kept_models_of_every_library() -> None:
+    libraries = {path.name.partition("-")[0] for path in ANSWERS}
+    assert libraries >= {"sklearn", "xgboost", "lightgbm", "onnx"}
+
+
+@pytest.mark.parametrize("answers", ANSWERS, ids=lambda path: path.name[:-4])
+def test_a_kept_model_predicts_what_its_library_predicted(answers: Path) -> None:
+    kept = np.load(answers)
+    missing = float(kept["missing"]) if "missing" in kept else None
+    ensemble = fatt.load(answers.with_name(answers.name[:-4]), missing=missing)
+    assert same_bits(ensemble.raw_scores(kept["rows"]), kept["raw"])
+    assert np.array_equal(ensemble.predict(kept["rows"]), kept["labels"])

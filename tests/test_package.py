@@ -1,0 +1,35 @@
+"""What `import fatt` costs and brings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import fatt
+
+FRAMEWORKS = ["sklearn", "xgboost", "lightgbm", "onnx", "pandas", "numba", "numpy"]
+
+
+def run(code: str) -> str:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_importing_the_package_imports_no_framework() -> None:
+    loaded = run("import sys, fatt; print(*sys.modules)").split()
+    assert not set(FRAMEWORKS) & set(loaded)
+
+
+def test_importing_the_importers_imports_no_framework_but_numpy() -> None:
+    loaded = run("import sys, fatt; fatt.load; print(*sys.modules)").split()
+    assert not set(FRAMEWORKS) - {"numpy"} & set(loaded)
+
+
+def test_public_names_are_listed_and_found() -> None:
+    assert dir(fatt) == sorted(fatt.__all__)
+    for name in fatt.__all__:
+        assert getattr(fatt, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'laod'"):
+        _ = fatt.laod  # type: ignore[attr-defined]
