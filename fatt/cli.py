@@ -48,10 +48,11 @@ def inspect(
         text = msgspec.json.format(msgspec.json.encode(summary), indent=2)
         click.echo(text.decode())
     else:
-        _print_summary(summary)
+        print_summary(summary)
 
 
-def _print_summary(summary: Summary) -> None:
+def print_summary(summary: Summary) -> None:
+    """Print a summary for people."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

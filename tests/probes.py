@@ -21,12 +21,12 @@ def neighbours(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each value with its float64 neighbours and the ones around its float32 casts."""
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
-    around = [values, np.nextafter(values, -np.inf), np.nextafter(values, np.inf)]
-    for step in (single, np.nextafter(single, np.float32(-np.inf))):
-        wide = step.astype(np.float64)
-        around += [wide, np.nextafter(wide, -np.inf), np.nextafter(wide, np.inf)]
-    up = np.nextafter(single, np.float32(np.inf)).astype(np.float64)
-    around += [up, (up + single.astype(np.float64)) / 2]
+        around = [values, np.nextafter(values, -np.inf), np.nextafter(values, np.inf)]
+        for step in (single, np.nextafter(single, np.float32(-np.inf))):
+            wide = step.astype(np.float64)
+            around += [wide, np.nextafter(wide, -np.inf), np.nextafter(wide, np.inf)]
+        up = np.nextafter(single, np.float32(np.inf)).astype(np.float64)
+        around += [up, up / 2 + single.astype(np.float64) / 2]
     return np.unique(np.concatenate(around))
 
 
@@ -42,7 +42,8 @@ def candidates(ensemble: Ensemble, index: int) -> NDArray[np.float64]:
         if feature.coding == "label":
             codes = codes[: len(feature.categories) + feature.accepts_unknown]
             return np.append(codes, [np.nan] * feature.accepts_missing)
-        return np.concatenate([codes, ODD_CODES])
+        codes = np.concatenate([codes, ODD_CODES])
+        return codes[~((codes < feature.lower) | (codes > feature.upper))]
     assert isinstance(feature, Numeric)
     edges = np.array([*feature.edges, *(feature.missing_range or ())])
     cuts = np.concatenate([ensemble.thresholds(index), edges])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -36,15 +37,6 @@ def _check_features(ensemble: Ensemble) -> None:
     twice = sorted(name for name, count in names.items() if count > 1)
     _require(not twice, f"several features have the same name: {', '.join(twice)}.")
     for feature in ensemble.features:
-        if isinstance(feature, Categorical):
-            distinct = len(set(feature.categories)) == len(feature.categories)
-            _require(distinct, f"feature {feature.name!r} lists a category twice.")
-            continue
-        edges = np.array(feature.edges)
-        _require(
-            not np.isnan(edges).any() and np.all(edges[:-1] < edges[1:]),
-            f"the edges of feature {feature.name!r} do not increase.",
-        )
         _require(
             feature.lower <= feature.upper,
             f"feature {feature.name!r} takes no value: its bounds are crossed.",
@@ -54,6 +46,16 @@ def _check_features(ensemble: Ensemble) -> None:
             _require(
                 low <= high, f"feature {feature.name!r}: missing range is crossed."
             )
+        if isinstance(feature, Categorical):
+            distinct = len(set(feature.categories)) == len(feature.categories)
+            _require(distinct, f"feature {feature.name!r} lists a category twice.")
+            continue
+        # In plain Python: there may be many features, and few have edges.
+        _require(
+            not any(math.isnan(edge) for edge in feature.edges)
+            and all(low < high for low, high in itertools.pairwise(feature.edges)),
+            f"the edges of feature {feature.name!r} do not increase.",
+        )
 
 
 def _check_structure(trees: Trees, n_features: int) -> None:
@@ -77,7 +79,7 @@ def _check_structure(trees: Trees, n_features: int) -> None:
     index = np.arange(len(nodes))
     children = np.concatenate([nodes["left"][inner], nodes["right"][inner]])
     parents = np.tile(index[inner], 2)
-    ends = np.append(roots[1:], len(nodes))
+    ends = np.append(roots, len(nodes))[1:]
     end = np.repeat(ends, np.diff(np.append(roots, len(nodes))))
     _require(
         np.all(children > parents) and np.all(children < end[parents]),

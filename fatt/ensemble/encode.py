@@ -135,18 +135,28 @@ def _numbers(column: Any, feature: Numeric, inputs: Inputs) -> Matrix:
     values, is_objects = _plain(column)
     if is_objects:
         values = _objects_to_numbers(values, feature)
+        if not inputs.objects:
+            raise DataError(
+                f"column {feature.name!r} holds Python objects, among which the "
+                "model's preprocessing may not find the missing values; pass float64, "
+                "in a data frame if other columns hold labels."
+            )
     _check_dtype(values, feature, inputs)
-    numbers = values.astype(np.float64)
+    numbers = _inside(values.astype(np.float64), feature)
     missing = np.isnan(numbers)
-    if feature.missing_range is not None:
-        low, high = feature.missing_range
-        missing |= (numbers >= low) & (numbers <= high)
-        numbers[missing] = np.nan
     if not feature.accepts_missing and missing.any():
         raise DataError(
             f"row {int(np.argmax(missing))}: column {feature.name!r} is missing, and "
             "the model does not take missing values; drop or impute it."
         )
+    return numbers
+
+
+def _inside(numbers: Matrix, feature: Feature) -> Matrix:
+    """Turn the numbers read as missing into NaN; refuse those beyond the bounds."""
+    if feature.missing_range is not None:
+        low, high = feature.missing_range
+        numbers = np.where((numbers >= low) & (numbers <= high), np.nan, numbers)
     refused = (numbers < feature.lower) | (numbers > feature.upper)
     if refused.any():
         row = int(np.argmax(refused))
@@ -188,7 +198,7 @@ def _objects_to_numbers(values: NDArray[Any], feature: Numeric) -> Matrix:
             if isinstance(value, str | bytes):
                 raise TypeError
             numbers[row] = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise DataError(
                 f"row {row}: column {feature.name!r} is {value!r}, and the model "
                 "reads a number there."
@@ -198,6 +208,7 @@ def _objects_to_numbers(values: NDArray[Any], feature: Numeric) -> Matrix:
 
 def _codes(column: Any, feature: Categorical) -> Matrix:
     values, is_labels = _plain(column)
+    is_frame = not isinstance(column, np.ndarray)
     if feature.coding == "label" or is_labels:
         if not feature.labelled:
             raise DataError(
@@ -205,6 +216,13 @@ def _codes(column: Any, feature: Categorical) -> Matrix:
                 "codes of its categories; pass the codes that it was trained on."
             )
         codes = _codes_of_labels(values, feature)
+    elif is_frame and feature.labelled and feature.coding == "truncate":
+        # Numbers in a frame could be labels or codes; LightGBM takes neither.
+        raise DataError(
+            f"column {feature.name!r} holds plain numbers, and the model knows "
+            "labels; make it a category column of the frame, or pass an array of "
+            "codes."
+        )
     else:
         codes = _codes_of_numbers(values.astype(np.float64), feature)
     missing = np.isnan(codes)
@@ -214,7 +232,11 @@ def _codes(column: Any, feature: Categorical) -> Matrix:
             "the model does not take missing values there."
         )
     unknown = codes == len(feature.categories)
-    if not feature.accepts_unknown and unknown.any():
+    # XGBoost takes a label that it does not know for the next one that it knows.
+    takes_unknown = feature.accepts_unknown and not (
+        is_labels and feature.coding == "floor"
+    )
+    if not takes_unknown and unknown.any():
         row = int(np.argmax(unknown))
         known = ", ".join(repr(category) for category in feature.categories[:20])
         raise DataError(
@@ -230,7 +252,14 @@ def _codes_of_labels(values: NDArray[Any], feature: Categorical) -> Matrix:
     codes = np.empty(len(values))
     for row, value in enumerate(values.tolist()):
         if _is_missing(value):
-            codes[row] = np.nan
+            kind = {type(None): "none", float: "nan"}.get(type(value))
+            is_meant = feature.missing_as in {"any", kind}
+            codes[row] = np.nan if is_meant else unknown
+        elif isinstance(value, float) and not feature.lower <= value <= feature.upper:
+            raise DataError(
+                f"row {row}: column {feature.name!r} is {value}, which the model's "
+                f"library refuses; it takes {feature.lower} to {feature.upper}."
+            )
         else:
             known = isinstance(value, Hashable) and value in table
             codes[row] = table[value] if known else unknown
@@ -247,6 +276,10 @@ def _is_missing(value: object) -> bool:
 
 def _codes_of_numbers(numbers: Matrix, feature: Categorical) -> Matrix:
     unknown = float(len(feature.categories))
+    numbers = _inside(numbers, feature)
+    if feature.coding == "floor":
+        with np.errstate(over="ignore"):
+            numbers = numbers.astype(np.float32).astype(np.float64)
     codes = np.trunc(numbers)
     negative = numbers < 0 if feature.coding == "floor" else codes < 0
     known = np.isnan(codes) | (~negative & (codes < unknown))

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.check import check
 from fatt.ensemble.encode import encode
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label
+from fatt.ensemble.record import Record
 from fatt.ensemble.scoring import Argmax, Cut, Decision, Scoring, decide
 from fatt.ensemble.trees import Trees
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Source(Record, kw_only=True):
     """Where an ensemble came from; it has no part in what the ensemble computes.
 
     Attributes
@@ -288,7 +288,8 @@ class Ensemble:
         base = of(np.array(self.scoring.base, dtype=np.float64))
         scores = np.zeros((len(encoded), self.n_outputs))
         if not self.scoring.base_last:
-            scores += base
+            # Assigned, not added to zero: a negative zero keeps its sign.
+            scores[:] = base
         trees, (edges, cells) = self.trees, self._cells
         add_leaves(
             trees.nodes,

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
-import msgspec
+from fatt.ensemble.record import Record
 
 #: A value of a categorical column, or a class label.
 Label: TypeAlias = str | int | float | bool
 
 
-class Numeric(
-    msgspec.Struct, frozen=True, kw_only=True, tag="numeric", forbid_unknown_fields=True
-):
+class Numeric(Record, kw_only=True, tag="numeric"):
     """A column of numbers, in float64.
 
     Attributes
@@ -44,13 +42,7 @@ class Numeric(
         return len(self.edges) + 1
 
 
-class Categorical(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag="categorical",
-    forbid_unknown_fields=True,
-):
+class Categorical(Record, kw_only=True, tag="categorical"):
     """A column of categories, seen by the trees as codes.
 
     Category ``i`` has code ``i``; every value that is no category has the one code
@@ -64,13 +56,19 @@ class Categorical(
         The category behind each code.
     coding
         How a cell becomes a code. ``"label"``: it equals a category. ``"floor"``
-        (XGBoost): it is a number, rounded down, negative ones unknown. ``"truncate"``
-        (LightGBM): it is a number, rounded towards zero.
+        (XGBoost): it is a number, cast to float32 and rounded down, negative ones
+        unknown; or the label of a known category. ``"truncate"`` (LightGBM): it is a
+        number, rounded towards zero.
     labelled
         Whether `categories` are the labels people know. If not, they only number the
         codes, and a data frame's own categories cannot be matched with them.
     accepts_missing, accepts_unknown
         Whether the library takes missing values and values that are no category.
+    lower, upper, missing_range
+        As in `Numeric`, for cells that are numbers.
+    missing_as
+        Which labels are missing: NaN and None alike, or only one of them, and then the
+        other is an unknown category.
     """
 
     name: str
@@ -79,6 +77,10 @@ class Categorical(
     labelled: bool = True
     accepts_missing: bool = True
     accepts_unknown: bool = True
+    lower: float = -math.inf
+    upper: float = math.inf
+    missing_range: tuple[float, float] | None = None
+    missing_as: Literal["any", "nan", "none"] = "any"
 
     @property
     def n_codes(self) -> int:
@@ -89,7 +91,7 @@ class Categorical(
 Feature: TypeAlias = Numeric | Categorical
 
 
-class Inputs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Inputs(Record, kw_only=True):
     """What the library does to a table before the trees see it.
 
     Attributes
@@ -101,8 +103,11 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Largest absolute value up to which the library reads integers exactly.
     float32
         Whether float32 columns give what their float64 copies give.
+    objects
+        Whether numbers held as Python objects give what their float64 copies give.
     """
 
     named: bool = True
     integer_limit: int = 2**53
     float32: bool = True
+    objects: bool = True

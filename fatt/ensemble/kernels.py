@@ -28,15 +28,16 @@ _BLOCK = 64
 
 @numba.njit(
     numba.boolean(
-        _NODES, _WORDS, _FLOATS, numba.int64, numba.int64, numba.int64, numba.float64
+        _WORDS, _FLOATS, numba.int64, numba.int64, numba.int64, numba.float64
     ),
     cache=True,
     nogil=True,
 )
-def _in_set(nodes, words, edges, first_edge, last_edge, node, value):
-    """Tell whether a set split sends a value left; edges first_edge..last_edge cut it.
+def _in_set(words, edges, first_word, first_edge, last_edge, value):
+    """Tell whether the set that starts at `first_word` holds the code of a value.
 
-    Codes of categories come as they are (then first_edge is -1).
+    Codes of categories come as they are, and then `first_edge` is -1; numbers are
+    ranked among the edges from `first_edge` to before `last_edge`.
     """
     if value != value:
         return False
@@ -51,7 +52,7 @@ def _in_set(nodes, words, edges, first_edge, last_edge, node, value):
             else:
                 low = middle + 1
         code = low - first_edge
-    word = words[nodes[node].subset + code // 64]
+    word = words[first_word + code // 64]
     return (word >> np.uint64(code % 64)) & np.uint64(1) != 0
 
 
@@ -80,26 +81,24 @@ def add_leaves(
     rounding the result is the same as adding them in float32, because float64 has more
     than twice the digits and two more.
     """
-    n_rows = rows.shape[0]
-    n_outputs = scores.shape[1]
-    for start in range(0, n_rows, _BLOCK):
-        stop = min(start + _BLOCK, n_rows)
+    # Unsigned indices spare numba's test for negative ones at every step.
+    n_rows = np.uint64(rows.shape[0])
+    n_outputs = np.uint64(scores.shape[1])
+    start = np.uint64(0)
+    while start < n_rows:
+        stop = min(start + np.uint64(_BLOCK), n_rows)
         for tree in range(roots.shape[0]):
+            root = np.uint64(roots[tree])
             target = targets[tree]
             for row in range(start, stop):
-                node = roots[tree]
+                node = root
                 feature = nodes[node].feature
                 while feature >= 0:
-                    value = rows[row, feature]
+                    value = rows[row, np.uint64(feature)]
                     if nodes[node].subset >= 0:
+                        first, last = cells[feature, 0], cells[feature, 1]
                         right = not _in_set(
-                            nodes,
-                            words,
-                            edges,
-                            cells[feature, 0],
-                            cells[feature, 1],
-                            node,
-                            value,
+                            words, edges, nodes[node].subset, first, last, value
                         )
                     else:
                         right = not value <= nodes[node].threshold
@@ -107,13 +106,15 @@ def add_leaves(
                         right = nodes[node].missing_left == 0
                     # Siblings are neighbours: adding the answer spares a branch that
                     # the processor could not foresee.
-                    node = np.int64(nodes[node].left) + np.int64(right)
+                    node = np.uint64(nodes[node].left) + np.uint64(right)
                     feature = nodes[node].feature
-                leaf = nodes[node].leaf
+                leaf = np.uint64(nodes[node].leaf)
                 if target >= 0:
-                    total = scores[row, target] + values[leaf, 0]
-                    scores[row, target] = np.float32(total) if single else total
+                    only = np.uint64(target)
+                    total = scores[row, only] + values[leaf, 0]
+                    scores[row, only] = np.float32(total) if single else total
                 else:
                     for output in range(n_outputs):
                         total = scores[row, output] + values[leaf, output]
                         scores[row, output] = np.float32(total) if single else total
+        start = stop

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import libm
+from fatt.ensemble.record import Record
 
 Scores = NDArray[Any]
 
 
-class Scoring(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Scoring(Record, kw_only=True):
     """The arithmetic that adds up the leaves.
 
     Attributes
@@ -43,9 +43,7 @@ class Scoring(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return self.dtype == "float32"
 
 
-class Cut(
-    msgspec.Struct, frozen=True, kw_only=True, tag="cut", forbid_unknown_fields=True
-):
+class Cut(Record, kw_only=True, tag="cut"):
     """The second of two classes iff the score of one output is at least a number.
 
     Attributes
@@ -61,9 +59,7 @@ class Cut(
     output: int = 0
 
 
-class Argmax(
-    msgspec.Struct, frozen=True, kw_only=True, tag="argmax", forbid_unknown_fields=True
-):
+class Argmax(Record, kw_only=True, tag="argmax"):
     """The class whose linked score is largest.
 
     Attributes

@@ -125,8 +125,10 @@ class Trees:
 
         nodes = np.zeros(len(order), dtype=NODE)
         nodes["feature"] = np.where(inner, given.feature[order], -1)
-        nodes["left"] = np.where(inner, place[given.left[order]], -1)
-        nodes["right"] = np.where(inner, place[given.right[order]], -1)
+        nodes["left"][inner] = place[given.left[order][inner]]
+        nodes["left"][~inner] = -1
+        nodes["right"][inner] = place[given.right[order][inner]]
+        nodes["right"][~inner] = -1
         nodes["missing_left"] = inner & np.asarray(missing_left, dtype=bool)[order]
         nodes["leaf"] = np.where(inner, -1, np.cumsum(~inner) - 1)
         nodes["subset"], words = _pack_sets(subset, sets, order, inner)
@@ -161,11 +163,6 @@ class Trees:
             depth[children] = np.tile(depth[level], 2) + 1
             level = children[self.nodes["feature"][children] >= 0]
         return np.maximum.reduceat(depth, self.roots) if len(self) else depth
-
-    def goes_left(self, node: int, code: int) -> bool:
-        """Tell whether a set split sends a code to the left."""
-        word, bit = divmod(code, _WORD_BITS)
-        return bool(int(self.words[self.nodes["subset"][node] + word]) >> bit & 1)
 
 
 def n_words(n_codes: int) -> int:
@@ -241,17 +238,13 @@ def _pack_sets(
     if subset is None:
         return first, np.zeros(0, dtype=np.uint64)
     index = np.where(inner, np.asarray(subset, dtype=np.int64)[order], -1)
-    words: list[NDArray[np.uint64]] = []
-    length = 0
-    for node in np.flatnonzero(index >= 0):
-        packed = _pack(sets[index[node]])
-        first[node] = length
-        length += len(packed)
-        words.append(packed)
-    return first, np.concatenate([np.zeros(0, dtype=np.uint64), *words])
-
-
-def _pack(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    padded = np.zeros(n_words(len(bits)) * _WORD_BITS, dtype=bool)
-    padded[: len(bits)] = bits
-    return np.packbits(padded, bitorder="little").view("<u8").astype(np.uint64)
+    nodes = np.flatnonzero(index >= 0)
+    chosen = [sets[number] for number in index[nodes].tolist()]
+    sizes = np.array([n_words(len(bits)) for bits in chosen], dtype=np.int64)
+    starts = np.cumsum(sizes) - sizes
+    flat = np.zeros(int(sizes.sum()) * _WORD_BITS, dtype=bool)
+    for start, bits in zip((starts * _WORD_BITS).tolist(), chosen, strict=True):
+        flat[start : start + len(bits)] = bits
+    first[nodes] = starts
+    words = np.packbits(flat, bitorder="little").view("<u8").astype(np.uint64)
+    return first, words

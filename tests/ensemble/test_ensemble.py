@@ -130,7 +130,7 @@ def test_the_digest_stays_the_same_between_releases() -> None:
     assert stump().digest == DIGEST
 
 
-DIGEST = ""
+DIGEST = "767673476b36d44cb0544d0c5237521417bd0b6a3687cbb821b332ed30a8d0a0"
 
 
 def test_the_order_of_nodes_and_unreachable_nodes_do_not_matter() -> None:

@@ -133,7 +133,7 @@ def _inside_json(data: bytes, rng: np.random.Generator) -> bytes:
     """Replace, delete or nest a value somewhere in the tree of values."""
     try:
         tree = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _blindly(data, rng)
     here, key = None, None
     value = tree
