@@ -7,21 +7,21 @@ from typing import Any
 
 from fatt.ensemble import Ensemble
 from fatt.errors import MalformedModelError
-from fatt.importers._registry import converter_for
+from fatt.importers._loaded import convert_loaded, with_version
 
 
 def read(data: bytes, *, missing: float | None) -> Ensemble:
     """Unpickle a fitted object and convert it."""
-    model = _unpickle(data)
-    return converter_for(model).convert(model, missing=missing)
+    model, version = _unpickle(data)
+    return convert_loaded(model, version, missing=missing, form="pickle file")
 
 
-def _unpickle(data: bytes) -> Any:
+def _unpickle(data: bytes) -> tuple[Any, str]:
     # joblib reads plain pickles as well as its own compressed files.
     import joblib
 
     try:
-        return joblib.load(io.BytesIO(data))
+        return with_version(lambda: joblib.load(io.BytesIO(data)))
     except Exception as error:
         raise MalformedModelError(
             f"the pickle cannot be loaded ({type(error).__name__}: {error}). Load it "

@@ -1,0 +1,78 @@
+"""What every fitted scikit-learn classifier says about itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fatt.ensemble import Inputs, Label, Source
+from fatt.errors import MalformedModelError, UnsupportedModelError
+
+#: A file can claim any number of columns without holding a byte for them.
+MOST_FEATURES = 2**20
+
+
+def n_features(model: Any) -> int:
+    """Return the number of columns that the model reads."""
+    count = int(model.n_features_in_)
+    if not 0 < count <= MOST_FEATURES:
+        raise UnsupportedModelError(
+            f"the model claims to read {count} columns; fatt reads models of 1 to "
+            f"{MOST_FEATURES} columns."
+        )
+    return count
+
+
+def feature_names(model: Any) -> tuple[str, ...]:
+    """Return the names of the columns, or x0, x1, ... if the model was given none."""
+    count = n_features(model)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return tuple(f"x{index}" for index in range(count))
+    if len(names) != count:
+        raise MalformedModelError(
+            f"the model names {len(names)} columns and reads {count}."
+        )
+    return tuple(str(name) for name in names)
+
+
+def inputs(model: Any, *, integer_limit: int = 2**53) -> Inputs:
+    """Say how the model reads tables."""
+    return Inputs(
+        named=hasattr(model, "feature_names_in_"), integer_limit=integer_limit
+    )
+
+
+def labels(values: Any, what: str) -> tuple[Label, ...]:
+    """Return numpy or Python values as the strings and numbers they stand for."""
+    plain = [
+        value.item() if isinstance(value, np.generic) else value
+        for value in np.asarray(values).tolist()
+    ]
+    for value in plain:
+        if not isinstance(value, str | int | float | bool):
+            raise UnsupportedModelError(
+                f"{what} holds {value!r} of type {type(value).__name__}; fatt knows "
+                "strings, numbers and booleans. Train the model on such values."
+            )
+    return tuple(plain)
+
+
+def classes(model: Any) -> tuple[Label, ...]:
+    """Return the labels that the model answers, in its order."""
+    return labels(model.classes_, "the list of classes")
+
+
+def source(model: Any, *, objective: str = "", notes: tuple[str, ...] = ()) -> Source:
+    """Describe where the model came from."""
+    import sklearn
+
+    return Source(
+        library="scikit-learn",
+        version=str(sklearn.__version__),
+        format="fitted object",
+        model=type(model).__name__,
+        objective=objective,
+        notes=notes,
+    )

@@ -1,0 +1,220 @@
+"""scikit-learn's HistGradientBoostingClassifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import (
+    Argmax,
+    Categorical,
+    Cut,
+    Decision,
+    Ensemble,
+    Feature,
+    Label,
+    Numeric,
+    Scoring,
+    Trees,
+)
+from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.sklearn import facts
+from fatt.importers.sklearn.trees import joined
+
+# Integers become float64 as everywhere in numpy, however large they are.
+_ANY_INTEGER = 2**64 - 1
+
+# The encoder of the categories takes any number but infinity.
+_LARGEST = float(np.finfo(np.float64).max)
+
+# A set of categories is a row of so many 32-bit words.
+_WORDS = 8
+
+
+def convert(model: Any) -> Ensemble:
+    """Convert a HistGradientBoostingClassifier."""
+    table = _Table.of(model)
+    base = np.asarray(model._baseline_prediction)
+    if base.dtype != np.float64 or base.ndim != 2 or len(base) != 1:
+        raise MalformedModelError("the baseline is no row of float64 numbers.")
+    classes = facts.classes(model)
+    # The second class needs a score above zero: the first float above is the cut.
+    decision: Decision = Cut(at=5e-324) if len(classes) == 2 else Argmax()
+    return Ensemble(
+        features=table.features,
+        classes=classes,
+        trees=_lay_out(model._predictors, base.shape[1], table),
+        scoring=Scoring(dtype="float64", base=tuple(base[0].tolist())),
+        decision=decision,
+        inputs=facts.inputs(model, integer_limit=_ANY_INTEGER),
+        source=facts.source(model, objective=str(model.loss)),
+    )
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The columns, and the order in which the trees see them.
+
+    Attributes
+    ----------
+    features
+        The columns as users know them.
+    order
+        For each column that the trees see, which of `features` it is: the categorical
+        ones come first.
+    n_categories
+        Number of categories of each of `features`, 0 for numeric ones.
+    """
+
+    features: tuple[Feature, ...]
+    order: NDArray[np.int64]
+    n_categories: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, model: Any) -> _Table:
+        names = facts.feature_names(model)
+        features: list[Feature] = [Numeric(name=name) for name in names]
+        is_categorical = np.zeros(len(names), dtype=bool)
+        if model._preprocessor is not None:
+            is_categorical = np.asarray(model.is_categorical_, dtype=bool)
+            columns = np.flatnonzero(is_categorical)
+            encoder = _encoder(model._preprocessor)
+            if is_categorical.shape != (len(names),) or len(columns) != len(
+                encoder.categories_
+            ):
+                raise MalformedModelError(
+                    "the categories do not fit the categorical columns."
+                )
+            for column, values in zip(columns, encoder.categories_, strict=True):
+                features[column] = Categorical(
+                    name=names[column],
+                    categories=_categories(values, names[column]),
+                    lower=-_LARGEST,
+                    upper=_LARGEST,
+                )
+        return cls(
+            features=tuple(features),
+            order=np.argsort(~is_categorical, kind="stable"),
+            n_categories=np.array(
+                [
+                    len(f.categories) if isinstance(f, Categorical) else 0
+                    for f in features
+                ]
+            ),
+        )
+
+
+def _encoder(preprocessor: Any) -> Any:
+    """Return the encoder that numbers the categories and makes unknown ones missing."""
+    from sklearn.preprocessing import OrdinalEncoder
+
+    encoder = preprocessor.named_transformers_["encoder"]
+    if (
+        type(encoder) is not OrdinalEncoder
+        or encoder.handle_unknown != "use_encoded_value"
+        or not np.isnan(encoder.unknown_value)
+        or not np.isnan(encoder.encoded_missing_value)
+    ):
+        raise MalformedModelError("the encoder of the categories was tampered with.")
+    return encoder
+
+
+def _categories(values: Any, name: str) -> tuple[Label, ...]:
+    known = values.tolist()
+    # A missing value in the training data is listed last, and is no category.
+    if known and isinstance(known[-1], float) and np.isnan(known[-1]):
+        values = values[:-1]
+    if any(value is None for value in known):
+        raise UnsupportedModelError(
+            f"column {name!r}: the model takes None for a category of its own, and "
+            "data frames take it for a missing value. Train it with NaN, or with a "
+            "string such as 'none'."
+        )
+    return facts.labels(values, f"the list of categories of column {name!r}")
+
+
+def _lay_out(stages: Any, n_outputs: int, table: _Table) -> Trees:
+    from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+
+    predictors = [predictor for stage in stages for predictor in stage]
+    if any(len(stage) != n_outputs for stage in stages) or any(
+        type(predictor) is not TreePredictor for predictor in predictors
+    ):
+        raise MalformedModelError(f"not every stage holds {n_outputs} tree(s).")
+    if not predictors:
+        raise MalformedModelError("the boosted model holds no tree.")
+    counts = [_check_predictor(predictor) for predictor in predictors]
+    nodes = np.concatenate([predictor.nodes for predictor in predictors])
+    inner = nodes["is_leaf"] == 0
+    feature = np.full(len(nodes), -1, dtype=np.int64)
+    feature[inner] = _columns(nodes["feature_idx"][inner].astype(np.int64), table)
+    splits = np.flatnonzero(inner & (nodes["is_categorical"] != 0))
+    subset = np.full(len(nodes), -1, dtype=np.int64)
+    subset[splits] = np.arange(len(splits))
+    return Trees.lay_out(
+        roots=np.cumsum([0, *counts[:-1]]),
+        feature=feature,
+        threshold=nodes["num_threshold"],
+        left=joined(nodes["left"].astype(np.int64), inner, counts),
+        right=joined(nodes["right"].astype(np.int64), inner, counts),
+        missing_left=nodes["missing_go_to_left"] != 0,
+        leaf=np.arange(len(nodes)),
+        values=nodes["value"].astype(np.float64),
+        targets=np.tile(np.arange(n_outputs), len(stages)),
+        subset=subset,
+        sets=_sets(predictors, nodes, splits, feature, table),
+    )
+
+
+def _check_predictor(predictor: Any) -> int:
+    """Check the arrays of a tree, and return how many nodes it has."""
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+
+    nodes, words = predictor.nodes, predictor.raw_left_cat_bitsets
+    if (
+        nodes.dtype != PREDICTOR_RECORD_DTYPE
+        or nodes.ndim != 1
+        or words.dtype != np.uint32
+        or words.shape[1:] != (_WORDS,)
+    ):
+        raise MalformedModelError("a tree's arrays have another type or shape.")
+    return len(nodes)
+
+
+def _columns(seen: NDArray[np.int64], table: _Table) -> NDArray[np.int64]:
+    if seen.size and (seen.min() < 0 or seen.max() >= len(table.order)):
+        raise MalformedModelError(
+            f"a node splits on a column outside the {len(table.order)} that there are."
+        )
+    return table.order[seen]
+
+
+def _sets(
+    predictors: list[Any],
+    nodes: NDArray[Any],
+    splits: NDArray[np.int64],
+    feature: NDArray[np.int64],
+    table: _Table,
+) -> list[NDArray[np.bool_]]:
+    """Return, for each category split, which codes go left.
+
+    Unknown categories go where missing values go.
+    """
+    sizes = [len(predictor.raw_left_cat_bitsets) for predictor in predictors]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    owner = np.repeat(np.arange(len(predictors)), [len(p.nodes) for p in predictors])
+    words = np.concatenate([predictor.raw_left_cat_bitsets for predictor in predictors])
+    octets = words.astype("<u4").view(np.uint8)
+    bits = np.unpackbits(octets, axis=1, bitorder="little") != 0
+    sets = []
+    for node in splits:
+        n_categories = table.n_categories[feature[node]]
+        index = int(nodes["bitset_idx"][node])
+        if not 0 < n_categories <= bits.shape[1] or index >= sizes[owner[node]]:
+            raise MalformedModelError("a category split does not fit its column.")
+        chosen = bits[starts[owner[node]] + index, :n_categories]
+        sets.append(np.append(chosen, nodes["missing_go_to_left"][node] != 0))
+    return sets

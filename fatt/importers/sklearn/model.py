@@ -1,0 +1,134 @@
+"""scikit-learn's tree classifiers, chosen by their exact type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fatt.ensemble import Ensemble
+from fatt.errors import UnsupportedModelError
+from fatt.importers._refusals import refuse_missing
+
+_SUPPORTED = (
+    "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, "
+    "ExtraTreesClassifier, BaggingClassifier of trees, GradientBoostingClassifier, "
+    "HistGradientBoostingClassifier, and pipelines that end in one of them"
+)
+
+_INSIDE = (
+    "it changes the answers of the model inside. If the answers of that model are "
+    "what you use, pass that model."
+)
+_SEARCH = "it is a search, not a model: pass its best_estimator_."
+_SEVERAL = (
+    "it combines several models in a way that trees cannot describe exactly. Pass one "
+    "of the models inside, or train a forest or a boosted model."
+)
+_COLUMNS = "it answers several columns of y at once: pass one of the models inside."
+_NO_LABEL = "it gives no class labels: pass a classifier."
+
+#: What to do about models that hold tree models, or look like them.
+_HINTS = {
+    "AdaBoostClassifier": _SEVERAL,
+    "CalibratedClassifierCV": _INSIDE,
+    "ClassifierChain": _COLUMNS,
+    "FixedThresholdClassifier": _INSIDE,
+    "FrozenEstimator": "pass its estimator.",
+    "GridSearchCV": _SEARCH,
+    "HalvingGridSearchCV": _SEARCH,
+    "HalvingRandomSearchCV": _SEARCH,
+    "IsolationForest": _NO_LABEL,
+    "MultiOutputClassifier": _COLUMNS,
+    "OneVsOneClassifier": _SEVERAL,
+    "OneVsRestClassifier": _SEVERAL,
+    "OutputCodeClassifier": _SEVERAL,
+    "RFE": "it chooses columns itself: pass its estimator_ and those columns.",
+    "RFECV": "it chooses columns itself: pass its estimator_ and those columns.",
+    "RandomTreesEmbedding": _NO_LABEL,
+    "RandomizedSearchCV": _SEARCH,
+    "SelfTrainingClassifier": "pass its estimator_, which gives the same answers.",
+    "StackingClassifier": _SEVERAL,
+    "TunedThresholdClassifierCV": _INSIDE,
+    "VotingClassifier": _SEVERAL,
+}
+
+
+def convert(model: Any, *, missing: float | None) -> Ensemble:
+    """Convert a fitted scikit-learn model.
+
+    Parameters
+    ----------
+    model
+        Fitted classifier or pipeline.
+    missing
+        Reaches the last step of a pipeline, which may be an XGBoost model; no model of
+        scikit-learn's own takes it.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model is of another type, is not fitted, or answers several questions.
+
+    Notes
+    -----
+    Forests with ``n_jobs`` None or 1 add up their trees in order, unless the caller's
+    own ``joblib.parallel_config`` lets them use several threads.
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+
+    if type(model) in {Pipeline, ColumnTransformer}:
+        from fatt.importers import pipeline
+
+        return pipeline.convert(model, missing=missing)
+    converter = _converter_for(model)
+    refuse_missing(missing, f"a scikit-learn {type(model).__name__}")
+    _check_fitted(model)
+    if getattr(model, "n_outputs_", 1) != 1:
+        raise UnsupportedModelError(
+            f"the {type(model).__name__} answers {model.n_outputs_} columns of y at "
+            "once: train one model per column."
+        )
+    return converter(model)
+
+
+def _converter_for(model: Any) -> Callable[[Any], Ensemble]:
+    from sklearn import ensemble, tree
+
+    from fatt.importers.sklearn import boosting, hist, trees
+
+    converters: dict[type, Callable[[Any], Ensemble]] = {
+        tree.DecisionTreeClassifier: trees.convert_tree,
+        tree.ExtraTreeClassifier: trees.convert_tree,
+        ensemble.RandomForestClassifier: trees.convert_forest,
+        ensemble.ExtraTreesClassifier: trees.convert_forest,
+        ensemble.BaggingClassifier: trees.convert_bagging,
+        ensemble.GradientBoostingClassifier: boosting.convert,
+        ensemble.HistGradientBoostingClassifier: hist.convert,
+    }
+    if type(model) not in converters:
+        raise _refusal(model)
+    return converters[type(model)]
+
+
+def _refusal(model: Any) -> UnsupportedModelError:
+    from sklearn.base import RegressorMixin
+
+    name = type(model).__name__
+    if isinstance(model, RegressorMixin):
+        hint = f"it is a regressor. {_NO_LABEL.capitalize()}"
+    else:
+        hint = _HINTS.get(name, f"supported are {_SUPPORTED}.")
+    return UnsupportedModelError(f"cannot import a scikit-learn {name}: {hint}")
+
+
+def _check_fitted(model: Any) -> None:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        raise UnsupportedModelError(
+            f"the {type(model).__name__} is not fitted: call its fit method first."
+        ) from error

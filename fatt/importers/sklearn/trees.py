@@ -1,0 +1,310 @@
+"""scikit-learn's trees, forests and bagged trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Argmax, Ensemble, Numeric, Scoring, Trees
+from fatt.ensemble.floats import FLOAT32_LIMIT, at_most_float32
+from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.sklearn import facts
+
+_LEAF = -1
+
+# Numbers with this many binary places add up without rounding in any order.
+_PLACES = 20
+_EXACT = 2.0**53
+
+
+def lay_out(
+    trees: Sequence[Any],
+    *,
+    columns: Sequence[NDArray[np.int64]],
+    values: Sequence[NDArray[np.float64]],
+    targets: Sequence[int],
+) -> Trees:
+    """Join scikit-learn's own `Tree` objects.
+
+    Parameters
+    ----------
+    trees
+        The ``tree_`` of each member.
+    columns
+        For each tree, which column of the table each of its features is.
+    values
+        For each tree, what its nodes add to the scores.
+    targets
+        For each tree, the output that it adds to; -1 for all.
+    """
+    counts = [tree.node_count for tree in trees]
+    left = np.concatenate([tree.children_left for tree in trees])
+    right = np.concatenate([tree.children_right for tree in trees])
+    inner = left != _LEAF
+    threshold = at_most_float32(np.concatenate([tree.threshold for tree in trees]))
+    missing_left = np.concatenate([tree.missing_go_to_left for tree in trees]) != 0
+    # Training on missing values can leave NaN as a threshold. No number is at most NaN:
+    # the children change places, and all numbers go left.
+    never = np.isnan(threshold)
+    left, right = np.where(never, right, left), np.where(never, left, right)
+    return Trees.lay_out(
+        roots=np.cumsum([0, *counts[:-1]]),
+        feature=np.concatenate(list(map(_columns_of_nodes, trees, columns))),
+        threshold=np.where(never, np.inf, threshold),
+        left=joined(left, inner, counts),
+        right=joined(right, inner, counts),
+        missing_left=missing_left ^ never,
+        leaf=np.arange(len(inner)),
+        values=np.concatenate(values),
+        targets=targets,
+    )
+
+
+def joined(
+    children: NDArray[np.int64], inner: NDArray[np.bool_], counts: Sequence[int]
+) -> NDArray[np.int64]:
+    """Turn indices of nodes within their trees into indices over all trees.
+
+    Parameters
+    ----------
+    children
+        For each node, the index of a child.
+    inner
+        Which nodes have children.
+    counts
+        Number of nodes of each tree.
+    """
+    inside = (children >= 0) & (children < np.repeat(counts, counts))
+    if not np.all(inside | ~inner):
+        raise MalformedModelError("a child lies outside its tree.")
+    shift = np.cumsum([0, *counts[:-1]])
+    return np.asarray(children + np.repeat(shift, counts), dtype=np.int64)
+
+
+def _columns_of_nodes(tree: Any, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the column that each node splits on, -1 for leaves."""
+    inner = tree.children_left != _LEAF
+    split = tree.feature[inner]
+    if tree.n_features != len(columns):
+        raise MalformedModelError(
+            f"a tree reads {tree.n_features} features and is given {len(columns)}."
+        )
+    if split.size and (split.min() < 0 or split.max() >= len(columns)):
+        raise MalformedModelError(
+            f"a tree splits on a feature outside the {len(columns)} that there are."
+        )
+    result = np.full(tree.node_count, -1, dtype=np.int64)
+    result[inner] = columns[split]
+    return result
+
+
+def table_of(member: Any) -> NDArray[np.float64]:
+    """Return the numbers that a fitted tree holds for each of its nodes.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the tree answers several questions at once.
+    """
+    from sklearn.tree._tree import Tree
+
+    tree = member.tree_
+    if type(tree) is not Tree:
+        raise MalformedModelError(f"a tree is of type {type(tree).__name__}.")
+    if tree.n_outputs != 1:
+        raise UnsupportedModelError(
+            f"the model answers {tree.n_outputs} questions at once (multi-output), and "
+            "fatt verifies one: train one model per column of y."
+        )
+    return np.asarray(tree.value[:, 0, :])
+
+
+def all_columns(model: Any) -> NDArray[np.int64]:
+    """Return the columns of a model that hands all of them to its trees."""
+    return np.arange(facts.n_features(model))
+
+
+def bounded(name: str, *, accepts_missing: bool) -> Numeric:
+    """Describe a column that scikit-learn casts to float32, where no infinity may be.
+
+    Parameters
+    ----------
+    name
+        Name of the column.
+    accepts_missing
+        Whether NaN may.
+    """
+    return Numeric(
+        name=name,
+        lower=-FLOAT32_LIMIT,
+        upper=FLOAT32_LIMIT,
+        accepts_missing=accepts_missing,
+    )
+
+
+@dataclass(frozen=True)
+class _Forest:
+    """Trees that vote with probabilities, and which columns and classes each knows."""
+
+    members: list[Any]
+    columns: list[NDArray[np.int64]]
+    classes: list[NDArray[np.int64] | None]
+    divisor: int
+    n_jobs: Any
+
+
+def convert_tree(model: Any) -> Ensemble:
+    """Convert a DecisionTreeClassifier or ExtraTreeClassifier."""
+    return _convert(model, _Forest([model], [all_columns(model)], [None], 1, None))
+
+
+def convert_forest(model: Any) -> Ensemble:
+    """Convert a RandomForestClassifier or ExtraTreesClassifier."""
+    members = list(model.estimators_)
+    count = len(members)
+    columns = [all_columns(model)] * count
+    forest = _Forest(members, columns, [None] * count, count, model.n_jobs)
+    return _convert(model, forest)
+
+
+def convert_bagging(model: Any) -> Ensemble:
+    """Convert a BaggingClassifier of trees."""
+    # What counts is the parameter: scikit-learn takes so many trees and divides by it.
+    count = int(model.n_estimators)
+    members = list(model.estimators_)[:count]
+    chosen = list(model.estimators_features_)[:count]
+    if len(chosen) != len(members):
+        raise MalformedModelError("not every bagged tree says which columns it reads.")
+    forest = _Forest(
+        members=members,
+        columns=[_subset(columns, facts.n_features(model)) for columns in chosen],
+        classes=[np.asarray(member.classes_) for member in members],
+        divisor=count,
+        n_jobs=model.n_jobs,
+    )
+    return _convert(model, forest)
+
+
+def _subset(chosen: Any, n_features: int) -> NDArray[np.int64]:
+    columns = np.asarray(chosen, dtype=np.int64)
+    if columns.ndim != 1 or np.any((columns < 0) | (columns >= n_features)):
+        raise MalformedModelError("a bagged tree reads a column that does not exist.")
+    return columns
+
+
+def _convert(model: Any, forest: _Forest) -> Ensemble:
+    _check_members(model, forest.members)
+    classes = facts.classes(model)
+    values = [
+        _spread(table_of(member), known, len(classes))
+        for member, known in zip(forest.members, forest.classes, strict=True)
+    ]
+    trees = lay_out(
+        [member.tree_ for member in forest.members],
+        columns=forest.columns,
+        values=values,
+        targets=[-1] * len(values),
+    )
+    ordered = forest.n_jobs in {None, 1} or not _order_matters(trees)
+    notes = () if ordered else (_unordered_note(forest.n_jobs),)
+    return Ensemble(
+        features=_features(model, forest),
+        classes=classes,
+        trees=trees,
+        scoring=Scoring(
+            dtype="float64",
+            base=(0.0,) * len(classes),
+            divisor=float(forest.divisor),
+            ordered=ordered,
+        ),
+        decision=Argmax(),
+        inputs=facts.inputs(model),
+        source=facts.source(model, objective=_criterion(model), notes=notes),
+    )
+
+
+def _criterion(model: Any) -> str:
+    """Return what the trees were grown by; a bag of trees does not say it."""
+    return str(getattr(model, "criterion", ""))
+
+
+def _check_members(model: Any, members: list[Any]) -> None:
+    from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
+    if not members:
+        raise MalformedModelError(f"the {type(model).__name__} holds no tree.")
+    for member in members:
+        if type(member) not in {DecisionTreeClassifier, ExtraTreeClassifier}:
+            raise UnsupportedModelError(
+                f"the {type(model).__name__} holds a {type(member).__name__}; fatt "
+                "reads ensembles of DecisionTreeClassifier or ExtraTreeClassifier. "
+                "Train it with one of these."
+            )
+
+
+def _spread(
+    table: NDArray[np.float64], known: NDArray[np.int64] | None, n_classes: int
+) -> NDArray[np.float64]:
+    """Give a tree that saw only some of the classes a zero for each of the others."""
+    if table.shape[1] == n_classes:
+        return table
+    if (
+        known is None
+        or known.shape != (table.shape[1],)
+        or known.dtype.kind not in "iu"
+        or len(np.unique(known)) != len(known)
+        or not 0 <= known.min() <= known.max() < n_classes
+    ):
+        raise MalformedModelError(
+            f"a tree knows {table.shape[1]} classes, which do not fit the {n_classes} "
+            "of the model."
+        )
+    spread = np.zeros((len(table), n_classes))
+    spread[:, known] = table
+    return spread
+
+
+def _features(model: Any, forest: _Forest) -> tuple[Numeric, ...]:
+    """Describe the columns; one that no tree is handed, bagging never looks at."""
+    names = facts.feature_names(model)
+    handed = np.zeros(len(names), dtype=bool)
+    refuses = np.zeros(len(names), dtype=bool)
+    for member, columns in zip(forest.members, forest.columns, strict=True):
+        handed[columns] = True
+        refuses[columns] |= not _takes_missing(member)
+    return tuple(
+        bounded(name, accepts_missing=not refuses[index])
+        if handed[index]
+        else Numeric(name=name)
+        for index, name in enumerate(names)
+    )
+
+
+def _takes_missing(member: Any) -> bool:
+    """Tell whether a tree takes NaN, which depends on its settings and version."""
+    return bool(member._support_missing_values(np.zeros((1, 1))))
+
+
+def _order_matters(trees: Trees) -> bool:
+    """Tell whether sums of the leaves can depend on their order.
+
+    Two terms add up alike both ways; so do any number of terms that are multiples of
+    one power of two, as long as no sum needs more than 53 bits.
+    """
+    if len(trees) <= 2:
+        return False
+    steps = trees.values * 2.0**_PLACES
+    whole = np.all(steps == np.trunc(steps))
+    return not (whole and np.abs(steps).max() * len(trees) < _EXACT)
+
+
+def _unordered_note(n_jobs: Any) -> str:
+    return (
+        f"With n_jobs={n_jobs} scikit-learn adds the trees in no fixed order, so the "
+        "last bits of a score may change from call to call, and with them the label "
+        "of an exact tie. Set n_jobs=1 on the model to fix the order."
+    )

@@ -1,0 +1,246 @@
+"""skops files, which hold fitted scikit-learn objects without code.
+
+A file is checked before skops builds anything from it: its size when unpacked, its
+kinds of parts, that no part contains itself, and that each array has as many bytes as
+it claims. What is built is then read as data. Nothing of scikit-learn
+predicts with it, since its compiled code would follow any index that a file holds.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import zipfile
+from typing import Any
+
+import numpy as np
+
+from fatt.ensemble import Ensemble
+from fatt.errors import (
+    FattError,
+    MalformedModelError,
+    UnsupportedModelError,
+    UntrustedModelError,
+)
+from fatt.importers._loaded import convert_loaded, with_version
+from fatt.importers._refusals import needs
+
+#: What tree models and their preprocessing hold besides scikit-learn's estimators,
+#: which skops trusts anyhow. The importer checks the arrays of both kinds of trees.
+TRUSTED = (
+    "sklearn.tree._tree.Tree",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+    "sklearn._loss._loss.CyExponentialLoss",
+    "sklearn._loss._loss.CyHalfBinomialLoss",
+    "sklearn._loss._loss.CyHalfMultinomialLoss",
+    "sklearn._loss.link.HalfLogitLink",
+    "sklearn._loss.link.Interval",
+    "sklearn._loss.link.LogitLink",
+    "sklearn._loss.link.MultinomialLogit",
+    "sklearn._loss.loss.ExponentialLoss",
+    "sklearn._loss.loss.HalfBinomialLoss",
+    "sklearn._loss.loss.HalfMultinomialLoss",
+    # Histogram boosting keeps `partial(check_array, ...)`, which the importer ignores.
+    "functools.partial",
+    "sklearn.utils.validation.check_array",
+    "numpy.dtype",
+)
+
+_LOADERS = {
+    "DTypeNode",
+    "DictNode",
+    "FunctionNode",
+    "JsonNode",
+    "LossNode",
+    "ListNode",
+    "NdArrayNode",
+    "ObjectNode",
+    "PartialNode",
+    "RandomGeneratorNode",
+    "RandomStateNode",
+    "SetNode",
+    "SliceNode",
+    "TreeNode",
+    "TupleNode",
+    "TypeNode",
+}
+
+_SCHEMA = "schema.json"
+
+
+# Real files shrink to a twentieth when zipped, bombs to a thousandth.
+_MOST_GROWTH = 100
+_ALWAYS_ALLOWED = 2**24
+_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+
+
+def read(data: bytes, *, missing: float | None) -> Ensemble:
+    """Read a skops file."""
+    try:
+        import skops.io
+    except ImportError as error:
+        raise needs("skops", "reading .skops files", "skops") from error
+    try:
+        data = _checked(data)
+        untrusted = set(skops.io.get_untrusted_types(data=data)) - set(TRUSTED)
+        if untrusted:
+            raise _distrust(untrusted)
+        model, version = with_version(lambda: skops.io.loads(data, trusted=TRUSTED))
+    except FattError:
+        raise
+    except (ImportError, AttributeError) as error:
+        raise UnsupportedModelError(
+            f"the skops file holds something that the installed scikit-learn does not "
+            f"know ({error}). Read it with the version that wrote it, or train the "
+            "model again."
+        ) from error
+    except Exception as error:
+        raise MalformedModelError(
+            f"the skops file cannot be read ({type(error).__name__}: {error}). Save "
+            "the fitted model again with skops.io.dump."
+        ) from error
+    return convert_loaded(model, version, missing=missing, form="skops file")
+
+
+def _distrust(names: set[str]) -> UntrustedModelError:
+    return UntrustedModelError(
+        f"the skops file holds {', '.join(sorted(names))}, which fatt does not build "
+        "from files. Save only the model or pipeline of scikit-learn; load other "
+        "objects yourself and pass them to fatt.load."
+    )
+
+
+def _checked(data: bytes) -> bytes:
+    """Check all that skops takes for granted, and return what it can load."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        limit = _ALWAYS_ALLOWED + _MOST_GROWTH * len(data)
+        _check_members(archive, limit)
+        text = archive.read(_SCHEMA)
+        schema = _Schema(json.loads(text))
+        sizes = {info.filename: info.file_size for info in archive.infolist()}
+        total = sum(sizes[name] for name in schema.files)
+        # A part takes dozens of bytes in the schema, unless it is counted many times.
+        if total > limit or schema.weight() > len(text):
+            raise _bomb(limit)
+        arrays = {name: archive.read(name) for name in schema.files}
+    for content in arrays.values():
+        _check_array(content)
+    return _packed({_SCHEMA: json.dumps(schema.root).encode(), **arrays})
+
+
+def _packed(members: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def _check_members(archive: zipfile.ZipFile, limit: int) -> None:
+    members = archive.infolist()
+    if sum(member.file_size for member in members) > limit:
+        raise _bomb(limit)
+    for member in members:
+        if member.compress_type not in _METHODS:
+            raise UnsupportedModelError(
+                f"{member.filename} in the skops file is compressed by method "
+                f"{member.compress_type}; save it with zipfile.ZIP_DEFLATED."
+            )
+
+
+def _bomb(limit: int) -> MalformedModelError:
+    return MalformedModelError(
+        f"the skops file would take more than {limit} bytes when unpacked, far more "
+        "than a real model of its size. Save the model without compression."
+    )
+
+
+class _Schema:
+    """The parts of a skops file, as its schema lists them.
+
+    Attributes
+    ----------
+    root
+        The schema, with the names that today's scikit-learn uses.
+    files
+        The member of the archive behind each array, as often as it is read.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.files: list[str] = []
+        self._inside: dict[Any, list[list[Any]]] = {}
+        self._weights: dict[Any, int | None] = {}
+        self._top = self._visit(root)
+
+    def _visit(self, value: Any) -> list[Any]:
+        """Check all parts in a value, and return the ids of the outermost ones."""
+        if isinstance(value, list):
+            return [part for item in value for part in self._visit(item)]
+        if not isinstance(value, dict):
+            return []
+        _modernise(value)
+        inside = [part for item in value.values() for part in self._visit(item)]
+        if "__loader__" not in value:
+            return inside
+        self._check_part(value)
+        name = value.get("__id__") or f"part {len(self._inside)}"
+        self._inside.setdefault(name, []).append(inside)
+        return [name]
+
+    def _check_part(self, part: dict[str, Any]) -> None:
+        loader = part["__loader__"]
+        if loader not in _LOADERS:
+            raise UntrustedModelError(
+                f"the skops file holds a {part.get('__module__')}."
+                f"{part.get('__class__')} (read by {loader}), which no tree model "
+                "needs. Save only the model or pipeline of scikit-learn."
+            )
+        if "file" in part:
+            self.files.append(part["file"])
+
+    def weight(self) -> int:
+        """Return how many parts skops visits: those inside a shared part many times."""
+        return sum(map(self._weigh, self._top))
+
+    def _weigh(self, name: Any) -> int:
+        if name not in self._weights:
+            self._weights[name] = None
+            # Parts with one id should be equal; skops takes the one it meets first.
+            self._weights[name] = 1 + max(
+                sum(map(self._weigh, inside)) for inside in self._inside[name]
+            )
+        weight = self._weights[name]
+        if weight is None:
+            raise MalformedModelError("a part of the skops file contains itself.")
+        return weight
+
+
+def _modernise(part: dict[str, Any]) -> None:
+    """Rename what older versions of scikit-learn called otherwise."""
+    if part.get("__module__") == "_loss":
+        # Up to 1.7 the compiled losses did not name their package.
+        part["__module__"] = "sklearn._loss._loss"
+    elif part.get("__class__") == "_RemainderColsList":
+        # Version 1.5 wrapped the list of columns that no transformer takes.
+        columns = part["content"]["content"]["data"]
+        part.clear()
+        part.update(columns)
+
+
+def _check_array(data: bytes) -> None:
+    """Check that an array has as many bytes as its header says."""
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    else:
+        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    size = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or not dtype.itemsize or size != len(data) - stream.tell():
+        raise MalformedModelError(
+            f"an array in the skops file claims shape {shape} and type {dtype}, and "
+            f"has {len(data) - stream.tell()} bytes."
+        )
