@@ -1,0 +1,307 @@
+"""XGBoost's model files, JSON or UBJSON, without the xgboost package.
+
+This module knows what a file says; `fatt.importers.xgboost` knows what XGBoost makes
+of it. Both forms hold the same document.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.xgboost import ubjson
+from fatt.importers.xgboost.arrays import (
+    TreeArrays,
+    count,
+    fail,
+    numbers,
+    read_trees,
+    singles,
+)
+
+#: More columns than this make no table that a person could be a row of.
+_MOST_FEATURES = 2**17
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a model file says, checked for everything but the shape of the trees."""
+
+    form: str
+    version: str
+    booster: str
+    objective: str
+    n_outputs: int
+    base_score: NDArray[np.float32]
+    feature_names: list[str]
+    feature_types: list[str]
+    n_features: int
+    best_iteration: int | None
+    # Trees up to the end of each round of boosting.
+    round_ends: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    weights: NDArray[np.float32] | None
+    trees: TreeArrays
+    # The stored categories of each feature; None where there are none.
+    categories: list[tuple[str, ...] | tuple[int, ...] | None]
+
+
+def parse(data: bytes) -> ModelFile:
+    """Read the bytes of a model file.
+
+    Raises
+    ------
+    MalformedModelError
+        If the file is damaged or contradicts itself.
+    UnsupportedModelError
+        If it holds something else than trees for one target.
+    """
+    form, document = _document(data)
+    learner = _member(document, "learner", Mapping, "the file")
+    booster = _member(learner, "gradient_booster", Mapping, "the learner")
+    name = _member(booster, "name", str, "the booster")
+    if name == "gblinear":
+        raise UnsupportedModelError(
+            "the model is a linear one (booster gblinear) and has no trees; fatt "
+            "verifies tree models."
+        )
+    if name not in {"gbtree", "dart"}:
+        raise UnsupportedModelError(
+            f"the booster is {name!r}; fatt knows 'gbtree' and 'dart'."
+        )
+    holder = _member(booster, "gbtree", Mapping, name) if name == "dart" else booster
+    model = _member(holder, "model", Mapping, "the booster")
+    objective = _member(learner, "objective", Mapping, "the learner")
+    param = _member(learner, "learner_model_param", Mapping, "the learner")
+    n_features = _integer(param, "num_feature", _MOST_FEATURES)
+    n_outputs = _n_outputs(param)
+    trees = _member(model, "trees", list, "the booster")
+    if not trees:
+        raise UnsupportedModelError(
+            "the model has no trees yet; train it before it is verified."
+        )
+    arrays = read_trees(trees)
+    return ModelFile(
+        form=form,
+        version=_version(document),
+        booster=name,
+        objective=_member(objective, "name", str, "the objective"),
+        n_outputs=n_outputs,
+        base_score=_base_score(param, n_outputs),
+        feature_names=_texts(learner, "feature_names", n_features),
+        feature_types=_texts(learner, "feature_types", n_features),
+        n_features=n_features,
+        best_iteration=_best_iteration(_attributes(learner)),
+        round_ends=_round_ends(model, n_outputs, arrays, len(trees)),
+        groups=_groups(model, n_outputs, len(trees)),
+        weights=_weights(booster, len(trees)) if name == "dart" else None,
+        trees=arrays,
+        categories=_categories(model, n_features),
+    )
+
+
+def _document(data: bytes) -> tuple[str, Mapping[str, Any]]:
+    if data[:1] != b"{" and data.lstrip()[:1] != b"{":
+        raise UnsupportedModelError(
+            f"the file starts with {data[:8]!r}: it is XGBoost's old binary format, or "
+            "no XGBoost model. Load it in the XGBoost version that wrote it and save "
+            "it again with save_model('model.json')."
+        )
+    if data[1:2] in {b"i", b"U", b"I", b"l", b"L"}:
+        form, document = "UBJSON", ubjson.decode(data)
+    else:
+        form, document = "JSON", _json(data)
+    if not isinstance(document, Mapping):
+        fail(f"the document is a {type(document).__name__}, not an object")
+    return form, document
+
+
+def _json(data: bytes) -> Any:
+    try:
+        try:
+            return msgspec.json.decode(data)
+        except msgspec.DecodeError:
+            # XGBoost writes NaN for the thresholds that a node does not have, which
+            # is no JSON; the standard library reads it.
+            if b"NaN" not in data:
+                raise
+            return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        reason = str(error).rstrip(".") or type(error).__name__
+        raise MalformedModelError(
+            f"the file is not JSON: {reason}. It is damaged or cut short; save the "
+            "model again."
+        ) from None
+
+
+def _member(holder: Mapping[str, Any], key: str, kind: Any, where: str) -> Any:
+    if key not in holder:
+        fail(f"{where} has no {key!r}")
+    value = holder[key]
+    if not isinstance(value, kind):
+        fail(f"{key!r} of {where} is a {type(value).__name__}")
+    return value
+
+
+def _integer(holder: Mapping[str, Any], key: str, most: int) -> int:
+    return count(_member(holder, key, str, "the model"), key, most)
+
+
+def _version(document: Mapping[str, Any]) -> str:
+    version = document.get("version")
+    if version is None:
+        return ""
+    return ".".join(str(number) for number in numbers(version, "iu", "version"))
+
+
+def _n_outputs(param: Mapping[str, Any]) -> int:
+    classes = _integer(param, "num_class", 2**31)
+    targets = _integer(param, "num_target", 2**31) if "num_target" in param else 1
+    if targets > 1:
+        raise UnsupportedModelError(
+            f"the model has {targets} targets; fatt verifies classifiers with one "
+            "label. Train one model per label."
+        )
+    return max(classes, 1)
+
+
+def _base_score(param: Mapping[str, Any], n_outputs: int) -> NDArray[np.float32]:
+    text = _member(param, "base_score", str, "the model")
+    try:
+        # One number, or since XGBoost 3.1 a list with one per class.
+        parts = [float(part) for part in text.strip().strip("[]").split(",")]
+    except ValueError:
+        fail(f"the base score is {text[:40]!r}")
+    scores = singles(np.array(parts), "the base score")
+    if len(scores) not in {1, n_outputs} or not np.isfinite(scores).all():
+        fail(f"the base score is {text[:40]!r} for {n_outputs} output(s)")
+    return scores
+
+
+def _attributes(learner: Mapping[str, Any]) -> Mapping[str, Any]:
+    attributes = learner.get("attributes", {})
+    if not isinstance(attributes, Mapping):
+        fail("the attributes are no object")
+    # XGBClassifier refuses the files of its siblings by this note of theirs.
+    note = attributes.get("scikit_learn", "")
+    for kind in ("regressor", "ranker"):
+        if isinstance(note, str) and f'"{kind}"' in note:
+            raise UnsupportedModelError(
+                f"the file was saved by a {kind}, which predicts a number, not a "
+                "label; fatt verifies classifiers."
+            )
+    return attributes
+
+
+def _best_iteration(attributes: Mapping[str, Any]) -> int | None:
+    if "best_iteration" not in attributes:
+        return None
+    return _integer(attributes, "best_iteration", 2**31)
+
+
+def _texts(learner: Mapping[str, Any], key: str, n_features: int) -> list[str]:
+    texts = learner.get(key, [])
+    if not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
+        fail(f"{key!r} is not a list of texts")
+    if len(texts) not in {0, n_features}:
+        fail(f"{key!r} has {len(texts)} entries for {n_features} features")
+    return texts
+
+
+def _groups(
+    model: Mapping[str, Any], n_outputs: int, n_trees: int
+) -> NDArray[np.int64]:
+    info = numbers(model.get("tree_info"), "iu", "tree_info")
+    if len(info) != n_trees:
+        fail(f"'tree_info' has {len(info)} entries for {n_trees} trees")
+    if info.min() < 0 or info.max() >= n_outputs:
+        fail(f"'tree_info' points beyond the {n_outputs} output(s)")
+    return info
+
+
+def _round_ends(
+    model: Mapping[str, Any], n_outputs: int, trees: TreeArrays, n_trees: int
+) -> NDArray[np.int64]:
+    param = _member(model, "gbtree_model_param", Mapping, "the booster")
+    if _integer(param, "num_trees", 2**31) != n_trees:
+        fail(f"'num_trees' is {param['num_trees']}, and there are {n_trees} trees")
+    if "iteration_indptr" not in model:
+        # Written since XGBoost 2.0; before, all rounds had as many trees.
+        parallel = max(_integer(param, "num_parallel_tree", n_trees), 1)
+        step = parallel * (1 if len(trees.vectors) else n_outputs)
+        if n_trees % step:
+            fail(f"{n_trees} trees do not make rounds of {step}")
+        return np.arange(step, n_trees + 1, step, dtype=np.int64)
+    ends = numbers(model["iteration_indptr"], "iu", "iteration_indptr")
+    if (
+        len(ends) < 2
+        or ends[0] != 0
+        or ends[-1] != n_trees
+        or (np.diff(ends) < 0).any()
+    ):
+        fail(f"'iteration_indptr' does not lead from 0 to {n_trees} trees")
+    return ends[1:]
+
+
+def _weights(booster: Mapping[str, Any], n_trees: int) -> NDArray[np.float32]:
+    weights = numbers(booster.get("weight_drop"), "iuf", "weight_drop")
+    if len(weights) != n_trees:
+        fail(f"'weight_drop' has {len(weights)} entries for {n_trees} trees")
+    return singles(weights, "a weight of a tree")
+
+
+def _categories(
+    model: Mapping[str, Any], n_features: int
+) -> list[tuple[str, ...] | tuple[int, ...] | None]:
+    """Read the categories of data frames, which XGBoost stores since 3.1."""
+    cats = model.get("cats")
+    if cats is None:
+        return [None] * n_features
+    if not isinstance(cats, Mapping):
+        fail("'cats' is no object")
+    encoders = _member(cats, "enc", list, "'cats'")
+    if not encoders:
+        return [None] * n_features
+    if len(encoders) != n_features:
+        fail(f"'cats' has {len(encoders)} encoders for {n_features} features")
+    labels = [_encoder(encoder) for encoder in encoders]
+    ends = numbers(cats.get("feature_segments"), "iu", "feature_segments")
+    order = numbers(cats.get("sorted_idx"), "iu", "sorted_idx")
+    if len(ends) != n_features + 1 or ends[0] != 0 or (np.diff(ends) < 0).any():
+        fail("'feature_segments' does not lead through the features")
+    for index, known in enumerate(labels):
+        ranks = order[ends[index] : ends[index + 1]].tolist()
+        # XGBoost searches the labels in this order, and finds others if it is wrong.
+        if known is not None and (
+            sorted(ranks) != list(range(len(known)))
+            or [known[rank] for rank in ranks] != sorted(known)
+        ):
+            fail(f"'sorted_idx' does not sort the categories of feature {index}")
+    return labels
+
+
+def _encoder(encoder: Any) -> tuple[str, ...] | tuple[int, ...] | None:
+    if not isinstance(encoder, Mapping):
+        fail("an encoder of 'cats' is no object")
+    values = numbers(encoder.get("values"), "iu", "values")
+    if "offsets" not in encoder:
+        return tuple(values.tolist())
+    offsets = numbers(encoder["offsets"], "iu", "offsets")
+    if not len(offsets):
+        return None
+    if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] > len(values):
+        fail("the offsets of an encoder do not increase within its letters")
+    if (values < 0).any() or (values > 127).any():
+        # XGBoost counts letters and stores bytes, so that it cuts such labels, and
+        # all after them, in the wrong places. Only the codes are certain.
+        return None
+    letters = values.astype(np.uint8).tobytes().decode("ascii")
+    return tuple(letters[a:b] for a, b in itertools.pairwise(offsets.tolist()))
