@@ -1,0 +1,239 @@
+"""The trees of a LightGBM file as checked arrays, and their normal form."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Categorical, Feature, Numeric, Trees
+from fatt.errors import UnsupportedModelError
+from fatt.importers.lightgbm.text import (
+    Floats,
+    Ints,
+    Text,
+    damaged,
+    read_floats,
+    read_ints,
+)
+
+#: Numbers up to this size, either way, are zero for LightGBM before any tree sees them.
+ZERO = float(np.float32(1e-35))
+
+# No ordinary model has more category bits, over all splits; each takes a byte here.
+_BITS_LIMIT = 2**27
+_IS_SET, _DEFAULT_LEFT = 1, 2
+_WORD_BITS = 32
+_WORD_LIMIT = 2**_WORD_BITS
+
+
+class Missing(IntEnum):
+    """What a numeric split takes for missing."""
+
+    NONE = 0
+    ZERO = 1
+    NAN = 2
+
+
+@dataclass(frozen=True)
+class CategorySets:
+    """The codes that the categorical splits of all trees take to the left.
+
+    Entry ``i`` says that set ``number[i]`` holds ``code[i]``.
+    """
+
+    count: int
+    number: Ints
+    code: Ints
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The trees as the file stores them, one after the other.
+
+    Tree ``t`` has ``n_leaves[t]`` leaves and one split less. A child that is not
+    negative is a split of the same tree, ``-1 - i`` is its leaf ``i``. A split with
+    ``subset`` -1 is numeric, any other takes the codes of that set to the left.
+    """
+
+    n_leaves: Ints
+    feature: Ints
+    threshold: Floats
+    missing: Ints
+    default_left: NDArray[np.bool_]
+    subset: Ints
+    left: Ints
+    right: Ints
+    values: Floats
+    sets: CategorySets
+
+
+def read_forest(text: Text, n_features: int) -> Forest:
+    """Convert and check the lines of all trees."""
+    if not {b"", b"0"}.issuperset(text.trees["is_linear"]):
+        raise UnsupportedModelError(
+            "the LightGBM model has linear trees, whose leaves are formulas and not "
+            "numbers. Train it with linear_tree=False."
+        )
+    once = np.ones(text.n_trees, dtype=np.int64)
+    n_leaves = read_ints(text, "num_leaves", once)
+    n_sets = read_ints(text, "num_cat", once)
+    if (n_leaves < 1).any() or (n_sets < 0).any():
+        damaged("a tree has no leaf, or a negative number of category sets")
+    n_splits = n_leaves - 1
+    feature, decision, left, right = (
+        read_ints(text, key, n_splits)
+        for key in ("split_feature", "decision_type", "left_child", "right_child")
+    )
+    threshold = read_floats(text, "threshold", n_splits)
+    if ((feature < 0) | (feature >= n_features)).any():
+        damaged(f"a split_feature is outside the {n_features} features")
+    if ((decision < 0) | (decision >> 2 > max(Missing))).any():
+        damaged("a decision_type is unknown")
+    for child in (left, right):
+        splits, leaves = np.repeat(n_splits, n_splits), np.repeat(n_leaves, n_splits)
+        if ((child >= splits) | (child < -leaves)).any():
+            damaged("a left_child or right_child is outside its tree")
+    return Forest(
+        n_leaves=n_leaves,
+        feature=feature,
+        threshold=threshold,
+        missing=decision >> 2,
+        default_left=(decision & _DEFAULT_LEFT) != 0,
+        subset=_subsets(threshold, (decision & _IS_SET) != 0, n_splits, n_sets),
+        left=left,
+        right=right,
+        values=read_floats(text, "leaf_value", n_leaves),
+        sets=_read_sets(text, n_sets),
+    )
+
+
+def _subsets(
+    threshold: Floats, is_set: NDArray[np.bool_], n_splits: Ints, n_sets: Ints
+) -> Ints:
+    """Return for each split the number of its set among those of all trees, or -1."""
+    number = np.where(is_set, threshold, 0.0)
+    inside = (number >= 0) & (number < np.repeat(n_sets, n_splits))
+    if not (inside | ~is_set).all():
+        damaged("a categorical split names a category set that its tree does not have")
+    first = np.repeat(np.cumsum(n_sets) - n_sets, n_splits)
+    subset = np.where(is_set, first + number.astype(np.int64), -1)
+    if len(np.unique(subset[is_set])) != is_set.sum():
+        damaged("two categorical splits share a category set")
+    return subset
+
+
+def _read_sets(text: Text, n_sets: Ints) -> CategorySets:
+    """Read the sets, which are stored as words of 32 bits, one bit per code."""
+    n_bounds = np.where(n_sets > 0, n_sets + 1, 0)
+    bounds = read_ints(text, "cat_boundaries", n_bounds)
+    ends = np.cumsum(n_bounds)
+    is_first = np.zeros(len(bounds), dtype=bool)
+    is_first[(ends - n_bounds)[n_sets > 0]] = True
+    lengths = np.diff(bounds, prepend=0)[~is_first]
+    if bounds[is_first].any() or (lengths < 0).any():
+        damaged("the cat_boundaries of a tree do not increase from 0")
+    n_words = np.zeros(len(n_sets), dtype=np.int64)
+    n_words[n_sets > 0] = bounds[ends[n_sets > 0] - 1]
+    words = read_ints(text, "cat_threshold", n_words)
+    if ((words < 0) | (words >= _WORD_LIMIT)).any():
+        damaged("a cat_threshold is no word of 32 bits")
+    bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
+    place = np.flatnonzero(bits)
+    number = np.repeat(np.arange(len(lengths)), lengths)[place // _WORD_BITS]
+    starts = (np.cumsum(lengths) - lengths) * _WORD_BITS
+    return CategorySets(len(lengths), number, place - starts[number])
+
+
+def lay_out(forest: Forest, features: Sequence[Feature], n_outputs: int) -> Trees:
+    """Bring the trees into the normal form."""
+    n_splits = forest.n_leaves - 1
+    total = len(forest.feature)
+    first_split = np.cumsum(n_splits) - n_splits
+    first_leaf = np.cumsum(forest.n_leaves) - forest.n_leaves + total
+    split, leaf = np.repeat(first_split, n_splits), np.repeat(first_leaf, n_splits)
+    leaves = np.arange(len(forest.values))
+    none = np.full(len(leaves), -1)
+    children = [
+        np.append(np.where(child >= 0, child + split, leaf - 1 - child), none)
+        for child in (forest.left, forest.right)
+    ]
+    return Trees.lay_out(
+        roots=np.where(n_splits > 0, first_split, first_leaf),
+        feature=np.append(forest.feature, none),
+        threshold=np.append(_without_zeros(forest.threshold), none),
+        left=children[0],
+        right=children[1],
+        missing_left=np.append(_missing_left(forest, features), none == 0),
+        leaf=np.append(np.full(total, -1), leaves),
+        values=forest.values,
+        targets=np.arange(len(n_splits)) % n_outputs,
+        subset=np.append(forest.subset, none),
+        sets=_code_sets(forest, features),
+    )
+
+
+def _without_zeros(threshold: Floats) -> Floats:
+    """Move thresholds out of the band of numbers that LightGBM reads as zero.
+
+    The numbers of the band go all to the left or all to the right, as zero does.
+    """
+    moved = np.where(threshold >= 0, ZERO, np.nextafter(-ZERO, -np.inf))
+    return np.where(np.abs(threshold) <= ZERO, moved, threshold)
+
+
+def _missing_left(forest: Forest, features: Sequence[Feature]) -> NDArray[np.bool_]:
+    """Tell where missing values go; a missing category goes to the right.
+
+    Splits of one feature can differ in what they take for missing, if training was
+    continued on other data.
+    """
+    numeric = forest.subset < 0
+    zero_left = forest.threshold >= 0
+    zero_is_missing = np.array(
+        [isinstance(f, Numeric) and f.missing_range is not None for f in features],
+        dtype=bool,
+    )[forest.feature]
+    clash = (
+        numeric
+        & zero_is_missing
+        & (forest.missing == Missing.NAN)
+        & (zero_left != forest.default_left)
+    )
+    if clash.any():
+        name = features[forest.feature[np.argmax(clash)]].name
+        raise UnsupportedModelError(
+            f"feature {name!r} takes zero for missing in some splits and only NaN in "
+            "others, as after training that was continued with another "
+            "zero_as_missing. Train the model in one go."
+        )
+    default = np.where(forest.missing == Missing.NONE, zero_left, forest.default_left)
+    return numeric & default
+
+
+def _code_sets(forest: Forest, features: Sequence[Feature]) -> list[NDArray[np.bool_]]:
+    """Return each set as one truth value per code of its feature."""
+    sizes = np.array([_n_codes(feature) for feature in features])[forest.feature]
+    n_codes = np.zeros(forest.sets.count, dtype=np.int64)
+    n_codes[forest.subset[forest.subset >= 0]] = sizes[forest.subset >= 0]
+    total = int(n_codes.sum())
+    if total > _BITS_LIMIT:
+        raise UnsupportedModelError(
+            f"the category sets of the model take {total} bits, more than "
+            f"{_BITS_LIMIT}. Number the categories from 0 without gaps and train again."
+        )
+    stops = np.cumsum(n_codes)
+    number, code = forest.sets.number, forest.sets.code
+    used = n_codes[number] > 0
+    bits = np.zeros(total, dtype=bool)
+    bits[(stops - n_codes)[number[used]] + code[used]] = True
+    ends = stops.tolist()
+    return [bits[a:b] for a, b in itertools.pairwise([0, *ends])]
+
+
+def _n_codes(feature: Feature) -> int:
+    return feature.n_codes if isinstance(feature, Categorical) else 0

@@ -1,0 +1,224 @@
+"""LightGBM's text format: a header, the trees and a tail of parameters.
+
+Numbers of all trees are converted together, key by key: tree by tree would take many
+times longer.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.errors import MalformedModelError, UnsupportedModelError
+
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+
+_Number = TypeVar("_Number", int, float)
+
+# Numbers stand between blanks in a tree, and between commas in JSON.
+_COMMAS = bytes.maketrans(b" ", b",")
+
+_VERSIONS = ("v3", "v4")
+
+# The lines of a tree that are read, in the order in which LightGBM writes them.
+_KEYS = (
+    "num_leaves",
+    "num_cat",
+    "split_feature",
+    "threshold",
+    "decision_type",
+    "left_child",
+    "right_child",
+    "leaf_value",
+)
+_LATE_KEYS = ("cat_boundaries", "cat_threshold", "is_linear")
+
+
+def _tree_pattern() -> re.Pattern[bytes]:
+    """Build the pattern of one tree, which ends with empty lines.
+
+    Other lines may stand anywhere. They are skipped possessively, so that the time is
+    linear whatever the file holds, and never hold a known key, so that no line counts
+    twice.
+    """
+    others = rf"(?:(?!Tree=|(?:{'|'.join(_KEYS + _LATE_KEYS)})=).++\n)*+"
+    lines = [rf"Tree=(?P<Tree>.*+)\n{others}"]
+    lines += [rf"{key}=(?P<{key}>.*+)\n{others}" for key in _KEYS]
+    lines += [rf"(?:{key}=(?P<{key}>.*+)\n{others})?+" for key in _LATE_KEYS]
+    return re.compile("".join([*lines, r"\n++"]).encode())
+
+
+_TREE = _tree_pattern()
+
+
+@dataclass(frozen=True)
+class Text:
+    """A model file: its header, the known lines of its trees, and what follows."""
+
+    header: dict[str, str]
+    trees: dict[str, tuple[bytes, ...]]
+    tail: str
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.trees["Tree"])
+
+    def line(self, key: str) -> str:
+        """Return the value of a line that the header must have."""
+        if key not in self.header:
+            damaged(f"the header has no line {key!r}")
+        return self.header[key]
+
+    def count(self, key: str) -> int:
+        """Return a number of things, which the header must have."""
+        text = self.line(key)
+        # Longer numbers make no sense, and Python refuses to read very long ones.
+        if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
+            damaged(f"{key} is {text[:40]!r}, which is no count")
+        return int(text)
+
+    def parameter(self, key: str) -> str:
+        """Return a training parameter as it is written, or an empty text."""
+        found = re.search(rf"^\[{key}: (.*)\]$", self.tail, re.MULTILINE)
+        return found.group(1) if found else ""
+
+
+def damaged(what: str) -> NoReturn:
+    """Raise the error for a file that contradicts itself."""
+    raise MalformedModelError(
+        f"the LightGBM file is damaged: {what}. Ask for a fresh copy, written by "
+        "Booster.save_model."
+    )
+
+
+def parse(data: bytes) -> Text:
+    """Take a model file apart into its lines."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    if not data.startswith(b"tree\n"):
+        raise MalformedModelError(
+            f"a LightGBM text file starts with the line 'tree'; found {data[:16]!r}."
+        )
+    end = data.rfind(b"\nend of trees\n") + 1
+    if not end:
+        damaged("the line 'end of trees' is absent, so the file was cut off")
+    start = data.find(b"\nTree=", 0, end) + 1 or end
+    header = _header(data[:start])
+    version = header.get("version", "")
+    if version not in _VERSIONS:
+        raise UnsupportedModelError(
+            f"the LightGBM file has format version {version[:40]!r}, and only "
+            f"{' and '.join(_VERSIONS)} are known. Load it with LightGBM 3 or 4 and "
+            "save it again."
+        )
+    trees = _trees(data, start, end)
+    _check_sizes(header.get("tree_sizes", ""), trees)
+    lines = zip(*(tree.groups(b"") for tree in trees), strict=True)
+    keys = _TREE.groupindex
+    return Text(
+        header=header,
+        trees=dict(zip(keys, lines, strict=True)) if trees else dict.fromkeys(keys, ()),
+        # Parameters hold file names in any encoding; all that is needed is ASCII.
+        tail=data[end:].decode(errors="replace"),
+    )
+
+
+def _header(head: bytes) -> dict[str, str]:
+    try:
+        lines = [line.partition("=") for line in head.decode().split("\n") if line]
+    except UnicodeDecodeError as error:
+        damaged(f"it is no UTF-8 text ({error.reason} at byte {error.start})")
+    header = {key: value for key, _, value in lines}
+    if len(header) != len(lines):
+        damaged("the header has the same line twice")
+    return header
+
+
+def _trees(data: bytes, start: int, end: int) -> list[re.Match[bytes]]:
+    """Match the trees that stand between two places."""
+    trees: list[re.Match[bytes]] = []
+    while start < end:
+        tree = _TREE.match(data, start, end)
+        if tree is None or tree["Tree"] != b"%d" % len(trees):
+            damaged(f"tree {len(trees)} lacks a line or has one too many")
+        trees.append(tree)
+        start = tree.end()
+    return trees
+
+
+def _check_sizes(told: str, trees: list[re.Match[bytes]]) -> None:
+    """Compare the trees with the sizes in bytes by which LightGBM finds them."""
+    sizes = told.split()
+    if len(sizes) != len(trees):
+        damaged(f"tree_sizes lists {len(sizes)} trees, and {len(trees)} are there")
+    for number, (size, tree) in enumerate(zip(sizes, trees, strict=True)):
+        actual = tree.end() - tree.start()
+        if size != str(actual):
+            damaged(
+                f"tree {number} has {actual} bytes, and tree_sizes says {size[:40]}"
+            )
+
+
+def read_ints(text: Text, key: str, counts: Ints) -> Ints:
+    """Convert the whole numbers under one key of all trees, ``counts[t]`` of tree t."""
+    try:
+        trees = msgspec.json.decode(_as_json(text, key), type=list[list[int]])
+        return _joined(trees, key, counts, np.int64)
+    except (msgspec.MsgspecError, OverflowError):
+        damaged(f"a {key} of some tree is no whole number")
+
+
+def read_floats(text: Text, key: str, counts: Ints) -> Floats:
+    """Convert the numbers under one key of all trees, ``counts[t]`` of tree t."""
+    try:
+        trees = _decode_floats(_as_json(text, key))
+        return _joined(trees, key, counts, np.float64)
+    except msgspec.MsgspecError:
+        damaged(f"a {key} of some tree is no number")
+
+
+def _as_json(text: Text, key: str) -> bytes:
+    """Return the numbers under one key as an array of arrays, one for each tree."""
+    lines = text.trees[key]
+    return b"[[%s]]" % b"],[".join(lines).translate(_COMMAS) if lines else b"[]"
+
+
+def _decode_floats(json: bytes) -> list[list[float]]:
+    if b"inf" not in json:
+        return msgspec.json.decode(json, type=list[list[float]])
+    # JSON has no infinity; truth values stand for it on the way.
+    if b"true" in json or b"false" in json:
+        raise msgspec.DecodeError
+    json = json.replace(b"-inf", b"false").replace(b"inf", b"true")
+    infinite = {True: math.inf, False: -math.inf}
+    return [
+        [number if isinstance(number, float) else infinite[number] for number in tree]
+        for tree in msgspec.json.decode(json, type=list[list[float | bool]])
+    ]
+
+
+def _joined(
+    trees: list[list[_Number]], key: str, counts: Ints, dtype: type[np.generic]
+) -> NDArray[Any]:
+    """Return the numbers of all trees in one array, if each tree has its count."""
+    found = np.array([len(tree) for tree in trees], dtype=np.int64)
+    if len(found) != len(counts):
+        damaged(f"the {key} of some tree is no list of numbers")
+    wrong = np.flatnonzero(found != counts)
+    if wrong.size:
+        tree = wrong[0]
+        damaged(
+            f"tree {tree} has {found[tree]} numbers in {key}, and {counts[tree]} are "
+            "expected"
+        )
+    numbers = itertools.chain.from_iterable(trees)
+    return np.fromiter(numbers, dtype=dtype, count=int(found.sum()))
