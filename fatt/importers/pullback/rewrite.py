@@ -1,0 +1,369 @@
+"""Pull a model behind preprocessing back to the raw columns that people know.
+
+A model that reads transformed columns, each a function of one raw column, is a model on
+the raw columns: a split of a scaled column is a split of the raw one at another
+threshold, a split of a one-hot column asks whether the raw category is in a set. The
+trees keep their number, order, shape and leaves; only their splits are rewritten.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import (
+    Categorical,
+    Ensemble,
+    Feature,
+    Inputs,
+    Numeric,
+    Source,
+    Trees,
+)
+from fatt.errors import UnsupportedModelError
+from fatt.importers.pullback.columns import (
+    Coded,
+    Column,
+    Flags,
+    Floats,
+    Mapped,
+    Same,
+    above,
+    critical_of,
+    cuts_by_piece,
+    cuts_of,
+    narrow,
+    seen_by,
+)
+
+
+def pull_back(
+    ensemble: Ensemble,
+    *,
+    features: Sequence[Feature],
+    columns: Sequence[Column],
+    inputs: Inputs,
+    source: Source,
+) -> Ensemble:
+    """Rewrite an ensemble on transformed columns as one on raw columns.
+
+    Parameters
+    ----------
+    ensemble
+        The model behind the preprocessing.
+    features
+        The raw columns, with the values that the preprocessing takes; numeric ones
+        without missing range and edges. A raw column that reaches the model as it is,
+        and in no other way, gets the kind of the model's own feature.
+    columns
+        What each feature of `ensemble` is made of, in order.
+    inputs
+        How the preprocessing reads tables.
+    source
+        Where the whole model came from.
+
+    Returns
+    -------
+    Ensemble
+        Takes the raw values that the preprocessing and the model both take, and
+        computes for them what the model computes for the transformed ones.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the values that the model refuses cannot be told in the raw columns.
+    """
+    plain, adopted = _settle(ensemble.features, features, columns)
+    narrowed = list(adopted)
+    for column, inner in zip(plain, ensemble.features, strict=True):
+        if not isinstance(column, Same):
+            narrowed[column.source] = narrow(narrowed[column.source], column, inner)
+    splits = _Splits(ensemble.trees)
+    for index, raw in enumerate(narrowed):
+        mine = [i for i, column in enumerate(plain) if column.source == index]
+        if isinstance(raw, Numeric):
+            narrowed[index] = _pull_numeric(ensemble, raw, mine, plain, splits)
+        else:
+            _pull_codes(ensemble, mine, plain, splits)
+    return replace(
+        ensemble,
+        features=tuple(narrowed),
+        trees=splits.lay_out(ensemble.trees),
+        inputs=inputs,
+        source=source,
+    )
+
+
+def _settle(
+    inner: Sequence[Feature], features: Sequence[Feature], columns: Sequence[Column]
+) -> tuple[list[Column], list[Feature]]:
+    """Give raw columns that reach the model unchanged the kind the model knows.
+
+    Where a raw column also reaches it in another way, or twice and the model reads it
+    in two ways, the unchanged column is the identity map instead.
+    """
+    settled, adopted = list(columns), list(features)
+    for index, raw in enumerate(features):
+        mine = [i for i, column in enumerate(columns) if column.source == index]
+        kinds = [
+            msgspec.structs.replace(inner[i], name=raw.name)
+            for i in mine
+            if isinstance(columns[i], Same)
+        ]
+        if not kinds:
+            continue
+        if len(kinds) == len(mine) and all(kind == kinds[0] for kind in kinds):
+            adopted[index] = _meet(raw, kinds[0])
+            continue
+        for i in mine:
+            if isinstance(columns[i], Same):
+                settled[i] = _identity(raw, index, inner[i])
+    return settled, adopted
+
+
+def _meet(raw: Feature, kind: Feature) -> Feature:
+    """Return the model's feature, within the raw one's bounds if both are numeric."""
+    if not (isinstance(raw, Numeric) and isinstance(kind, Numeric)):
+        return kind
+    return msgspec.structs.replace(
+        kind,
+        lower=max(raw.lower, kind.lower),
+        upper=min(raw.upper, kind.upper),
+        accepts_missing=raw.accepts_missing and kind.accepts_missing,
+    )
+
+
+def _identity(raw: Feature, index: int, inner: Feature) -> Mapped:
+    labels = isinstance(inner, Categorical) and any(
+        isinstance(category, str) for category in inner.categories
+    )
+    if labels or not isinstance(raw, Numeric):
+        raise UnsupportedModelError(
+            f"column {raw.name!r} reaches the model both as labels and through a step "
+            "that computes with it, or in two ways that do not agree. Give the steps "
+            "a copy of the column each."
+        )
+    return Mapped(source=index, function=lambda numbers: numbers)
+
+
+class _Splits:
+    """The splits of all nodes, to be rewritten feature by feature."""
+
+    def __init__(self, trees: Trees) -> None:
+        nodes = trees.nodes
+        self.feature = nodes["feature"].astype(np.int64)
+        self.threshold = nodes["threshold"].copy()
+        self.missing_left = nodes["missing_left"].astype(bool)
+        self.swapped = np.zeros(len(nodes), dtype=bool)
+        self.subset = np.full(len(nodes), -1, dtype=np.int64)
+        self.sets: list[Flags] = []
+
+    def add_sets(self, nodes: NDArray[np.int64], sets: Flags) -> None:
+        """Make each node a set split that sends the given codes to the left."""
+        self.subset[nodes] = len(self.sets) + np.arange(len(nodes))
+        self.sets.extend(sets)
+
+    def lay_out(self, trees: Trees) -> Trees:
+        nodes = trees.nodes
+        return Trees.lay_out(
+            roots=trees.roots,
+            feature=self.feature,
+            threshold=self.threshold,
+            left=np.where(self.swapped, nodes["right"], nodes["left"]),
+            right=np.where(self.swapped, nodes["left"], nodes["right"]),
+            missing_left=self.missing_left ^ self.swapped,
+            leaf=nodes["leaf"],
+            values=trees.values,
+            targets=trees.targets,
+            subset=self.subset,
+            sets=self.sets,
+        )
+
+
+def _pull_codes(
+    ensemble: Ensemble, mine: list[int], columns: list[Column], splits: _Splits
+) -> None:
+    """Rewrite the splits of columns made of one raw categorical column."""
+    trees = ensemble.trees
+    for i in mine:
+        column, inner = columns[i], ensemble.features[i]
+        nodes = np.flatnonzero(trees.nodes["feature"] == i)
+        splits.feature[nodes] = column.source
+        if isinstance(column, Same):
+            splits.add_sets(nodes, _bits(trees, nodes, inner.n_codes))
+            continue
+        assert isinstance(column, Coded)
+        values = seen_by(inner, np.append(column.table, column.missing))
+        left = _goes_left(trees, nodes[:, np.newaxis], inner, values)
+        splits.add_sets(nodes, left[:, :-1])
+        splits.missing_left[nodes] = left[:, -1]
+
+
+def _pull_numeric(
+    ensemble: Ensemble,
+    raw: Numeric,
+    mine: list[int],
+    columns: list[Column],
+    splits: _Splits,
+) -> Numeric:
+    """Rewrite the splits of columns made of one raw numeric column; return its feature.
+
+    A split whose left side is a ray of the raw line becomes a threshold. The others
+    become set splits over the cells between all the places where they change sides.
+    """
+    trees = ensemble.trees
+    missing_range = _common_missing_range(raw, mine, columns, ensemble.features)
+    jagged: list[tuple[NDArray[np.int64], Floats, Flags]] = []
+    for i in mine:
+        column, inner = columns[i], ensemble.features[i]
+        nodes = np.flatnonzero(trees.nodes["feature"] == i)
+        splits.feature[nodes] = column.source
+        if isinstance(column, Same):
+            with_set = nodes[trees.nodes["subset"][nodes] >= 0]
+            splits.add_sets(with_set, _bits(trees, with_set, inner.n_codes))
+            continue
+        assert isinstance(column, Mapped)
+        missing = seen_by(inner, np.array([column.missing]))
+        splits.missing_left[nodes] = _goes_left(trees, nodes, inner, missing)
+        if missing_range is not None:
+            assert isinstance(inner, Numeric)
+            inner = msgspec.structs.replace(inner, missing_range=None)
+        is_set = trees.nodes["subset"][nodes] >= 0
+        for group in (nodes[is_set], nodes[~is_set]):
+            if group.size:
+                ends, left = _sides(trees, group, column, raw, inner)
+                jagged.append(_straighten(group, ends, left, splits))
+    if all(isinstance(columns[i], Same) for i in mine):
+        return raw
+    turns = [_turns(ends, left) for _, ends, left in jagged]
+    edges = np.unique(np.concatenate([[], *turns]))
+    for nodes, ends, left in jagged:
+        splits.add_sets(nodes, _on_cells(ends, left, edges))
+    return msgspec.structs.replace(
+        raw, missing_range=missing_range, edges=tuple(edges.tolist())
+    )
+
+
+def _common_missing_range(
+    raw: Numeric,
+    mine: list[int],
+    columns: list[Column],
+    features: Sequence[Feature],
+) -> tuple[float, float] | None:
+    """Return the raw numbers read as missing, if all columns agree on them.
+
+    Where they do not, or treat a missing cell otherwise or refuse it, set splits tell
+    the cases apart.
+    """
+    if not raw.accepts_missing:
+        return None
+    ranges = set()
+    for i in mine:
+        column, inner = columns[i], features[i]
+        if (
+            not isinstance(column, Mapped)
+            or column.edges
+            or not math.isnan(column.missing)
+            or not isinstance(inner, Numeric)
+            or inner.missing_range is None
+        ):
+            return None
+        cuts = np.append(cuts_of(column, raw, critical_of(inner)), raw.upper)
+        values = column.function(np.clip(cuts, raw.lower, raw.upper))
+        inside = np.flatnonzero(np.isnan(seen_by(inner, values)))
+        if not inside.size:
+            return None
+        low = raw.lower
+        if inside[0]:
+            low = max(low, float(above(cuts[inside[0] - 1])))
+        ranges.add((low, min(float(cuts[inside[-1]]), raw.upper)))
+    return ranges.pop() if len(ranges) == 1 else None
+
+
+def _sides(
+    trees: Trees,
+    nodes: NDArray[np.int64],
+    column: Mapped,
+    raw: Numeric,
+    inner: Feature,
+) -> tuple[Floats, Flags]:
+    """Cut the raw line, for each node, into cells that lie on one side of the split.
+
+    Returns
+    -------
+    ends : ndarray of shape (n_nodes, n_cells)
+        Upper end of each cell, increasing; the last is infinite. Cells may be empty.
+    left : ndarray of shape (n_nodes, n_cells)
+        Whether the cell goes left.
+    """
+    common = cuts_of(column, raw, critical_of(inner))
+    own = np.zeros((len(nodes), 0))
+    if trees.nodes["subset"][nodes[0]] < 0:
+        distinct, which = np.unique(
+            trees.nodes["threshold"][nodes], return_inverse=True
+        )
+        own = cuts_by_piece(column, raw, distinct)[:, which].T
+    shape = (len(nodes), len(common))
+    last = np.full((len(nodes), 1), np.inf)
+    ends = np.hstack([np.sort(np.hstack([own, np.broadcast_to(common, shape)])), last])
+    values = column.function(np.clip(ends, raw.lower, raw.upper))
+    seen = seen_by(inner, values.ravel()).reshape(values.shape)
+    return ends, _goes_left(trees, nodes[:, np.newaxis], inner, seen)
+
+
+def _straighten(
+    nodes: NDArray[np.int64], ends: Floats, left: Flags, splits: _Splits
+) -> tuple[NDArray[np.int64], Floats, Flags]:
+    """Make threshold splits of nodes whose left side is a ray; return the others."""
+    turns = left[:, :-1] != left[:, 1:]
+    simple = turns.sum(axis=1) <= 1
+    rows = np.flatnonzero(simple)
+    # A node that never turns keeps everything on one side: the last end is infinite.
+    at = np.where(turns.any(axis=1), np.argmax(turns, axis=1), ends.shape[1] - 1)
+    splits.threshold[nodes[rows]] = ends[rows, at[rows]]
+    splits.swapped[nodes[rows]] = ~left[rows, 0]
+    return nodes[~simple], ends[~simple], left[~simple]
+
+
+def _turns(ends: Floats, left: Flags) -> Floats:
+    """Return the ends of cells whose neighbour lies on the other side."""
+    return np.asarray(ends[:, :-1][left[:, :-1] != left[:, 1:]], dtype=np.float64)
+
+
+def _on_cells(ends: Floats, left: Flags, edges: Floats) -> Flags:
+    """Tell which of the cells between `edges` go left, for each node."""
+    tops = np.append(edges, np.inf)
+    sides = np.zeros((len(ends), len(tops)), dtype=bool)
+    for row, (own, side) in enumerate(zip(ends, left, strict=True)):
+        sides[row] = side[np.searchsorted(own, tops)]
+    return sides
+
+
+def _goes_left(
+    trees: Trees, nodes: NDArray[np.int64], feature: Feature, seen: Floats
+) -> Flags:
+    """Tell which values, as the trees see them, go left at which nodes of a feature."""
+    records: Any = trees.nodes[nodes]
+    left = seen <= records["threshold"]
+    is_set = records["subset"] >= 0
+    if is_set.any():
+        numbers = np.where(np.isnan(seen), 0.0, seen)
+        if isinstance(feature, Numeric):
+            numbers = np.searchsorted(np.array(feature.edges), numbers)
+        codes = numbers.astype(np.int64)
+        word = trees.words[np.where(is_set, records["subset"] + codes // 64, 0)]
+        left = np.where(is_set, word >> (codes % 64).astype(np.uint64) & 1, left)
+    return np.asarray(np.where(np.isnan(seen), records["missing_left"], left), bool)
+
+
+def _bits(trees: Trees, nodes: NDArray[np.int64], n_codes: int) -> Flags:
+    """Return the sets of set splits, one row per node."""
+    codes = np.arange(n_codes)
+    word = trees.words[trees.nodes["subset"][nodes][:, np.newaxis] + codes // 64]
+    return np.asarray(word >> (codes % 64).astype(np.uint64) & 1, dtype=bool)
