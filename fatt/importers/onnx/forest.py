@@ -1,0 +1,243 @@
+"""The trees of an ONNX operator, and the checks that they pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.errors import MalformedModelError, UnsupportedModelError
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+LEQ, LT, GTE, GT, EQ, NEQ, MEMBER, LEAF = range(8)
+_TARGET_LIMIT = 2**16
+
+
+@dataclass(frozen=True)
+class Forest:
+    """What a tree operator says, with children as indices over all nodes.
+
+    Attributes
+    ----------
+    where
+        The operator's node in the graph, for messages.
+    roots
+        The root of each tree.
+    mode, feature, value, true, false, tracks
+        One entry per node: kind of node, column, number to compare with, the two
+        children, and whether a missing value goes to the true child. Only `mode` has a
+        meaning for leaves.
+    members
+        The values of the set of each node of the kind `MEMBER`.
+    weights
+        Node, target and number of each weight, as three arrays.
+    n_targets
+        Number of scores.
+    base
+        Numbers that join the sums; empty if there are none.
+    double
+        Whether numbers are compared and added in float64.
+    tree
+        The tree of each node; -1 for nodes that no root reaches.
+    """
+
+    where: str
+    roots: Integers
+    mode: Integers
+    feature: Integers
+    value: Floats
+    true: Integers
+    false: Integers
+    tracks: NDArray[np.bool_]
+    members: dict[int, Floats]
+    weights: tuple[Integers, Integers, Floats]
+    n_targets: int
+    base: Floats
+    double: bool
+    tree: Integers
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.roots)
+
+    @property
+    def dtype(self) -> Any:
+        """The type in which numbers are compared and scores added."""
+        return np.float64 if self.double else np.float32
+
+    def always_weighted(self, target: int) -> bool:
+        """Tell whether every row falls into some leaf with a weight for the target."""
+        node, of, _ = self.weights
+        return self._always(node[of == target])
+
+    def never_bare(self) -> bool:
+        """Tell whether every row falls into some leaf with a weight."""
+        return self._always(self.weights[0])
+
+    def _always(self, nodes: Integers) -> bool:
+        bare = (self.mode == LEAF) & (self.tree >= 0)
+        bare[nodes] = False
+        return len(np.unique(self.tree[bare])) < self.n_trees
+
+    def only_target(self, target: int) -> Forest:
+        """Return the forest with one score, that of the target."""
+        node, of, weight = self.weights
+        mine = of == target
+        weights = node[mine], np.zeros(int(mine.sum()), dtype=np.int64), weight[mine]
+        return replace(self, weights=weights, n_targets=1)
+
+
+def checked(forest: Forest) -> Forest:
+    """Return the forest if its trees are sound and can be represented.
+
+    Raises
+    ------
+    MalformedModelError
+        If the trees share nodes, have a cycle, or point to nothing.
+    UnsupportedModelError
+        If onnxruntime computes something else than the trees say.
+    """
+    forest = _own(_fold_chains(forest))
+    _refuse_lookalikes(forest)
+    where, inner = forest.where, forest.mode != LEAF
+    node, target, weight = forest.weights
+    if not forest.n_trees:
+        raise MalformedModelError(f"{where}: there are no trees.")
+    if not 0 < forest.n_targets <= _TARGET_LIMIT:
+        raise UnsupportedModelError(
+            f"{where}: it has {forest.n_targets} targets; 1 to {_TARGET_LIMIT} are "
+            "supported."
+        )
+    in_range(target, forest.n_targets, where)
+    if inner[node].any():
+        raise MalformedModelError(f"{where}: a weight belongs to a node with a split.")
+    pairs = np.stack([node, target], axis=1)
+    if len(np.unique(pairs, axis=0)) != len(pairs):
+        raise UnsupportedModelError(
+            f"{where}: a leaf has two weights for the same target. Add them up."
+        )
+    plain = inner & ~np.isin(np.arange(len(inner)), list(forest.members))
+    if np.isnan(forest.value[plain]).any():
+        raise MalformedModelError(f"{where}: a threshold is not a number.")
+    if not np.isfinite(np.concatenate([weight, forest.base])).all():
+        raise MalformedModelError(f"{where}: a weight is not a finite number.")
+    return forest
+
+
+def in_range(indices: Integers, count: int, where: str) -> None:
+    """Refuse indices that point nowhere."""
+    if indices.size and (indices.min() < 0 or indices.max() >= count):
+        wrong = indices[(indices < 0) | (indices >= count)][0]
+        raise MalformedModelError(
+            f"{where}: the index {wrong} is outside the {count} entries there are."
+        )
+
+
+def _fold_chains(forest: Forest) -> Forest:
+    """Make one set split of a chain of equalities with the same outcome.
+
+    Converters write "x in {1, 4, 7}" as "x == 1, else x == 4, else x == 7", with one
+    and the same node where all of them lead.
+    """
+    mode, false = forest.mode, forest.false.copy()
+    follows = np.where(mode == EQ, forest.false, -1)
+    linked = (
+        (mode == EQ)
+        & (mode[follows] == EQ)
+        & (forest.feature[follows] == forest.feature)
+        & (forest.true[follows] == forest.true)
+    )
+    if not linked.any():
+        return forest
+    heads = linked.copy()
+    heads[follows[linked]] = False
+    members, folded = dict(forest.members), mode.copy()
+    steps = 0
+    for head in np.flatnonzero(heads).tolist():
+        node, values = head, [forest.value[head]]
+        while linked[node]:
+            node = int(follows[node])
+            values.append(forest.value[node])
+            folded[node] = -1
+            steps += 1
+            if forest.tracks[node] != forest.tracks[head]:
+                raise UnsupportedModelError(
+                    f"{forest.where}: a chain of equalities treats missing values in "
+                    "two ways, of which onnxruntime forgets one."
+                )
+            if steps > len(mode):
+                raise MalformedModelError(f"{forest.where}: trees share nodes.")
+        folded[head], false[head] = MEMBER, forest.false[node]
+        members[head] = np.unique(values)
+    # Nodes that became part of another one are no nodes any more.
+    kept = folded >= 0
+    place = np.cumsum(kept) - 1
+    owner, target, weight = forest.weights
+    return replace(
+        forest,
+        roots=place[forest.roots],
+        mode=folded[kept],
+        feature=forest.feature[kept],
+        value=forest.value[kept],
+        true=place[forest.true[kept]],
+        false=place[false[kept]],
+        tracks=forest.tracks[kept],
+        members={int(place[head]): values for head, values in members.items()},
+        weights=(place[owner], target, weight),
+    )
+
+
+def _refuse_lookalikes(forest: Forest) -> None:
+    """Refuse chains of equalities that onnxruntime would fold wrongly.
+
+    It takes two of them for one set split if what they lead to looks alike, and does
+    not look at everything: not at all weights of a leaf, nor deep into a subtree, nor
+    where the second sends missing values.
+    """
+    equal = np.isin(forest.mode, (EQ, MEMBER))
+    first = np.flatnonzero(equal & equal[forest.false])
+    second = forest.false[first]
+    same = forest.feature[first] == forest.feature[second]
+    weights: dict[int, dict[int, float]] = {}
+    for node, target, weight in zip(*forest.weights, strict=True):
+        weights.setdefault(int(node), {})[int(target)] = float(weight)
+    for one, other in zip(first[same].tolist(), second[same].tolist(), strict=True):
+        ends = int(forest.true[one]), int(forest.true[other])
+        a, b = (forest.mode[end] for end in ends)
+        if a != b:
+            continue
+        if a == LEAF:
+            left, right = (weights.get(end, {}) for end in ends)
+            apart = left and right and not {*left.values()} & {*right.values()}
+            alike = left == right and forest.tracks[one] == forest.tracks[other]
+            if apart or alike:
+                continue
+        elif any(f[ends[0]] != f[ends[1]] for f in (forest.feature, forest.value)):
+            continue
+        raise UnsupportedModelError(
+            f"{forest.where}: two equalities on the same column follow each other and "
+            "lead to nodes that look alike, which onnxruntime mistakes for one. Merge "
+            "them into one set."
+        )
+
+
+def _own(forest: Forest) -> Forest:
+    """Find the tree of each node; each node may be reached once."""
+    tree = np.full(len(forest.mode), -1, dtype=np.int64)
+    level, owner = forest.roots, np.arange(forest.n_trees)
+    while level.size:
+        if (tree[level] >= 0).any() or len(np.unique(level)) != len(level):
+            raise MalformedModelError(
+                f"{forest.where}: a node is reached twice: the trees share nodes or "
+                "have a cycle."
+            )
+        tree[level] = owner
+        inner = forest.mode[level] != LEAF
+        level, owner = level[inner], np.tile(owner[inner], 2)
+        level = np.concatenate([forest.true[level], forest.false[level]])
+    return replace(forest, tree=tree)

@@ -1,0 +1,216 @@
+"""The graph around the tree operators, followed from the inputs to the label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
+
+from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.onnx import encoders, outcome, prepare
+from fatt.importers.onnx.columns import Table, raw_column
+from fatt.importers.onnx.outcome import Answer
+from fatt.importers.onnx.proto import (
+    DOUBLE,
+    FLOAT,
+    INT32,
+    INT64,
+    STRING,
+    Attributes,
+    Call,
+    Handler,
+    describe,
+    tensor_array,
+)
+
+Value: TypeAlias = Table | NDArray[Any] | outcome.Outcome
+
+_DOMAINS = {"": "", "ai.onnx": "", "ai.onnx.ml": "ai.onnx.ml"}
+#: The newest operator sets whose operators are known here.
+_NEWEST = {"": 26, "ai.onnx.ml": 5}
+_KINDS = {FLOAT, DOUBLE, INT32, INT64, STRING}
+_WIDTH_LIMIT = 2**16
+_MATRIX = 2
+_WITH_TWO_INPUTS = {
+    *("Add", "Sub", "Mul", "Div", "Gather", "ArrayFeatureExtractor", "Reshape"),
+    *("Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
+}
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input of the graph: so many columns of one element type."""
+
+    name: str
+    kind: int
+    width: int
+
+
+_HANDLERS: Mapping[tuple[str, str], Handler] = {
+    **prepare.HANDLERS,
+    **encoders.HANDLERS,
+    **outcome.HANDLERS,
+}
+
+
+def inputs_of(graph: Any) -> tuple[Input, ...]:
+    """Return the inputs of a graph."""
+    constants = {tensor.name for tensor in graph.initializer}
+    inputs = []
+    for info in graph.input:
+        if info.name in constants:
+            continue
+        where = f"input {info.name!r}"
+        tensor = info.type.tensor_type
+        if not info.type.HasField("tensor_type") or tensor.elem_type not in _KINDS:
+            raise UnsupportedModelError(
+                f"{where}: only tensors of floats, doubles, integers and strings are "
+                "supported."
+            )
+        sizes = [dim.dim_value for dim in tensor.shape.dim]
+        if len(sizes) != _MATRIX or not 0 < sizes[1] <= _WIDTH_LIMIT:
+            raise UnsupportedModelError(
+                f"{where}: its shape is not [rows, columns] with a known number of "
+                f"columns, at most {_WIDTH_LIMIT}. Export the model with a full shape."
+            )
+        inputs.append(Input(info.name, tensor.elem_type, sizes[1]))
+    if not inputs:
+        raise MalformedModelError("the graph has no input.")
+    return tuple(inputs)
+
+
+def follow(model: Any, inputs: tuple[Input, ...]) -> Answer:
+    """Follow the graph from its inputs to its label.
+
+    Parameters
+    ----------
+    model
+        The ``ModelProto``.
+    inputs
+        The graph's inputs; their columns are numbered in order.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If an operator on the way to the label cannot be represented exactly.
+    """
+    graph = model.graph
+    opsets = _opsets(model)
+    target = _label_output(graph)
+    needed, nodes = _needed(graph, target)
+    values: dict[str, Value] = {}
+    source = 0
+    for item in inputs:
+        columns = [raw_column(source + i, item.kind) for i in range(item.width)]
+        values[item.name] = Table(tuple(columns), item.kind)
+        source += item.width
+    for tensor in graph.initializer:
+        if tensor.name in needed:
+            values[tensor.name] = tensor_array(tensor, f"constant {tensor.name!r}")
+    for node in nodes:
+        _run(node, needed, values, opsets)
+    answer = values.get(target)
+    if not isinstance(answer, outcome.Label):
+        raise UnsupportedModelError(
+            f"the output {target!r} is not the label of a tree ensemble."
+        )
+    return answer.answer
+
+
+def _run(
+    node: Any, needed: set[str], values: dict[str, Value], opsets: Mapping[str, int]
+) -> None:
+    where = describe(node)
+    domain = _DOMAINS.get(node.domain)
+    handler = None if domain is None else _HANDLERS.get((domain, node.op_type))
+    if handler is None or domain is None:
+        known = ", ".join(sorted(op for _, op in _HANDLERS))
+        origin = f" of {node.domain!r}" if node.domain else ""
+        raise UnsupportedModelError(
+            f"{where}: the operator {node.op_type!r}{origin} stands between the "
+            f"inputs and the label and is not supported. Supported are {known}."
+        )
+    if domain not in opsets:
+        raise MalformedModelError(
+            f"{where}: the file names no version of its operators."
+        )
+    if len(node.input) < _least_inputs(node.op_type):
+        raise MalformedModelError(f"{where}: it has too few inputs.")
+    absent = [name for name in node.input if name and name not in values]
+    if absent:
+        raise MalformedModelError(
+            f"{where}: its input {absent[0]!r} is not computed before it."
+        )
+    call = Call(
+        attributes=Attributes(node),
+        inputs=tuple(values[name] if name else None for name in node.input),
+        wanted=tuple(name in needed for name in node.output),
+    )
+    results = handler(call)
+    for name, value in zip(node.output, results, strict=False):
+        if name in needed:
+            values[name] = value
+
+
+def _least_inputs(op_type: str) -> int:
+    if op_type == "Constant":
+        return 0
+    return 2 if op_type in _WITH_TWO_INPUTS else 1
+
+
+def _opsets(model: Any) -> dict[str, int]:
+    versions: dict[str, int] = {}
+    for item in model.opset_import:
+        domain = _DOMAINS.get(item.domain)
+        if domain is None:
+            continue
+        if versions.setdefault(domain, item.version) != item.version:
+            raise MalformedModelError(
+                f"the file names two versions of the operators {item.domain!r}."
+            )
+        if not 1 <= item.version <= _NEWEST[domain]:
+            raise UnsupportedModelError(
+                f"the file uses version {item.version} of the operators "
+                f"{item.domain or 'ai.onnx'!r}; versions up to {_NEWEST[domain]} are "
+                "known. Export the model for an older version."
+            )
+    return versions
+
+
+def _label_output(graph: Any) -> str:
+    """Return the name of the one output that holds labels."""
+    labels = [
+        info.name
+        for info in graph.output
+        if info.type.HasField("tensor_type")
+        and info.type.tensor_type.elem_type in {INT32, INT64, STRING}
+    ]
+    if len(labels) != 1:
+        names = ", ".join(repr(info.name) for info in graph.output)
+        raise UnsupportedModelError(
+            f"{len(labels)} of the outputs {names or '(none)'} hold labels, that is, "
+            "integers or strings; exactly one must. Export a classifier with its label."
+        )
+    return str(labels[0])
+
+
+def _needed(graph: Any, target: str) -> tuple[set[str], list[Any]]:
+    """Return all names that the target depends on, and the nodes that make them."""
+    makers: dict[str, int] = {}
+    for index, node in enumerate(graph.node):
+        for name in node.output:
+            if name and makers.setdefault(name, index) != index:
+                raise MalformedModelError(f"{name!r} is computed by two nodes.")
+    needed, used = {target}, set()
+    todo = [target]
+    while todo:
+        index = makers.get(todo.pop(), -1)
+        if index < 0 or index in used:
+            continue
+        used.add(index)
+        fresh = {name for name in graph.node[index].input if name} - needed
+        needed |= fresh
+        todo.extend(fresh)
+    return needed, [graph.node[index] for index in sorted(used)]

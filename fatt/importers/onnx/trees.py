@@ -1,0 +1,276 @@
+"""The tree operators of ONNX, old and new, as one description of their trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.onnx.forest import (
+    EQ,
+    GT,
+    GTE,
+    LEAF,
+    LEQ,
+    LT,
+    MEMBER,
+    NEQ,
+    Floats,
+    Forest,
+    Integers,
+    checked,
+    in_range,
+)
+from fatt.importers.onnx.proto import Attributes
+
+_MODES = {
+    "BRANCH_LEQ": LEQ,
+    "BRANCH_LT": LT,
+    "BRANCH_GTE": GTE,
+    "BRANCH_GT": GT,
+    "BRANCH_EQ": EQ,
+    "BRANCH_NEQ": NEQ,
+    "LEAF": LEAF,
+}
+_ID_LIMIT = 2**31
+_SMALL_SET = 30
+
+
+def read_nodes(
+    attributes: Attributes, prefix: str, n_targets: int, *, double: bool
+) -> Forest:
+    """Read a ``TreeEnsembleClassifier`` or ``TreeEnsembleRegressor``.
+
+    Parameters
+    ----------
+    attributes
+        Attributes of the operator.
+    prefix
+        ``"class"`` or ``"target"``.
+    n_targets
+        Number of classes or targets.
+    double
+        Whether the operator's input is float64.
+    """
+    where, get = attributes.where, attributes.integers
+    trees, nodes = get("nodes_treeids"), get("nodes_nodeids")
+    mode = _modes(attributes.strings("nodes_modes"), where)
+    values = _numbers(attributes, "nodes_values", double)
+    feature = get("nodes_featureids")
+    true, false = get("nodes_truenodeids"), get("nodes_falsenodeids")
+    tracks = get("nodes_missing_value_tracks_true")
+    if not tracks.size:
+        tracks = np.zeros_like(nodes)
+    arrays = (trees, nodes, mode, values, feature, true, false, tracks)
+    _same_length(where, "nodes_*", *arrays)
+    owner = get(f"{prefix}_treeids"), get(f"{prefix}_nodeids")
+    targets = get(f"{prefix}_ids")
+    weights = _numbers(attributes, f"{prefix}_weights", double)
+    _same_length(where, f"{prefix}_*", targets, *owner, weights)
+
+    find = _finder(trees, nodes, where)
+    inner = mode != LEAF
+    starts = np.flatnonzero(np.diff(trees, prepend=-1))
+    if len(np.unique(trees)) != len(starts):
+        raise MalformedModelError(f"{where}: the nodes of a tree are not together.")
+    forest = Forest(
+        where=where,
+        roots=starts,
+        mode=mode,
+        feature=feature,
+        value=values,
+        true=find(trees, np.where(inner, true, nodes)),
+        false=find(trees, np.where(inner, false, nodes)),
+        tracks=tracks == 1,
+        members={},
+        weights=(find(*owner), targets, weights),
+        n_targets=n_targets,
+        base=_numbers(attributes, "base_values", double),
+        double=double,
+        tree=np.zeros(0, dtype=np.int64),
+    )
+    forest = checked(forest)
+    if (forest.tree < 0).any():
+        raise MalformedModelError(
+            f"{where}: a tree has several roots, or its root is not its first node."
+        )
+    return forest
+
+
+def read_ensemble(attributes: Attributes, *, double: bool) -> Forest:
+    """Read a ``TreeEnsemble``, in which leaves are apart from the other nodes."""
+    where, get = attributes.where, attributes.integers
+    modes = attributes.tensor("nodes_modes")
+    if modes is None or modes.dtype != np.uint8:
+        raise MalformedModelError(
+            f"{where}: nodes_modes is no tensor of small numbers."
+        )
+    mode = modes.ravel().astype(np.int64)
+    if mode.size and (mode.min() < LEQ or mode.max() > MEMBER):
+        raise MalformedModelError(f"{where}: a node has the unknown mode {mode.max()}.")
+    splits = _tensor(attributes, "nodes_splits", double)
+    feature = get("nodes_featureids")
+    children = get("nodes_truenodeids"), get("nodes_falsenodeids")
+    is_leaf = get("nodes_trueleafs") != 0, get("nodes_falseleafs") != 0
+    tracks = get("nodes_missing_value_tracks_true")
+    if not tracks.size:
+        tracks = np.zeros_like(feature)
+    _same_length(where, "nodes_*", feature, mode, splits, *children, *is_leaf, tracks)
+    targets, weights = (
+        get("leaf_targetids"),
+        _tensor(attributes, "leaf_weights", double),
+    )
+    _same_length(where, "leaf_*", targets, weights)
+    roots = get("tree_roots")
+    in_range(roots, len(mode), where)
+    _refuse_lone_leaves(roots, children, is_leaf, where)
+
+    # Several nodes may point to the same leaf: each of them gets its own.
+    count = len(mode)
+    owners, leaves, sides = [], [], []
+    for side, (ids, leaf) in enumerate(zip(children, is_leaf, strict=True)):
+        in_range(ids[leaf], len(weights), where)
+        in_range(ids[~leaf], count, where)
+        places = count + side * count + np.arange(count)
+        owners.append(places[leaf])
+        leaves.append(ids[leaf])
+        sides.append(np.where(leaf, places, ids))
+    node, leaf_ids = np.concatenate(owners), np.concatenate(leaves)
+
+    def widen(array: NDArray[Any], fill: Any) -> NDArray[Any]:
+        return np.concatenate([array, np.full(2 * count, fill, dtype=array.dtype)])
+
+    return checked(
+        Forest(
+            where=where,
+            roots=roots,
+            mode=widen(mode, LEAF),
+            feature=widen(feature, 0),
+            value=widen(splits, 0.0),
+            true=widen(sides[0], 0),
+            false=widen(sides[1], 0),
+            tracks=widen(tracks == 1, False),
+            members=_members(attributes, mode, double),
+            weights=(node, targets[leaf_ids], weights[leaf_ids]),
+            n_targets=attributes.integer("n_targets", 0),
+            base=np.zeros(0),
+            double=double,
+            tree=np.zeros(0, dtype=np.int64),
+        )
+    )
+
+
+def _refuse_lone_leaves(
+    roots: Integers,
+    children: tuple[Integers, Integers],
+    is_leaf: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    where: str,
+) -> None:
+    """Refuse trees of one leaf, unless onnxruntime reads the leaf that is meant.
+
+    Such a tree is a node with one leaf on both sides; onnxruntime reads the leaf at
+    the position of the node.
+    """
+    alone = (children[0] == children[1]) & is_leaf[0] & is_leaf[1]
+    if (alone[roots] & (children[0][roots] != roots)).any():
+        raise UnsupportedModelError(
+            f"{where}: a tree is a single leaf, for which onnxruntime reads the number "
+            "of another leaf. Give the tree a split, or add its number elsewhere."
+        )
+
+
+def _modes(names: list[str], where: str) -> Integers:
+    unknown = sorted(set(names) - set(_MODES))
+    if unknown:
+        raise UnsupportedModelError(
+            f"{where}: the node mode {unknown[0]!r} is unknown."
+        )
+    return np.array([_MODES[name] for name in names], dtype=np.int64)
+
+
+def _numbers(attributes: Attributes, name: str, double: bool) -> Floats:
+    """Return a list of numbers that is given as floats or as a tensor."""
+    if f"{name}_as_tensor" not in attributes:
+        return attributes.floats(name).astype(np.float64)
+    if name in attributes and attributes.floats(name).size:
+        raise MalformedModelError(f"{attributes.where}: {name} is given twice.")
+    return _tensor(attributes, f"{name}_as_tensor", double)
+
+
+def _tensor(attributes: Attributes, name: str, double: bool) -> Floats:
+    array = attributes.tensor(name)
+    if array is None:
+        return np.zeros(0)
+    if array.dtype != (np.float64 if double else np.float32):
+        raise MalformedModelError(
+            f"{attributes.where}: {name} has the type {array.dtype}, which is not the "
+            "type of the operator's input; onnxruntime does not take such a model."
+        )
+    return array.ravel().astype(np.float64)
+
+
+def _same_length(where: str, what: str, *arrays: NDArray[Any]) -> None:
+    lengths = sorted({len(array) for array in arrays})
+    if len(lengths) > 1:
+        raise MalformedModelError(
+            f"{where}: the attributes {what} have different lengths: {lengths}."
+        )
+
+
+def _finder(trees: Integers, nodes: Integers, where: str) -> Any:
+    """Return a function that finds the positions of nodes given by their two ids."""
+
+    def keys(tree: Integers, node: Integers) -> Integers:
+        for ids in (tree, node):
+            if ids.size and (ids.min() < 0 or ids.max() >= _ID_LIMIT):
+                raise MalformedModelError(
+                    f"{where}: a tree or node id is out of range."
+                )
+        return tree * _ID_LIMIT + node
+
+    known = keys(trees, nodes)
+    order = np.argsort(known, kind="stable")
+    ordered = known[order]
+    if (ordered[1:] == ordered[:-1]).any():
+        raise MalformedModelError(f"{where}: a tree has two nodes with the same id.")
+
+    def find(tree: Integers, node: Integers) -> Integers:
+        wanted = keys(tree, node)
+        places = np.searchsorted(ordered, wanted)
+        places[places == len(ordered)] = 0
+        absent = ordered[places] != wanted if len(ordered) else wanted >= 0
+        if absent.any():
+            raise MalformedModelError(
+                f"{where}: tree {tree[absent][0]} has no node {node[absent][0]}, to "
+                "which a node or a weight points."
+            )
+        return np.asarray(order[places], dtype=np.int64)
+
+    return find
+
+
+def _members(attributes: Attributes, mode: Integers, double: bool) -> dict[int, Floats]:
+    """Return the set of each `MEMBER` node; NaN ends a set in the list of all."""
+    values = _tensor(attributes, "membership_values", double)
+    ends = np.flatnonzero(np.isnan(values))
+    sets = np.split(values, ends)
+    nodes = np.flatnonzero(mode == MEMBER)
+    members = {}
+    for index, node in enumerate(nodes.tolist()):
+        mine = sets[index] if index < len(sets) else values[:0]
+        mine = mine[~np.isnan(mine)]
+        if not mine.size:
+            raise MalformedModelError(
+                f"{attributes.where}: node {node} asks for membership in an empty set."
+            )
+        if len(mine) > _SMALL_SET or mine.min() < 0 or mine.max() > _SMALL_SET:
+            raise UnsupportedModelError(
+                f"{attributes.where}: node {node} asks for membership in a set with "
+                f"numbers outside 0 to {_SMALL_SET}, for which onnxruntime cuts off "
+                "the decimals of its input. Number the categories from 0, or split "
+                "the set."
+            )
+        members[node] = np.unique(mine)
+    return members
