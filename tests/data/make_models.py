@@ -15,7 +15,40 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 
-ENVIRONMENTS: dict[str, list[list[str]]] = {}
+OLD = ["numpy<2", "scipy<1.14", "scikit-learn<1.5"]
+ENVIRONMENTS = {
+    "make_sklearn.py": [
+        ["scikit-learn==1.5.2", "skops==0.16.0"],
+        ["scikit-learn==1.7.2", "skops==0.16.0"],
+        ["scikit-learn==1.9.1", "skops==0.16.0"],
+    ],
+    "make_xgboost.py": [
+        ["xgboost==1.7.6", *OLD],
+        ["xgboost==2.0.3", *OLD],
+        ["xgboost-cpu==2.1.4", "numpy<2.3", "scipy", "scikit-learn<1.6"],
+        ["xgboost-cpu==3.0.5", "numpy<2.3", "scipy", "scikit-learn<1.7"],
+        ["xgboost-cpu==3.1.3", "numpy<2.3", "scikit-learn<1.7", "pandas<3", "pyarrow"],
+        ["xgboost-cpu==3.2.0", "scikit-learn", "pandas", "pyarrow"],
+    ],
+    "make_lightgbm.py": [
+        ["lightgbm==3.3.5", "pandas", "scikit-learn"],
+        ["lightgbm==4.0.0", "numpy<2", "pandas<3", "scikit-learn<1.6"],
+        ["lightgbm==4.3.0", "pandas", "scikit-learn"],
+        ["lightgbm==4.7.0", "pandas", "scikit-learn"],
+    ],
+    "make_onnx.py": [
+        [
+            *["onnx==1.16.2", "onnxruntime==1.18.1", "skl2onnx==1.17.0"],
+            *["onnxmltools==1.12.0", "scikit-learn==1.5.2", "xgboost==1.7.6"],
+            *["lightgbm==4.3.0", "numpy<2", "protobuf<5"],
+        ],
+        [
+            *["onnx==1.23.2", "onnxruntime==1.31.1", "skl2onnx==1.20.0"],
+            *["onnxmltools==1.16.0", "scikit-learn==1.9.1", "xgboost-cpu==3.2.0"],
+            "lightgbm==4.7.0",
+        ],
+    ],
+}
 
 
 def main() -> None:
