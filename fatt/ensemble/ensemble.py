@@ -19,7 +19,7 @@ from fatt.ensemble.scoring import Argmax, Cut, Decision, Scoring, decide
 from fatt.ensemble.trees import Trees
 
 
-class Source(Record, kw_only=True):
+class Source(Record, frozen=True, kw_only=True):
     """Where an ensemble came from; it has no part in what the ensemble computes.
 
     Attributes

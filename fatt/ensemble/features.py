@@ -11,7 +11,7 @@ from fatt.ensemble.record import Record
 Label: TypeAlias = str | int | float | bool
 
 
-class Numeric(Record, kw_only=True, tag="numeric"):
+class Numeric(Record, frozen=True, kw_only=True, tag="numeric"):
     """A column of numbers, in float64.
 
     Attributes
@@ -42,7 +42,7 @@ class Numeric(Record, kw_only=True, tag="numeric"):
         return len(self.edges) + 1
 
 
-class Categorical(Record, kw_only=True, tag="categorical"):
+class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
     """A column of categories, seen by the trees as codes.
 
     Category ``i`` has code ``i``; every value that is no category has the one code
@@ -91,7 +91,7 @@ class Categorical(Record, kw_only=True, tag="categorical"):
 Feature: TypeAlias = Numeric | Categorical
 
 
-class Inputs(Record, kw_only=True):
+class Inputs(Record, frozen=True, kw_only=True):
     """What the library does to a table before the trees see it.
 
     Attributes

@@ -13,7 +13,7 @@ from fatt.ensemble.record import Record
 Scores = NDArray[Any]
 
 
-class Scoring(Record, kw_only=True):
+class Scoring(Record, frozen=True, kw_only=True):
     """The arithmetic that adds up the leaves.
 
     Attributes
@@ -43,7 +43,7 @@ class Scoring(Record, kw_only=True):
         return self.dtype == "float32"
 
 
-class Cut(Record, kw_only=True, tag="cut"):
+class Cut(Record, frozen=True, kw_only=True, tag="cut"):
     """The second of two classes iff the score of one output is at least a number.
 
     Attributes
@@ -59,7 +59,7 @@ class Cut(Record, kw_only=True, tag="cut"):
     output: int = 0
 
 
-class Argmax(Record, kw_only=True, tag="argmax"):
+class Argmax(Record, frozen=True, kw_only=True, tag="argmax"):
     """The class whose linked score is largest.
 
     Attributes
