@@ -9,13 +9,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from fatt import errors
+
 if TYPE_CHECKING:
     from fatt.ensemble import Ensemble
     from fatt.importers import load
 
 __version__ = "0.1.0"
 
-__all__ = ["Ensemble", "__version__", "load"]
+__all__ = ["Ensemble", "__version__", "errors", "load"]
 
 _HOME = {"Ensemble": "fatt.ensemble", "load": "fatt.importers"}
 

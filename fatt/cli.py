@@ -5,6 +5,7 @@ Exit codes: 0 done, 2 could not run. Results go to stdout, messages to stderr.
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ _SHOWN_FEATURES = 40
 _SHOWN_CATEGORIES = 6
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def fatt() -> None:
     """Prove, or refute with a concrete person, that a tree model is fair."""
@@ -78,10 +79,11 @@ def print_summary(summary: Summary) -> None:
     used.sort(key=lambda feature: -feature.splits)
     console = Console(highlight=False)
     console.print(facts)
-    console.print(_feature_table(used[:_SHOWN_FEATURES]))
+    if used:
+        console.print(_feature_table(used[:_SHOWN_FEATURES]))
     unused = len(summary.features) - len(used)
     if unused:
-        console.print(f"{unused} further features are not used by any tree.")
+        console.print(f"Features that no tree uses: {unused}.")
     if len(used) > _SHOWN_FEATURES:
         console.print(
             f"The {_SHOWN_FEATURES} most used of {len(used)} features; --json has all."
@@ -116,12 +118,12 @@ def _values(feature: FeatureSummary) -> str:
         shown = ", ".join(map(repr, feature.categories[:_SHOWN_CATEGORIES]))
         more = len(feature.categories) - _SHOWN_CATEGORIES
         return f"{shown} and {more} more" if more > 0 else shown
-    if feature.lowest is None or feature.highest is None:
+    if not feature.thresholds:
         return ""
-    if feature.thresholds == 1:
-        return f"cut at {feature.lowest:.6g}"
-    cuts = f"{feature.thresholds:,} cuts"
-    return f"{cuts}, {feature.lowest:.6g} to {feature.highest:.6g}"
+    lowest, highest = feature.thresholds[0], feature.thresholds[-1]
+    if len(feature.thresholds) == 1:
+        return f"cut at {lowest:.6g}"
+    return f"{len(feature.thresholds):,} cuts, {lowest:.6g} to {highest:.6g}"
 
 
 def _printable(text: str) -> str:
@@ -131,8 +133,11 @@ def _printable(text: str) -> str:
 
 def main() -> None:
     """Run the command, and turn every known error into one sentence."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that lacks a letter of a name shows its number instead.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         fatt()
-    except FattError as error:
+    except (FattError, OSError) as error:
         click.echo(f"fatt: {_printable(str(error))}", err=True)
         sys.exit(_COULD_NOT_RUN)

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from fatt.ensemble import Argmax, Categorical, Cut, Ensemble, Feature, Label
+from fatt.ensemble.trees import n_words
 
 
 class FeatureSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,9 +19,10 @@ class FeatureSummary(msgspec.Struct, frozen=True, kw_only=True):
     splits
         Number of nodes that split on the column.
     thresholds
-        Number of distinct thresholds; for categories, of distinct sets.
-    lowest, highest
-        The smallest and the largest threshold, if there are any.
+        The distinct numbers at which the column is cut, in increasing order.
+    sets
+        Number of distinct sets of categories, or of cells between thresholds, by which
+        the column is split.
     categories
         The categories, for a categorical column.
     missing
@@ -30,9 +32,8 @@ class FeatureSummary(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     kind: str
     splits: int
-    thresholds: int
-    lowest: float | None
-    highest: float | None
+    thresholds: tuple[float, ...]
+    sets: int
     categories: tuple[Label, ...]
     missing: str
 
@@ -89,32 +90,28 @@ def summarize(ensemble: Ensemble) -> Summary:
 def _summarize_feature(
     ensemble: Ensemble, index: int, feature: Feature
 ) -> FeatureSummary:
-    nodes = ensemble.trees.nodes
-    splits = int(np.count_nonzero(nodes["feature"] == index))
-    missing = "accepted" if feature.accepts_missing else "refused"
+    cuts: list[float] = []
+    categories: tuple[Label, ...] = ()
     if isinstance(feature, Categorical):
-        return FeatureSummary(
-            name=feature.name,
-            kind="categorical",
-            splits=splits,
-            thresholds=splits,
-            lowest=None,
-            highest=None,
-            categories=feature.categories,
-            missing=missing,
-        )
-    thresholds = np.union1d(ensemble.thresholds(index), feature.edges)
-    finite = thresholds[np.isfinite(thresholds)]
+        categories = feature.categories
+    else:
+        cuts = [*ensemble.thresholds(index), *feature.edges]
     return FeatureSummary(
         name=feature.name,
-        kind="numeric",
-        splits=splits,
-        thresholds=len(thresholds),
-        lowest=float(finite[0]) if finite.size else None,
-        highest=float(finite[-1]) if finite.size else None,
-        categories=(),
-        missing=missing,
+        kind="categorical" if isinstance(feature, Categorical) else "numeric",
+        splits=int(np.count_nonzero(ensemble.trees.nodes["feature"] == index)),
+        thresholds=tuple(np.unique(cuts).tolist()),
+        sets=_count_sets(ensemble, index, feature),
+        categories=categories,
+        missing="accepted" if feature.accepts_missing else "refused",
     )
+
+
+def _count_sets(ensemble: Ensemble, index: int, feature: Feature) -> int:
+    nodes, words = ensemble.trees.nodes, ensemble.trees.words
+    mine = (nodes["feature"] == index) & (nodes["subset"] >= 0)
+    starts = nodes["subset"][mine, np.newaxis]
+    return len(np.unique(words[starts + np.arange(n_words(feature.n_codes))], axis=0))
 
 
 def _arithmetic(ensemble: Ensemble) -> str:

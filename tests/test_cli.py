@@ -40,7 +40,7 @@ def test_inspect_as_json(model: str) -> None:
     assert found["classes"] == ["no", "yes"]
     [age] = found["features"]
     assert age["name"] == "age"
-    assert (age["lowest"], age["highest"], age["thresholds"]) == (0.5, 0.5, 1)
+    assert (age["thresholds"], age["sets"]) == ([0.5], 0)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -133,6 +133,11 @@ def _plain(column: Any) -> tuple[NDArray[Any], bool]:
 
 def _numbers(column: Any, feature: Numeric, inputs: Inputs) -> Matrix:
     values, is_objects = _plain(column)
+    if not _may_be_numbers(column):
+        raise DataError(
+            f"column {feature.name!r} has type {column.dtype}, and the model reads "
+            "numbers there."
+        )
     if is_objects:
         values = _objects_to_numbers(values, feature)
         if not inputs.objects:
@@ -150,6 +155,13 @@ def _numbers(column: Any, feature: Numeric, inputs: Inputs) -> Matrix:
             "the model does not take missing values; drop or impute it."
         )
     return numbers
+
+
+def _may_be_numbers(column: Any) -> bool:
+    """Tell whether a type holds numbers, or things among which numbers may be."""
+    if isinstance(column, np.ndarray):
+        return column.dtype.kind in "biufOUS"
+    return not column.dtype.is_temporal()
 
 
 def _inside(numbers: Matrix, feature: Feature) -> Matrix:

@@ -102,6 +102,12 @@ class Ensemble:
     def __hash__(self) -> int:
         return hash(self.digest)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # A copy in another process is checked and immutable like any other.
+        from fatt.ensemble.file import from_bytes, to_bytes
+
+        return from_bytes, (to_bytes(self),)
+
     def __repr__(self) -> str:
         return (
             f"<Ensemble of {self.source.library or 'unknown origin'}: "

@@ -6,6 +6,9 @@ few seconds to compile the kernel the first time on a machine.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numba
 import numpy as np
 
@@ -14,6 +17,19 @@ from fatt.ensemble.trees import NODE
 
 def _read_only(dtype: numba.types.Type, ndim: int = 1) -> numba.types.Array:
     return numba.types.Array(dtype, ndim, "C", readonly=True)
+
+
+def _compiled(signature: numba.types.Type) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function for one signature, and keep the result on disk if possible."""
+
+    def compile_now(function: Callable[..., Any]) -> Any:
+        try:
+            return numba.njit(signature, cache=True, nogil=True)(function)
+        except RuntimeError:
+            # Neither the package nor the user has a folder that can be written to.
+            return numba.njit(signature, nogil=True)(function)
+
+    return compile_now
 
 
 _NODES = _read_only(numba.from_dtype(NODE))
@@ -26,12 +42,8 @@ _FLOAT_TABLE = _read_only(numba.float64, 2)
 _BLOCK = 64
 
 
-@numba.njit(
-    numba.boolean(
-        _WORDS, _FLOATS, numba.int64, numba.int64, numba.int64, numba.float64
-    ),
-    cache=True,
-    nogil=True,
+@_compiled(
+    numba.boolean(_WORDS, _FLOATS, numba.int64, numba.int64, numba.int64, numba.float64)
 )
 def _in_set(words, edges, first_word, first_edge, last_edge, value):
     """Tell whether the set that starts at `first_word` holds the code of a value.
@@ -56,7 +68,7 @@ def _in_set(words, edges, first_word, first_edge, last_edge, value):
     return (word >> np.uint64(code % 64)) & np.uint64(1) != 0
 
 
-@numba.njit(
+@_compiled(
     numba.void(
         _NODES,
         _read_only(numba.int64),
@@ -68,9 +80,7 @@ def _in_set(words, edges, first_word, first_edge, last_edge, value):
         _FLOAT_TABLE,
         numba.boolean,
         numba.float64[:, ::1],
-    ),
-    cache=True,
-    nogil=True,
+    )
 )
 def add_leaves(
     nodes, roots, words, values, targets, edges, cells, rows, single, scores

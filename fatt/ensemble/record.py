@@ -5,11 +5,5 @@ from __future__ import annotations
 import msgspec
 
 
-class Record(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
-):
-    """Immutable named values that can be written to a file and read back strictly.
-
-    Defaults are left out of the file, so that a field added later does not change the
-    digests of models that do not use it.
-    """
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Immutable named values that can be written to a file and read back strictly."""

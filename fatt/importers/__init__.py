@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fatt.ensemble import Ensemble
-from fatt.errors import ModelError, UntrustedModelError
+from fatt.errors import MalformedModelError, ModelError, UntrustedModelError
 from fatt.importers._registry import HEAD, converter_for, format_of
 
 __all__ = ["load"]
@@ -38,6 +38,8 @@ def load(
 
     Raises
     ------
+    ModelError
+        If the file cannot be read at all; the others are kinds of it.
     UnsupportedModelError
         If the model computes something that cannot be represented exactly.
     UntrustedModelError
@@ -46,6 +48,19 @@ def load(
         If the file is damaged.
     MissingDependencyError
         If the format needs a package that is not installed.
+    SpecError
+        If `missing` is given for a model that takes no such number.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import fatt
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+    >>> ensemble = fatt.load(forest)
+    >>> bool((ensemble.raw_scores(X) == forest.predict_proba(X)).all())
+    True
     """
     if isinstance(model, Ensemble):
         return model
@@ -57,11 +72,17 @@ def load(
     except OSError as error:
         reason = error.strerror or error
         raise ModelError(f"cannot read the model file {path}: {reason}.") from error
+    if not data:
+        raise MalformedModelError(f"the model file {path} is empty.")
     form = format_of(path.name, data[:HEAD])
     if form.runs_code and not allow_pickle:
         raise UntrustedModelError(
-            f"{path} is a pickle, and loading a pickle runs whatever code its author "
-            "put inside. Ask for a .skops, .json, .txt or .onnx file; or, if you made "
-            "this file yourself, pass allow_pickle=True."
+            f"{path} is a pickle, plain or compressed, and loading one runs whatever "
+            "code its author put inside. Ask for a .skops, .json, .txt or .onnx file; "
+            "or, if you made this file yourself, pass allow_pickle=True (on the "
+            "command line: --allow-pickle)."
         )
-    return form.reader().read(data, missing=missing)
+    try:
+        return form.reader().read(data, missing=missing)
+    except ModelError as error:
+        raise type(error)(f"{path}: {error}") from error

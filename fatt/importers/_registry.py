@@ -109,6 +109,10 @@ def converter_for(model: object) -> Converter:
     package = type(model).__module__.partition(".")[0]
     if package in PACKAGES:
         return cast(Converter, _module(PACKAGES[package]))
+    if package == "builtins":
+        raise UnsupportedModelError(
+            f"cannot import {model!r}: pass the path of a model file or a fitted model."
+        )
     raise UnsupportedModelError(
         f"cannot import a {type(model).__module__}.{type(model).__qualname__}. A "
         "subclass may predict something else than its parent: pass the scikit-learn, "

@@ -69,6 +69,11 @@ _LOADERS = {
 
 _SCHEMA = "schema.json"
 
+_ADVICE = (
+    "Save a tree model of scikit-learn, alone or at the end of a pipeline: an XGBoost "
+    "or LightGBM model goes into its own file with save_model, and of a search only "
+    "the best_estimator_ can be read."
+)
 
 # Real files shrink to a twentieth when zipped, bombs to a thousandth.
 _MOST_GROWTH = 100
@@ -107,8 +112,7 @@ def read(data: bytes, *, missing: float | None) -> Ensemble:
 def _distrust(names: set[str]) -> UntrustedModelError:
     return UntrustedModelError(
         f"the skops file holds {', '.join(sorted(names))}, which fatt does not build "
-        "from files. Save only the model or pipeline of scikit-learn; load other "
-        "objects yourself and pass them to fatt.load."
+        f"from files. {_ADVICE}"
     )
 
 
@@ -195,8 +199,8 @@ class _Schema:
         if loader not in _LOADERS:
             raise UntrustedModelError(
                 f"the skops file holds a {part.get('__module__')}."
-                f"{part.get('__class__')} (read by {loader}), which no tree model "
-                "needs. Save only the model or pipeline of scikit-learn."
+                f"{part.get('__class__')} (read by {loader}), which no tree of "
+                f"scikit-learn needs. {_ADVICE}"
             )
         if "file" in part:
             self.files.append(part["file"])

@@ -147,7 +147,10 @@ REFUSED = [
     (pd.DataFrame({"agee": [1]}), AGE, {}, "Did you mean 'agee'"),
     (pd.DataFrame({"a": [1], "b": [1]}), AGE, {"named": False}, "by position"),
     (pd.DataFrame({"age": ["old"]}), AGE, {}, "'old'"),
-    (pd.DataFrame({"age": pd.to_datetime(["2020-01-01"])}), AGE, {}, "reads a number"),
+    (pd.DataFrame({"age": pd.to_datetime(["2020-01-01"])}), AGE, {}, "Datetime"),
+    (pd.DataFrame({"age": pd.to_datetime([None])}), AGE, {}, "Datetime"),
+    (np.array([["NaT"]], dtype="datetime64[s]"), AGE, {}, "datetime64"),
+    (np.array([[1j]]), AGE, {}, "complex128"),
     (pl.DataFrame({"age": [2**60, None]}), AGE, {}, "nulls"),
     (pd.DataFrame([[1, 2]], columns=["age", "age"]), AGE, {}, "same name"),
     (

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,6 +106,15 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["model.fatt"]
 
 
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(ensembles())
+def test_a_pickled_ensemble_is_equal_and_immutable(ensemble: Ensemble) -> None:
+    again = pickle.loads(pickle.dumps(ensemble))
+    assert again == ensemble
+    with pytest.raises(ValueError, match="read-only"):
+        again.trees.values[:] = 0
+
+
 def test_a_damaged_file_is_refused() -> None:
     data = to_bytes(random_ensemble(1))
     for position in range(0, len(data), 37):
@@ -130,7 +140,7 @@ def test_the_digest_stays_the_same_between_releases() -> None:
     assert stump().digest == DIGEST
 
 
-DIGEST = "767673476b36d44cb0544d0c5237521417bd0b6a3687cbb821b332ed30a8d0a0"
+DIGEST = "a94666c6e92dd8edb8a7535d08e6e6f521050cd86b3e5b707ff65daead8bc0fd"
 
 
 def test_the_order_of_nodes_and_unreachable_nodes_do_not_matter() -> None:

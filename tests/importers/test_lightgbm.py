@@ -26,6 +26,7 @@ from fatt.errors import (
     UnsupportedModelError,
 )
 from fatt.importers.lightgbm import convert, read
+from fatt.importers.lightgbm.model import _scale
 from tests.probes import probe_rows, same_bits
 
 lgb = pytest.importorskip("lightgbm")
@@ -415,8 +416,6 @@ def test_the_cut_is_where_the_library_changes_its_mind(
 
 def test_sigmoid_is_read_with_the_roundings_of_the_library() -> None:
     rng = np.random.default_rng(0)
-    from fatt.importers.lightgbm import _scale
-
     differ = 0
     for _ in range(200):
         text = f"{10 ** rng.uniform(-7, 4):.6g}"

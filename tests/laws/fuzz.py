@@ -47,13 +47,16 @@ def time_is_up(*_: object) -> None:
 
 
 def main(folder: Path, seed: int, count: int, drafts: Path) -> None:
-    signal.signal(signal.SIGALRM, time_is_up)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     warnings.simplefilter("error")
     paths = sorted(path for path in folder.iterdir() if path.suffix != ".npz")
     originals = {path.name: path.read_bytes() for path in paths}
     originals["native.fatt"] = to_bytes(random_ensemble(seed))
     names = list(originals)
+    # The first file of a kind pays for the imports, which is not what is timed.
+    for path in paths:
+        fatt.load(path)
+    signal.signal(signal.SIGALRM, time_is_up)
     counts: dict[str, Counter[str]] = {}
     wrong = []
     for number in range(count):

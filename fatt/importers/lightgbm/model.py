@@ -83,9 +83,8 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
         booster, classes = _inside(model)
         return _ensemble(_text_of(booster), classes, source)
     raise UnsupportedModelError(
-        f"cannot import a lightgbm {type(model).__qualname__}: only Booster and "
-        "LGBMClassifier have class labels, and a subclass may predict something else "
-        "than its parent."
+        f"cannot import a lightgbm {type(model).__qualname__}: it gives no class "
+        "labels. Pass a Booster or LGBMClassifier."
     )
 
 

@@ -190,8 +190,9 @@ def _label_output(graph: Any) -> str:
     if len(labels) != 1:
         names = ", ".join(repr(info.name) for info in graph.output)
         raise UnsupportedModelError(
-            f"{len(labels)} of the outputs {names or '(none)'} hold labels, that is, "
-            "integers or strings; exactly one must. Export a classifier with its label."
+            f"{len(labels) or 'none'} of the outputs {names or '(none)'} hold labels, "
+            "that is, integers or strings, and exactly one must: is it a regressor? "
+            "Export a classifier with its label."
         )
     return str(labels[0])
 

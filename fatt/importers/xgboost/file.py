@@ -109,11 +109,16 @@ def parse(data: bytes) -> ModelFile:
 
 
 def _document(data: bytes) -> tuple[str, Mapping[str, Any]]:
-    if data[:1] != b"{" and data.lstrip()[:1] != b"{":
+    if data[:1] == b"[":
         raise UnsupportedModelError(
-            f"the file starts with {data[:8]!r}: it is XGBoost's old binary format, or "
-            "no XGBoost model. Load it in the XGBoost version that wrote it and save "
-            "it again with save_model('model.json')."
+            "the file holds a JSON list, as Booster.dump_model writes for people to "
+            "read; save the model with save_model('model.json')."
+        )
+    if data.lstrip()[:1] != b"{":
+        raise UnsupportedModelError(
+            f"the file starts with {data[:8]!r}, which is neither JSON nor UBJSON. If "
+            "it is XGBoost's old binary format, load it in the XGBoost version that "
+            "wrote it and save it again with save_model('model.json')."
         )
     if data[1:2] in {b"i", b"U", b"I", b"l", b"L"}:
         form, document = "UBJSON", ubjson.decode(data)
@@ -121,6 +126,11 @@ def _document(data: bytes) -> tuple[str, Mapping[str, Any]]:
         form, document = "JSON", _json(data)
     if not isinstance(document, Mapping):
         fail(f"the document is a {type(document).__name__}, not an object")
+    if "tree_info" in document and "learner" not in document:
+        raise UnsupportedModelError(
+            "the file is what LightGBM's dump_model writes for people to read; save "
+            "the model with save_model('model.txt')."
+        )
     return form, document
 
 
