@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from fatt.ensemble import Argmax, Categorical, Cut, Ensemble, Feature, Label
+from fatt.ensemble import Categorical, Cut, Ensemble, Feature, Label
 from fatt.ensemble.trees import n_words
 
 
@@ -126,9 +126,7 @@ def _arithmetic(ensemble: Ensemble) -> str:
 def _decision(ensemble: Ensemble) -> str:
     decision, classes = ensemble.decision, ensemble.classes
     if isinstance(decision, Cut):
-        score = "the score" if ensemble.n_outputs == 1 else f"score {decision.output}"
-        return f"{classes[1]!r} if {score} >= {decision.at!r}, else {classes[0]!r}"
-    assert isinstance(decision, Argmax)
+        return f"{classes[1]!r} if the score >= {decision.at!r}, else {classes[0]!r}"
     what = {
         "identity": "largest score",
         "softmax": "largest softmax of the scores, rounded",

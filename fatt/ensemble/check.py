@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fatt.ensemble.features import Categorical, Numeric
+from fatt.ensemble.features import Categorical, Label
 from fatt.ensemble.scoring import Argmax, Cut
-from fatt.ensemble.trees import NODE, Trees, n_words
+from fatt.ensemble.trees import NODE, Trees, n_words, starts_of
 from fatt.errors import MalformedModelError
+
+_NOWHERE = np.array((-1, -1, -1), dtype=NODE[["left", "right", "subset"]])
 
 if TYPE_CHECKING:
     from fatt.ensemble.ensemble import Ensemble
@@ -22,6 +24,7 @@ def check(ensemble: Ensemble) -> None:
     """Raise `MalformedModelError` unless all parts of the ensemble fit together."""
     _check_features(ensemble)
     _check_structure(ensemble.trees, len(ensemble.features))
+    _check_unused(ensemble.trees)
     _check_sets(ensemble)
     _check_outputs(ensemble)
     _check_finite(ensemble)
@@ -47,8 +50,13 @@ def _check_features(ensemble: Ensemble) -> None:
                 low <= high, f"feature {feature.name!r}: missing range is crossed."
             )
         if isinstance(feature, Categorical):
-            distinct = len(set(feature.categories)) == len(feature.categories)
+            keys = {(isinstance(c, bool), c) for c in feature.categories}
+            distinct = len(keys) == len(feature.categories)
             _require(distinct, f"feature {feature.name!r} lists a category twice.")
+            _require(
+                _are_short(feature.categories),
+                f"a category of feature {feature.name!r} has more than 64 bits.",
+            )
             continue
         # In plain Python: there may be many features, and few have edges.
         _require(
@@ -56,6 +64,11 @@ def _check_features(ensemble: Ensemble) -> None:
             and all(low < high for low, high in itertools.pairwise(feature.edges)),
             f"the edges of feature {feature.name!r} do not increase.",
         )
+
+
+def _are_short(labels: tuple[Label, ...]) -> bool:
+    """Tell whether all whole numbers among the labels fit into a file."""
+    return all(-(2**63) <= x < 2**64 for x in labels if isinstance(x, int))
 
 
 def _check_structure(trees: Trees, n_features: int) -> None:
@@ -100,6 +113,22 @@ def _check_structure(trees: Trees, n_features: int) -> None:
     )
 
 
+def _check_unused(trees: Trees) -> None:
+    """Fields without a meaning have one value, so that equal trees have equal bytes."""
+    nodes = trees.nodes
+    inner, is_set = nodes["feature"] >= 0, nodes["subset"] >= 0
+    zero = (nodes["threshold"] == 0) & ~np.signbit(nodes["threshold"])
+    _require(
+        np.all(nodes["leaf"][inner] == -1)
+        and np.all(nodes[["left", "right", "subset"]][~inner] == _NOWHERE)
+        and np.all(zero[~inner | is_set])
+        and np.all(zero | (nodes["threshold"] != 0))
+        and np.all(nodes["missing_left"] <= inner)
+        and np.all(nodes["missing_left"] >= 0),
+        "a node holds something where nothing belongs.",
+    )
+
+
 def _check_sets(ensemble: Ensemble) -> None:
     trees = ensemble.trees
     inner = trees.nodes[trees.nodes["feature"] >= 0]
@@ -113,13 +142,17 @@ def _check_sets(ensemble: Ensemble) -> None:
         "a categorical feature is split by a threshold.",
     )
     sizes = np.array([n_words(f.n_codes) for f in ensemble.features], dtype=np.int64)
-    needed = sizes[inner["feature"][is_set]]
-    starts = np.concatenate([[0], np.cumsum(needed)])
+    owners = inner["feature"][is_set]
+    ends = np.cumsum(sizes[owners])
     _require(
-        np.array_equal(inner["subset"][is_set], starts[:-1])
-        and starts[-1] == len(trees.words),
+        np.array_equal(inner["subset"][is_set], starts_of(sizes[owners]))
+        and ends[-1:].sum() == len(trees.words),
         "the category sets do not match the set splits.",
     )
+    used = np.array([f.n_codes for f in ensemble.features], dtype=np.uint64) % 64
+    shift = used[owners]
+    spare = (trees.words[ends - 1] >> shift) * (shift > 0)
+    _require(not spare.any(), "a category set has more members than there are codes.")
 
 
 def _check_outputs(ensemble: Ensemble) -> None:
@@ -142,9 +175,10 @@ def _check_outputs(ensemble: Ensemble) -> None:
     _require(
         len(set(ensemble.classes)) == n_classes, "the model lists a class label twice."
     )
+    _require(_are_short(ensemble.classes), "a class label has more than 64 bits.")
     if isinstance(decision, Cut):
         _require(n_classes == 2, f"a cut needs 2 classes, not {n_classes}.")
-        _require(0 <= decision.output < n_outputs, "the cut reads an absent output.")
+        _require(n_outputs == 1, f"a cut needs 1 output, not {n_outputs}.")
         _require(not math.isnan(decision.at), "the cut is not a number.")
     if isinstance(decision, Argmax):
         _require(
@@ -154,12 +188,7 @@ def _check_outputs(ensemble: Ensemble) -> None:
             ensemble.scoring.ordered or decision.link == "identity",
             "a sum without order cannot decide through a link.",
         )
-        _require(
-            math.isfinite(decision.scale)
-            and math.isfinite(decision.divisor)
-            and decision.divisor != 0,
-            "the scale or the divisor of the decision is not a finite number.",
-        )
+        _require(math.isfinite(decision.scale), "the scale is not a finite number.")
 
 
 def _check_finite(ensemble: Ensemble) -> None:
@@ -167,10 +196,6 @@ def _check_finite(ensemble: Ensemble) -> None:
     trees, scoring = ensemble.trees, ensemble.scoring
     thresholds = trees.nodes["threshold"]
     _require(not np.isnan(thresholds).any(), "a threshold is not a number.")
-    _require(
-        math.isfinite(scoring.divisor) and scoring.divisor != 0,
-        "the divisor is not a finite number, or zero.",
-    )
     _require(
         trees.values.dtype in (np.float32, np.float64), "leaf values are not floats."
     )
@@ -180,14 +205,17 @@ def _check_finite(ensemble: Ensemble) -> None:
         "the base score is not a finite number.",
     )
     dtype = np.dtype(scoring.dtype)
+    divisors = [scoring.divisor]
+    if isinstance(ensemble.decision, Argmax):
+        divisors.append(ensemble.decision.divisor)
     _require(
-        dtype == np.float64
-        or (
-            np.array_equal(trees.values.astype(dtype), trees.values)
-            and all(float(dtype.type(b)) == b for b in scoring.base)
-        ),
-        "leaf values or base need more digits than the sum has.",
+        all(abs(divisor) >= 1 and math.isfinite(divisor) for divisor in divisors),
+        "a divisor is smaller than 1, or not a finite number.",
     )
+    with np.errstate(over="ignore"):
+        fits = all(float(dtype.type(x)) == x for x in (*scoring.base, *divisors))
+        fits = fits and np.array_equal(trees.values.astype(dtype), trees.values)
+    _require(fits, "leaf values, base or divisor need more digits than the sum has.")
     if len(trees):
         with np.errstate(over="ignore"):
             largest = np.abs(trees.values.astype(np.float64)).max(axis=1)
@@ -199,8 +227,3 @@ def _check_finite(ensemble: Ensemble) -> None:
             total < float(np.finfo(dtype).max) / 4,
             "the leaf values are so large that their sum may overflow.",
         )
-    missing = [f for f in ensemble.features if isinstance(f, Numeric)]
-    _require(
-        not any(math.isnan(bound) for f in missing for bound in (f.lower, f.upper)),
-        "a bound of a feature is not a number.",
-    )

@@ -17,6 +17,7 @@ from fatt.ensemble.features import Categorical, Feature, Inputs, Label
 from fatt.ensemble.record import Record
 from fatt.ensemble.scoring import Argmax, Cut, Decision, Scoring, decide
 from fatt.ensemble.trees import Trees
+from fatt.errors import SpecError
 
 
 class Source(Record, frozen=True, kw_only=True):
@@ -209,7 +210,9 @@ class Ensemble:
             the order of the trees; `possible_labels` tells where others can occur.
         """
         labels = np.array(self.classes)
-        if labels.dtype.kind not in "biuf" and len({*map(type, self.classes)}) > 1:
+        given = [(type(label), label) for label in self.classes]
+        if [(type(label), label) for label in labels.tolist()] != given:
+            # In one numpy type they would be rounded, cut or changed.
             labels = np.array(self.classes, dtype=object)
         return labels[decide(self.raw_scores(rows), self.decision)]
 
@@ -229,9 +232,9 @@ class Ensemble:
             return possible
         lower, upper = self._bounds(encoded)
         if isinstance(self.decision, Cut):
-            output = self.decision.output
-            possible[:, 0] = lower[:, output] < self.decision.at
-            possible[:, 1] = upper[:, output] >= self.decision.at
+            at = np.float64(self.decision.at)
+            possible[:, 0] = lower[:, 0] < at
+            possible[:, 1] = upper[:, 0] >= at
             return possible
         return np.asarray(upper >= lower.max(axis=1, keepdims=True))
 
@@ -246,8 +249,6 @@ class Ensemble:
         SpecError
             If the trees do not give one number per class.
         """
-        from fatt.errors import SpecError
-
         if not np.all(self.trees.targets == -1) or not isinstance(
             self.decision, Argmax
         ):

@@ -27,6 +27,11 @@ class Numeric(Record, frozen=True, kw_only=True, tag="numeric"):
     edges
         Increasing; cuts the line into cells ``(edges[i-1], edges[i]]``, of which a set
         split takes some to the left. Empty unless the column has set splits.
+    integer
+        Whether the library takes whole numbers only.
+    float64_only
+        Whether numbers are taken only as float64, because some step writes a number
+        into the column that other types cannot hold.
     """
 
     name: str
@@ -35,6 +40,8 @@ class Numeric(Record, frozen=True, kw_only=True, tag="numeric"):
     accepts_missing: bool = True
     missing_range: tuple[float, float] | None = None
     edges: tuple[float, ...] = ()
+    integer: bool = False
+    float64_only: bool = False
 
     @property
     def n_codes(self) -> int:
@@ -64,7 +71,7 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
         codes, and a data frame's own categories cannot be matched with them.
     accepts_missing, accepts_unknown
         Whether the library takes missing values and values that are no category.
-    lower, upper, missing_range
+    lower, upper, missing_range, float64_only
         As in `Numeric`, for cells that are numbers.
     missing_as
         Which labels are missing: NaN and None alike, or only one of them, and then the
@@ -80,6 +87,7 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
     lower: float = -math.inf
     upper: float = math.inf
     missing_range: tuple[float, float] | None = None
+    float64_only: bool = False
     missing_as: Literal["any", "nan", "none"] = "any"
 
     @property

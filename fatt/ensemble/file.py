@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble.ensemble import Ensemble, Source
 from fatt.ensemble.features import Feature, Inputs, Label
+from fatt.ensemble.record import Record
 from fatt.ensemble.scoring import Decision, Scoring
 from fatt.ensemble.trees import NODE, Trees
 from fatt.errors import MalformedModelError
@@ -22,13 +23,7 @@ MAGIC = b"fatt-ensemble-1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
-class _Content(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    array_like=True,
-    forbid_unknown_fields=True,
-):
+class _Content(Record, frozen=True, kw_only=True, array_like=True):
     """What decides the function; arrays as little-endian bytes."""
 
     features: tuple[Feature, ...]
@@ -45,13 +40,7 @@ class _Content(
     inputs: Inputs
 
 
-class _File(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    array_like=True,
-    forbid_unknown_fields=True,
-):
+class _File(Record, frozen=True, kw_only=True, array_like=True):
     content: _Content
     source: Source
 
@@ -76,7 +65,22 @@ def _content(ensemble: Ensemble) -> _Content:
 
 def digest(ensemble: Ensemble) -> str:
     """Return the SHA-256 of everything but the source, as hexadecimal digits."""
-    return hashlib.sha256(msgspec.msgpack.encode(_content(ensemble))).hexdigest()
+    essence = msgspec.msgpack.encode(_essence(_content(ensemble)))
+    return hashlib.sha256(essence).hexdigest()
+
+
+def _essence(value: Any) -> Any:
+    """Leave out what has its default, so that a field added later changes no digest."""
+    if isinstance(value, tuple):
+        return [_essence(item) for item in value]
+    if not isinstance(value, Record):
+        return value
+    members = {
+        field.name: _essence(getattr(value, field.name))
+        for field in msgspec.structs.fields(value)
+        if getattr(value, field.name) != field.default
+    }
+    return [type(value).__name__, members]
 
 
 def to_bytes(ensemble: Ensemble) -> bytes:

@@ -120,24 +120,11 @@ def smallest_float(
     The condition, once true, must stay true for all larger values, and must be true
     for the largest finite value and false for the smallest.
     """
-    if dtype is np.float32:
-        integer: type[np.signedinteger] = np.int32
-    else:
-        integer = np.int64
-    lowest = int(np.iinfo(integer).min)
 
-    def value(ordinal: int) -> float:
-        bits = ordinal if ordinal >= 0 else lowest - ordinal
-        return float(np.asarray(bits, dtype=integer).view(dtype))
+    def fails(numbers: Floats) -> NDArray[np.bool_]:
+        return np.array([not holds(float(dtype(numbers[0])))])
 
-    top = int(np.asarray(np.finfo(dtype).max, dtype=dtype).view(integer))
-    low, high = -top, top
-    if holds(value(low)) or not holds(value(high)):
-        raise ValueError("the condition does not change on the finite floats")
-    while high - low > 1:
-        middle = (low + high) // 2
-        if holds(value(middle)):
-            high = middle
-        else:
-            low = middle
-    return value(high)
+    # Numbers beyond the largest float32 become infinite on purpose.
+    with np.errstate(over="ignore"):
+        last = dtype(largest_where(fails, 1)[0][0])
+    return float(np.nextafter(last, dtype(np.inf)))

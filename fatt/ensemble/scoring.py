@@ -44,19 +44,16 @@ class Scoring(Record, frozen=True, kw_only=True):
 
 
 class Cut(Record, frozen=True, kw_only=True, tag="cut"):
-    """The second of two classes iff the score of one output is at least a number.
+    """The second of two classes iff the only score is at least a number.
 
     Attributes
     ----------
     at
         The smallest score that gets the second class. Where the library compares a
         probability, this is found by bisection on its own formula.
-    output
-        Which output is compared.
     """
 
     at: float
-    output: int = 0
 
 
 class Argmax(Record, frozen=True, kw_only=True, tag="argmax"):
@@ -91,7 +88,8 @@ _NEAR = {"float32": 1e-5, "float64": 1e-12}
 def decide(scores: Scores, decision: Decision) -> NDArray[np.int64]:
     """Return the index of the class that the library answers for each row of scores."""
     if isinstance(decision, Cut):
-        return (scores[:, decision.output] >= decision.at).astype(np.int64)
+        # As float64: numpy would round a plain number to the type of the scores.
+        return (scores[:, 0] >= np.float64(decision.at)).astype(np.int64)
     if decision.divisor != 1.0:
         scores = scores / scores.dtype.type(decision.divisor)
     if decision.link == "identity":

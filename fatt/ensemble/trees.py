@@ -32,6 +32,9 @@ NODE = np.dtype(
 
 _WORD_BITS = 64
 
+#: The largest index that fits into a node.
+_MOST = 2**31 - 1
+
 
 @dataclass(frozen=True, eq=False)
 class Trees:
@@ -112,6 +115,11 @@ class Trees:
             right=np.asarray(right, dtype=np.int64),
             roots=np.asarray(roots, dtype=np.int64),
         )
+        if max(len(given.feature), given.feature.max(initial=0)) > _MOST:
+            raise MalformedModelError(
+                f"there are more than {_MOST} nodes, or a node splits on a feature "
+                "beyond that number."
+            )
         order, starts = _breadth_first(given)
         place = np.full(len(given.feature), -1, dtype=np.int64)
         place[order] = np.arange(len(order))
@@ -165,6 +173,32 @@ class Trees:
         return np.maximum.reduceat(depth, self.roots) if len(self) else depth
 
 
+def starts_of(sizes: ArrayLike) -> NDArray[np.int64]:
+    """Return where each of several arrays starts when they are joined."""
+    counts = np.asarray(sizes, dtype=np.int64)
+    return np.cumsum(counts) - counts
+
+
+def join_children(
+    child: ArrayLike, inner: NDArray[np.bool_], sizes: ArrayLike
+) -> NDArray[np.int64]:
+    """Turn indices of nodes within their trees into indices over all trees.
+
+    Parameters
+    ----------
+    child
+        For each node, the index of a child.
+    inner
+        Which nodes have children.
+    sizes
+        Number of nodes of each tree.
+    """
+    index, counts = np.asarray(child, dtype=np.int64), np.asarray(sizes, np.int64)
+    if np.any(inner & ((index < 0) | (index >= np.repeat(counts, counts)))):
+        raise MalformedModelError("a node has a child outside its tree.")
+    return index + np.repeat(starts_of(counts), counts)
+
+
 def n_words(n_codes: int) -> int:
     """Return how many words a set over `n_codes` codes takes."""
     return -(-n_codes // _WORD_BITS)
@@ -215,8 +249,7 @@ def _breadth_first(
     reached, owner = np.concatenate(levels), np.concatenate(trees)
     order = reached[np.argsort(owner, kind="stable")]
     sizes = np.bincount(owner, minlength=len(given.roots))
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if len(sizes) else sizes
-    return order, starts.astype(np.int64)
+    return order, starts_of(sizes)
 
 
 def _check_range(indices: NDArray[np.int64], count: int, what: str) -> None:
@@ -241,7 +274,7 @@ def _pack_sets(
     nodes = np.flatnonzero(index >= 0)
     chosen = [sets[number] for number in index[nodes].tolist()]
     sizes = np.array([n_words(len(bits)) for bits in chosen], dtype=np.int64)
-    starts = np.cumsum(sizes) - sizes
+    starts = starts_of(sizes)
     flat = np.zeros(int(sizes.sum()) * _WORD_BITS, dtype=bool)
     for start, bits in zip((starts * _WORD_BITS).tolist(), chosen, strict=True):
         flat[start : start + len(bits)] = bits

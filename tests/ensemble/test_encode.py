@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -141,6 +143,46 @@ REFUSED = [
     (np.array([[2**24 + 1]]), AGE, {"integer_limit": 2**24}, "16777217"),
     (np.zeros((1, 1), np.float32), AGE, {"float32": False}, "pass float64"),
     (np.zeros((1, 1), np.longdouble), AGE, {}, "pass float64"),
+    (
+        pd.DataFrame({"age": np.array([1, np.nan], dtype="f4")}),
+        AGE,
+        {"float32": False},
+        "pass float64",
+    ),
+    (np.zeros((1, 1), int), Numeric(name="age", float64_only=True), {}, "imputer"),
+    (
+        np.zeros((1, 1), np.float32),
+        Categorical(name="age", categories=(0, 1), float64_only=True),
+        {},
+        "imputer",
+    ),
+    (np.array([[1.5]]), Numeric(name="age", integer=True), {}, "whole numbers"),
+    (np.zeros((1, 1), ">f8"), AGE, {}, "byte order"),
+    (np.ma.masked_array(np.zeros((1, 1)), [[True]]), AGE, {}, "masked"),
+    ([[1], [1, 2]], AGE, {}, "same length"),
+    (np.array([[Decimal("sNaN")]]), AGE, {}, "reads a number"),
+    (np.array([[datetime(2020, 1, 1)]]), AGE, {}, "reads a number"),
+    (np.array([[datetime(2020, 1, 1)]]), SEX, {}, "no dates"),
+    (np.array([[pd.NaT]], dtype=object), SEX, {}, "no dates"),
+    (pl.DataFrame({"age": pl.Series([1], dtype=pl.Int128)}), AGE, {}, "Int128"),
+    (
+        pd.DataFrame({"sex": pd.Categorical([True])}),
+        Categorical(name="sex", categories=(0, 1)),
+        {},
+        "whether True is 1",
+    ),
+    (
+        np.array([[2.0**53]]),
+        Categorical(name="account", categories=(2**53 + 1, 1)),
+        {},
+        "beyond 2\\*\\*53",
+    ),
+    (
+        np.array([[2**53 + 1]]),
+        Categorical(name="account", categories=(2.0**53, 1.0)),
+        {},
+        "beyond 2\\*\\*53",
+    ),
     (np.zeros(3), AGE, {}, "1 dimension"),
     (csr_array(np.eye(1)), AGE, {}, "sparse"),
     (pl.LazyFrame({"age": [1]}), AGE, {}, "lazy"),
@@ -186,3 +228,44 @@ def test_frames_are_taken_by_position_when_the_model_has_no_names() -> None:
     rows = pd.DataFrame([[1.0, 2.0]], columns=["this", "that"])
     features = (Numeric(name="x0"), Numeric(name="x1"))
     assert encoded(rows, *features, named=False) == [[1.0, 2.0]]
+
+
+def test_frames_may_have_numbers_as_names() -> None:
+    rows = pd.DataFrame([[1.0, 2.0]])
+    features = (Numeric(name="1"), Numeric(name="0"))
+    assert encoded(rows, *features) == [[2.0, 1.0]]
+
+
+def test_blanks_in_names_may_have_become_underscores() -> None:
+    rows = pd.DataFrame({"my age": [1.0], "my_size": [2.0]})
+    features = (Numeric(name="my_size"), Numeric(name="my_age"))
+    assert encoded(rows, *features) == [[2.0, 1.0]]
+
+
+def test_lists_keep_numbers_beside_texts() -> None:
+    kids = Categorical(name="kids", categories=(1, 2))
+    assert encoded([[1, "F"], [2, "M"]], kids, SEX) == [[0.0, 0.0], [1.0, 1.0]]
+
+
+def test_true_and_one_are_two_categories() -> None:
+    odd = Categorical(name="odd", categories=(1, True, "x"))
+    rows = np.array([[True], [1], [np.True_]], dtype=object)
+    assert encoded(rows, odd) == [[1.0], [0.0], [1.0]]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_null_among_booleans_is_none(frame: Any) -> None:
+    flag = Categorical(name="flag", categories=(False, True), missing_as="none")
+    rows = frame({"flag": [True, None, False]})
+    result = encode(rows, (flag,), Inputs())
+    assert np.array_equal(result, [[1.0], [np.nan], [0.0]], equal_nan=True)
+
+
+def test_cells_that_are_no_labels_are_unknown() -> None:
+    rows = np.empty((3, 1), dtype=object)
+    rows[0, 0], rows[1, 0], rows[2, 0] = np.zeros(2), (1, [2]), {"F"}
+    assert encoded(rows, SEX) == [[2.0], [2.0], [2.0]]
+
+
+def test_tables_without_columns_have_rows() -> None:
+    assert encode(np.zeros((5, 0)), (), Inputs()).shape == (5, 0)

@@ -10,7 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fatt
-from fatt.ensemble import Argmax, Cut, Ensemble, Numeric, Scoring, Source, Trees
+from fatt.ensemble import (
+    Argmax,
+    Categorical,
+    Cut,
+    Ensemble,
+    Numeric,
+    Scoring,
+    Source,
+    Trees,
+)
 from fatt.ensemble.file import from_bytes, to_bytes
 from fatt.errors import DataError, MalformedModelError, SpecError
 from tests import oracles
@@ -140,7 +149,7 @@ def test_the_digest_stays_the_same_between_releases() -> None:
     assert stump().digest == DIGEST
 
 
-DIGEST = "a94666c6e92dd8edb8a7535d08e6e6f521050cd86b3e5b707ff65daead8bc0fd"
+DIGEST = "1effc0b375e5b151d1dd5ddddd534880ab1bc01e0f71f951d533233be893eb05"
 
 
 def test_the_order_of_nodes_and_unreachable_nodes_do_not_matter() -> None:
@@ -191,12 +200,16 @@ def test_structures_that_are_no_trees_are_refused(
         ({"classes": ("one",)}, "a cut needs 2 classes"),
         ({"classes": ("one", "one")}, "label twice"),
         ({"decision": Cut(at=float("nan"))}, "not a number"),
-        ({"decision": Cut(at=0.0, output=1)}, "absent output"),
+        (
+            {"scoring": Scoring(dtype="float64", base=(0.0, 0.0))},
+            "a cut needs 1 output",
+        ),
         ({"decision": Argmax()}, "1 outputs decide 2 classes"),
         ({"scoring": Scoring(dtype="float64", base=())}, "no output"),
         ({"scoring": Scoring(dtype="float64", base=(np.inf,))}, "base score"),
         ({"scoring": Scoring(dtype="float32", base=(0.1,))}, "more digits"),
         ({"scoring": Scoring(dtype="float64", base=(0.0,), divisor=0)}, "divisor"),
+        ({"classes": ("one", 2**70)}, "64 bits"),
         ({"scoring": Scoring(dtype="float64", base=(1.7e308,))}, "overflow"),
         ({"threshold": float("nan")}, "threshold is not a number"),
     ],
@@ -244,3 +257,70 @@ def test_rows_of_no_people_get_no_labels() -> None:
 def test_a_wrong_number_of_columns_is_named() -> None:
     with pytest.raises(DataError, match="3 columns and the model reads 1"):
         stump().predict(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("field", "node", "junk"),
+    [
+        ("leaf", 0, 7),
+        ("left", 1, 7),
+        ("subset", 1, 7),
+        ("missing_left", 0, 9),
+        ("missing_left", 2, 1),
+        ("threshold", 1, 3.0),
+        ("threshold", 1, -0.0),
+    ],
+)
+def test_equal_functions_have_equal_bytes(field: str, node: int, junk: float) -> None:
+    ensemble = stump()
+    nodes = ensemble.trees.nodes.copy()
+    nodes[field][node] = junk
+    with pytest.raises(MalformedModelError):
+        replace(ensemble, trees=replace(ensemble.trees, nodes=nodes))
+
+
+def test_sets_have_no_members_beyond_the_codes() -> None:
+    feature = Categorical(name="sex", categories=("F", "M"))
+    trees = Trees.lay_out(
+        roots=[0],
+        feature=[0, -1, -1],
+        threshold=[0.0] * 3,
+        left=[1, -1, -1],
+        right=[2, -1, -1],
+        missing_left=[False] * 3,
+        leaf=[-1, 0, 1],
+        values=np.array([0.0, 1.0]),
+        targets=[0],
+        subset=[0, -1, -1],
+        sets=[np.array([True, False, True])],
+    )
+    ensemble = stump(features=(feature,), trees=trees)
+    rows = np.array([["F"], ["M"], ["X"]], dtype=object)
+    assert ensemble.raw_scores(rows).tolist() == [[0.0], [1.0], [0.0]]
+    words = trees.words | np.uint64(8)
+    with pytest.raises(MalformedModelError, match="more members"):
+        replace(ensemble, trees=replace(trees, words=words))
+
+
+@pytest.mark.parametrize(
+    "classes", [("a\0", "a"), (2**63, -1), (2**53 + 1, 0.5), (True, 2), (5, 2**63 + 1)]
+)
+def test_labels_come_out_as_they_are(classes: tuple[object, ...]) -> None:
+    found = stump(classes=classes).predict([[0.0], [1.0]]).tolist()
+    assert found == list(classes)
+    assert [type(label) for label in found] == [type(label) for label in classes]
+
+
+def test_features_beyond_the_size_of_a_node_are_refused() -> None:
+    with pytest.raises(MalformedModelError, match="2147483647"):
+        Trees.lay_out(
+            roots=[0],
+            feature=[2**32, -1, -1],
+            threshold=[0.0] * 3,
+            left=[1, -1, -1],
+            right=[2, -1, -1],
+            missing_left=[False] * 3,
+            leaf=[-1, 0, 1],
+            values=np.zeros(2),
+            targets=[0],
+        )

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,8 +61,13 @@ def test_the_divisor_comes_before_the_link() -> None:
     assert decide(scores, Argmax(link="sigmoid", divisor=10.0)).tolist() == [1]
 
 
-@pytest.mark.parametrize("output", [0, 1])
-def test_a_cut_belongs_to_the_second_class(output: int) -> None:
-    scores = np.full((3, 2), -9.0)
-    scores[:, output] = [0.5, math.nextafter(0.5, 0), 0.6]
-    assert decide(scores, Cut(at=0.5, output=output)).tolist() == [1, 0, 1]
+def test_a_cut_belongs_to_the_second_class() -> None:
+    scores = np.array([[0.5], [math.nextafter(0.5, 0)], [0.6]])
+    assert decide(scores, Cut(at=0.5)).tolist() == [1, 0, 1]
+
+
+def test_a_cut_is_not_rounded_to_the_type_of_the_scores() -> None:
+    tenth = np.float32(0.1)
+    scores = np.array([[tenth]])
+    assert decide(scores, Cut(at=float(tenth))).tolist() == [1]
+    assert decide(scores, Cut(at=float(tenth) + 1e-12)).tolist() == [0]

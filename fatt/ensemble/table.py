@@ -1,0 +1,170 @@
+"""Tables as people have them, taken apart into one array per column."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble.features import Feature, Inputs
+from fatt.errors import DataError
+
+_EXACT = 2**53
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    cells : ndarray of shape (n_rows,)
+        Numbers in their own type, or objects.
+    in_frame
+        Whether it comes from a data frame, which knows the types of its columns.
+    is_python
+        Whether the table itself held Python objects.
+    """
+
+    cells: NDArray[Any]
+    in_frame: bool
+    is_python: bool
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all cells are numbers by their type."""
+        return self.cells.dtype.kind in "biuf"
+
+
+def columns_of(
+    rows: Any, features: Sequence[Feature], inputs: Inputs
+) -> tuple[list[Column], int]:
+    """Return the column of each feature, and the number of rows.
+
+    Parameters
+    ----------
+    rows
+        Two-dimensional array, or data frame that `narwhals` knows.
+    features
+        The columns wanted: by name from a frame that has more, in order from an array.
+    inputs
+        How the library reads tables.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, or it is of a type that is no label and no number.
+    """
+    if hasattr(rows, "tocsr"):
+        raise DataError(
+            "sparse rows are not supported, since libraries differ on what an absent "
+            "cell means; pass rows.toarray()."
+        )
+    if isinstance(rows, np.ndarray):
+        return _from_array(rows, features)
+    import narwhals as nw
+
+    try:
+        native = nw.from_native(rows, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(
+            "several columns of the rows have the same name; rename them."
+        ) from error
+    if isinstance(native, nw.LazyFrame):
+        raise DataError("the rows are a lazy frame; pass rows.collect().")
+    if isinstance(native, nw.DataFrame):
+        places = _places(native, features, inputs)
+        return [_from_series(native[:, place]) for place in places], len(native)
+    return _from_array(_as_table(rows), features)
+
+
+def _as_table(rows: Any) -> NDArray[Any]:
+    try:
+        table = np.asarray(rows)
+        # Of numbers and texts together numpy would make texts only.
+        return np.asarray(rows, dtype=object) if table.dtype.kind in "US" else table
+    except ValueError as error:
+        raise DataError(
+            "the rows do not all have the same length; pass one cell per column."
+        ) from error
+
+
+def _from_array(
+    array: NDArray[Any], features: Sequence[Feature]
+) -> tuple[list[Column], int]:
+    if array.ndim != 2:
+        raise DataError(
+            f"the rows have {array.ndim} dimension(s); pass a table with one row per "
+            "person and one column per feature."
+        )
+    if array.shape[1] != len(features):
+        raise DataError(
+            f"the rows have {array.shape[1]} columns and the model reads "
+            f"{len(features)}; pass those columns, in the model's order, or a data "
+            "frame whose columns are named as the model's."
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        raise DataError("the rows are masked; pass rows.filled(numpy.nan).")
+    if array.dtype.kind not in "biufOUS" or not array.dtype.isnative:
+        raise DataError(
+            f"the rows have type {array.dtype}; pass numbers or labels in the byte "
+            "order of this machine, such as rows.astype(float)."
+        )
+    is_python = array.dtype.kind not in "biuf"
+    columns = [Column(array[:, i], False, is_python) for i in range(array.shape[1])]
+    return columns, len(array)
+
+
+def _places(frame: Any, features: Sequence[Feature], inputs: Inputs) -> list[int]:
+    """Return where in the frame each feature stands."""
+    names = [str(name) for name in frame.columns]
+    if not inputs.named:
+        if len(names) != len(features):
+            raise DataError(
+                f"the frame has {len(names)} columns; the model was trained without "
+                f"column names and reads {len(features)}, by position."
+            )
+        return list(range(len(names)))
+    known = {name: place for place, name in enumerate(names)}
+    # LightGBM writes the blanks of a name as underscores.
+    known = {name.replace(" ", "_"): place for name, place in known.items()} | known
+    for feature in features:
+        if feature.name not in known:
+            close = difflib.get_close_matches(feature.name, names, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise DataError(
+                f"the rows lack the column {feature.name!r}, which the model reads."
+                f"{hint} Columns found: {', '.join(names)}."
+            )
+    return [known[feature.name] for feature in features]
+
+
+def _from_series(series: Any) -> Column:
+    import narwhals as nw
+
+    dtype = series.dtype
+    if dtype.is_temporal() or dtype in {nw.Int128, nw.UInt128}:
+        raise DataError(
+            f"column {series.name!r} has type {dtype}; pass numbers or labels."
+        )
+    is_number = dtype.is_float() or dtype.is_integer() or dtype == nw.Boolean
+    has_nulls = series.null_count() > 0
+    if not is_number or (dtype == nw.Boolean and has_nulls):
+        cells = np.empty(len(series), dtype=object)
+        cells[:] = series.to_list()
+        return Column(cells, True, is_python=dtype == nw.Object)
+    if not has_nulls:
+        return Column(series.to_numpy(), True, is_python=False)
+    if dtype.is_integer() and not -_EXACT <= series.min() <= series.max() <= _EXACT:
+        raise DataError(
+            f"column {series.name!r} holds integers beyond 2**53 and nulls, which no "
+            "float64 holds exactly."
+        )
+    numbers = series.cast(nw.Float64).to_numpy()
+    if dtype == nw.Float32:
+        numbers = numbers.astype(np.float32)
+    return Column(numbers, True, is_python=False)
