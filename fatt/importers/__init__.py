@@ -74,8 +74,8 @@ def load(
         raise ModelError(f"cannot read the model file {path}: {reason}.") from error
     if not data:
         raise MalformedModelError(f"the model file {path} is empty.")
-    form = format_of(path.name, data[:HEAD])
-    if form.runs_code and not allow_pickle:
+    kind = format_of(path.name, data[:HEAD])
+    if kind.runs_code and not allow_pickle:
         raise UntrustedModelError(
             f"{path} is a pickle, plain or compressed, and loading one runs whatever "
             "code its author put inside. Ask for a .skops, .json, .txt or .onnx file; "
@@ -83,6 +83,6 @@ def load(
             "command line: --allow-pickle)."
         )
     try:
-        return form.reader().read(data, missing=missing)
+        return kind.reader().read(data, missing=missing)
     except ModelError as error:
         raise type(error)(f"{path}: {error}") from error

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from fatt.ensemble import Ensemble
+from fatt.ensemble import Ensemble, Source
 from fatt.errors import FattError, MalformedModelError, UnsupportedModelError
 from fatt.importers._registry import converter_for
 
@@ -41,7 +41,7 @@ def with_version(load: Callable[[], Any]) -> tuple[Any, str]:
 
 
 def convert_loaded(
-    model: Any, version: str, *, missing: float | None, form: str
+    model: Any, version: str, *, missing: float | None, kind: str
 ) -> Ensemble:
     """Convert an object from a file; whatever its parts are, fail in good order.
 
@@ -53,7 +53,7 @@ def convert_loaded(
         The version of scikit-learn that saved it.
     missing
         As in `fatt.load`.
-    form
+    kind
         The kind of file.
     """
     converter = converter_for(model)
@@ -65,14 +65,14 @@ def convert_loaded(
         raise
     except Exception as error:
         raise MalformedModelError(
-            f"the {type(model).__name__} in the {form} is not as its library makes it "
+            f"the {type(model).__name__} in the {kind} is not as its library makes it "
             f"({type(error).__name__}: {error}). Save the fitted model again."
         ) from error
-    return replace(ensemble, source=_source(ensemble, version, form))
+    return replace(ensemble, source=_source(ensemble, version, kind))
 
 
-def _source(ensemble: Ensemble, version: str, form: str) -> Any:
-    source = msgspec.structs.replace(ensemble.source, format=form)
+def _source(ensemble: Ensemble, version: str, kind: str) -> Source:
+    source = msgspec.structs.replace(ensemble.source, format=kind)
     installed = source.version
     if source.library != "scikit-learn" or version == installed:
         return source

@@ -42,15 +42,6 @@ class Format(NamedTuple):
         return cast(Reader, _module(self.module))
 
 
-def _is_ubjson(head: bytes) -> bool:
-    """Tell whether an object opens with a typed key length, as UBJSON does."""
-    return head[:1] == b"{" and head[1:2] in {b"i", b"U", b"I", b"l", b"L", b"$", b"#"}
-
-
-def _is_json(head: bytes) -> bool:
-    return head.lstrip()[:1] == b"{" and not _is_ubjson(head)
-
-
 FORMATS = (
     Format("native", (".fatt",), lambda head: head.startswith(b"fatt-ensemble-")),
     Format("skops", (".skops",), lambda head: head.startswith(b"PK\x03\x04")),
@@ -58,27 +49,20 @@ FORMATS = (
     Format(
         "xgboost",
         (".json", ".ubj", ".ubjson", ".xgb", ".model", ".bin"),
-        lambda head: (
-            _is_ubjson(head) or _is_json(head) or head[:4] in {b"binf", b"bs64"}
-        ),
+        lambda head: head.lstrip().startswith((b"{", b"binf", b"bs64")),
     ),
     Format(
         "pickles",
         (".pkl", ".pickle", ".joblib"),
-        lambda head: head[:1] == b"\x80" or head[:2] in {b"\x1f\x8b", b"\x78\x9c"},
+        lambda head: head.startswith((b"\x80", b"\x1f\x8b", b"\x78\x9c")),
         runs_code=True,
     ),
     # A protobuf message has no magic number: ONNX starts with its field 1, a number.
-    Format("onnx", (".onnx",), lambda head: head[:1] == b"\x08"),
+    Format("onnx", (".onnx",), lambda head: head.startswith(b"\x08")),
 )
 
-#: The module that converts objects of a package, by the package's name.
-PACKAGES = {
-    "sklearn": "sklearn",
-    "xgboost": "xgboost",
-    "lightgbm": "lightgbm",
-    "onnx": "onnx",
-}
+#: Packages whose objects are converted, each by the module of the same name.
+PACKAGES = ("sklearn", "xgboost", "lightgbm", "onnx")
 
 
 def format_of(name: str, head: bytes) -> Format:
@@ -91,16 +75,16 @@ def format_of(name: str, head: bytes) -> Format:
     head
         Its first bytes.
     """
-    for form in FORMATS:
-        if form.looks_so(head):
-            return form
-    for form in FORMATS:
-        if name.lower().endswith(form.suffixes):
-            return form
-    known = ", ".join(suffix for form in FORMATS for suffix in form.suffixes)
+    for known in FORMATS:
+        if known.looks_so(head):
+            return known
+    for known in FORMATS:
+        if name.lower().endswith(known.suffixes):
+            return known
+    suffixes = ", ".join(suffix for known in FORMATS for suffix in known.suffixes)
     raise UnsupportedModelError(
         f"{name}: the file starts with {head[:8]!r}, which is no known model format. "
-        f"Known suffixes: {known}."
+        f"Known suffixes: {suffixes}."
     )
 
 
@@ -108,10 +92,11 @@ def converter_for(model: object) -> Converter:
     """Choose the module that converts a fitted object, by the package of its class."""
     package = type(model).__module__.partition(".")[0]
     if package in PACKAGES:
-        return cast(Converter, _module(PACKAGES[package]))
+        return cast(Converter, _module(package))
     if package == "builtins":
         raise UnsupportedModelError(
-            f"cannot import {model!r}: pass the path of a model file or a fitted model."
+            f"cannot import a {type(model).__name__}: pass the path of a model file, "
+            "or a fitted model."
         )
     raise UnsupportedModelError(
         f"cannot import a {type(model).__module__}.{type(model).__qualname__}. A "

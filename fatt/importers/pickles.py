@@ -13,7 +13,7 @@ from fatt.importers._loaded import convert_loaded, with_version
 def read(data: bytes, *, missing: float | None) -> Ensemble:
     """Unpickle a fitted object and convert it."""
     model, version = _unpickle(data)
-    return convert_loaded(model, version, missing=missing, form="pickle file")
+    return convert_loaded(model, version, missing=missing, kind="pickle file")
 
 
 def _unpickle(data: bytes) -> tuple[Any, str]:

@@ -106,7 +106,7 @@ def read(data: bytes, *, missing: float | None) -> Ensemble:
             f"the skops file cannot be read ({type(error).__name__}: {error}). Save "
             "the fitted model again with skops.io.dump."
         ) from error
-    return convert_loaded(model, version, missing=missing, form="skops file")
+    return convert_loaded(model, version, missing=missing, kind="skops file")
 
 
 def _distrust(names: set[str]) -> UntrustedModelError:
