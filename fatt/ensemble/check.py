@@ -50,8 +50,7 @@ def _check_features(ensemble: Ensemble) -> None:
                 low <= high, f"feature {feature.name!r}: missing range is crossed."
             )
         if isinstance(feature, Categorical):
-            keys = {(isinstance(c, bool), c) for c in feature.categories}
-            distinct = len(keys) == len(feature.categories)
+            distinct = len(set(feature.categories)) == len(feature.categories)
             _require(distinct, f"feature {feature.name!r} lists a category twice.")
             _require(
                 _are_short(feature.categories),

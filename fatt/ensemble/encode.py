@@ -95,11 +95,11 @@ def _numbers(column: Column, feature: Numeric, inputs: Inputs) -> Matrix:
         numbers = _within_bounds(column.cells.astype(np.float64), feature)
     else:
         numbers = _within_bounds(_objects_to_numbers(column.cells, feature), feature)
-        if column.is_python and not inputs.objects:
+        if column.is_objects and not inputs.objects:
             raise DataError(
-                f"column {feature.name!r} holds Python objects, among which the "
-                "model's preprocessing may not find the missing values; pass float64, "
-                "in a data frame if other columns hold labels."
+                f"column {feature.name!r} holds Python objects or categories, of which "
+                "the model's library may make other numbers; pass float64, in a data "
+                "frame if other columns hold labels."
             )
     if feature.integer:
         broken = numbers != np.trunc(numbers)
@@ -198,7 +198,7 @@ def _codes(column: Column, feature: Categorical) -> Matrix:
 
 def _codes_of_labels(cells: NDArray[Any], feature: Categorical) -> Matrix:
     _check_exact(cells, feature)
-    table = {_key(category): code for code, category in enumerate(feature.categories)}
+    table = {category: code for code, category in enumerate(feature.categories)}
     codes = np.empty(len(cells))
     for row, value in enumerate(cells.tolist()):
         if isinstance(value, datetime.date):
@@ -217,25 +217,21 @@ def _codes_of_labels(cells: NDArray[Any], feature: Categorical) -> Matrix:
     return codes
 
 
-def _key(value: Any) -> tuple[bool, Any]:
-    """Return what a label is looked up by: Python would take True for 1."""
-    return isinstance(value, bool | np.bool_), value
-
-
-def _code(
-    row: int, value: Any, feature: Categorical, table: dict[tuple[bool, Label], int]
-) -> int:
-    is_bool, label = _key(value)
+def _code(row: int, value: Any, feature: Categorical, table: dict[Label, int]) -> int:
     try:
-        if (not is_bool, label) in table and (is_bool, label) not in table:
-            raise DataError(
-                f"row {row}: column {feature.name!r} is {value!r}, and the model knows "
-                "it as another type; libraries do not agree on whether True is 1."
-            )
-        return table.get((is_bool, label), len(feature.categories))
+        code = table.get(value, len(feature.categories))
     except TypeError:
         # What has no hash is no label.
         return len(feature.categories)
+    if code < len(feature.categories) and feature.coding != "label":
+        known = feature.categories[code]
+        if isinstance(known, bool) != isinstance(value, bool | np.bool_):
+            # Python takes True for 1, and so do encoders, but not data frames.
+            raise DataError(
+                f"row {row}: column {feature.name!r} is {value!r}, and the model knows "
+                f"{known!r}; make the column of the same type."
+            )
+    return code
 
 
 def _check_exact(cells: NDArray[Any], feature: Categorical) -> None:

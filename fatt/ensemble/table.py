@@ -26,13 +26,14 @@ class Column:
         Numbers in their own type, or objects.
     in_frame
         Whether it comes from a data frame, which knows the types of its columns.
-    is_python
-        Whether the table itself held Python objects.
+    is_objects
+        Whether the table holds Python objects or categories there, of which libraries
+        may take the codes for the values.
     """
 
     cells: NDArray[Any]
     in_frame: bool
-    is_python: bool
+    is_objects: bool
 
     @property
     def is_numeric(self) -> bool:
@@ -114,8 +115,8 @@ def _from_array(
             f"the rows have type {array.dtype}; pass numbers or labels in the byte "
             "order of this machine, such as rows.astype(float)."
         )
-    is_python = array.dtype.kind not in "biuf"
-    columns = [Column(array[:, i], False, is_python) for i in range(array.shape[1])]
+    is_objects = array.dtype.kind not in "biuf"
+    columns = [Column(array[:, i], False, is_objects) for i in range(array.shape[1])]
     return columns, len(array)
 
 
@@ -156,9 +157,11 @@ def _from_series(series: Any) -> Column:
     if not is_number or (dtype == nw.Boolean and has_nulls):
         cells = np.empty(len(series), dtype=object)
         cells[:] = series.to_list()
-        return Column(cells, True, is_python=dtype == nw.Object)
+        return Column(
+            cells, True, is_objects=dtype in (nw.Object, nw.Categorical, nw.Enum)
+        )
     if not has_nulls:
-        return Column(series.to_numpy(), True, is_python=False)
+        return Column(series.to_numpy(), True, is_objects=False)
     if dtype.is_integer() and not -_EXACT <= series.min() <= series.max() <= _EXACT:
         raise DataError(
             f"column {series.name!r} holds integers beyond 2**53 and nulls, which no "
@@ -167,4 +170,4 @@ def _from_series(series: Any) -> Column:
     numbers = series.cast(nw.Float64).to_numpy()
     if dtype == nw.Float32:
         numbers = numbers.astype(np.float32)
-    return Column(numbers, True, is_python=False)
+    return Column(numbers, True, is_objects=False)

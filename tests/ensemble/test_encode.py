@@ -167,9 +167,9 @@ REFUSED = [
     (pl.DataFrame({"age": pl.Series([1], dtype=pl.Int128)}), AGE, {}, "Int128"),
     (
         pd.DataFrame({"sex": pd.Categorical([True])}),
-        Categorical(name="sex", categories=(0, 1)),
+        Categorical(name="sex", categories=(0, 1), coding="truncate"),
         {},
-        "whether True is 1",
+        "of the same type",
     ),
     (
         np.array([[2.0**53]]),
@@ -247,10 +247,18 @@ def test_lists_keep_numbers_beside_texts() -> None:
     assert encoded([[1, "F"], [2, "M"]], kids, SEX) == [[0.0, 0.0], [1.0, 1.0]]
 
 
-def test_true_and_one_are_two_categories() -> None:
-    odd = Categorical(name="odd", categories=(1, True, "x"))
+def test_encoders_take_true_for_one() -> None:
+    kids = Categorical(name="kids", categories=(0, 1))
     rows = np.array([[True], [1], [np.True_]], dtype=object)
-    assert encoded(rows, odd) == [[1.0], [0.0], [1.0]]
+    assert encoded(rows, kids) == [[1.0], [1.0], [1.0]]
+
+
+@pytest.mark.parametrize("dtype", ["category", object])
+def test_categories_are_no_numbers_to_a_library_that_takes_codes(dtype: Any) -> None:
+    rows = pd.DataFrame({"age": pd.Series([10, 20], dtype=dtype)})
+    assert encoded(rows, AGE) == [[10.0], [20.0]]
+    with pytest.raises(DataError, match="objects or categories"):
+        encoded(rows, AGE, objects=False)
 
 
 @pytest.mark.parametrize("frame", FRAMES)

@@ -11,13 +11,14 @@ import numpy as np
 from fatt.ensemble import Categorical, Feature, Label, Numeric
 from fatt.errors import UnsupportedModelError
 from fatt.importers.lightgbm.forest import ZERO, Forest, Missing
-from fatt.importers.lightgbm.text import Text, damaged
+from fatt.importers.lightgbm.text import Text, fail
 
 # All codes are listed one by one, up to the largest that some split knows.
 _CODES_LIMIT = 2**22
 # Codes that no split knows are for people only, and left out if they are large.
 _LISTED_LIMIT = 2**10
 
+_BY_NAME = "LightGBM takes the columns of a frame by position; fatt finds them by name."
 _UNMATCHED = (
     "The model was trained on a data frame with categories, and does not say which "
     "columns they belong to; its category columns take codes, not labels."
@@ -37,7 +38,7 @@ def read_names(text: Text) -> list[str]:
     """Return the names of the features."""
     names = text.line("feature_names").split(" ") if text.line("feature_names") else []
     if len(names) != text.count("max_feature_idx") + 1:
-        damaged(
+        fail(
             f"there are {len(names)} feature_names, and max_feature_idx is "
             f"{text.count('max_feature_idx')}"
         )
@@ -48,22 +49,22 @@ def read_columns(text: Text, names: list[str], forest: Forest) -> Columns:
     """Describe the features as the trees and the header use them."""
     infos = text.line("feature_infos").split(" ")
     if len(infos) != len(names):
-        damaged(f"there are {len(infos)} feature_infos for {len(names)} features")
+        fail(f"there are {len(infos)} feature_infos for {len(names)} features")
     categorical = _categorical(text, names, infos, forest)
-    labels = _labels(text)
-    # LightGBM gives the labels to the category columns in their order.
-    matched = len(labels) == len(categorical)
-    known = dict(zip(categorical, labels, strict=True)) if matched else {}
     split_codes = _split_codes(forest, len(names))
-    n_codes = {
-        index: max(split_codes[index], _listed_codes(infos[index]))
-        for index in categorical
-    }
+    n_codes = {}
+    for index in categorical:
+        listed = _listed_codes(infos[index])
+        shown = listed if listed <= _LISTED_LIMIT else 0
+        n_codes[index] = max(split_codes[index], shown)
     if sum(n_codes.values()) > _CODES_LIMIT:
         raise UnsupportedModelError(
             f"the categories of the model have more than {_CODES_LIMIT} codes. Number "
             "them from 0 without gaps and train again."
         )
+    labels = _labels(text)
+    known = _match(labels, categorical, infos, split_codes)
+    named = names != [f"Column_{index}" for index in range(len(names))]
     by_zero = np.zeros(len(names), dtype=bool)
     by_zero[forest.feature[forest.missing == Missing.ZERO]] = True
     return Columns(
@@ -75,8 +76,8 @@ def read_columns(text: Text, names: list[str], forest: Forest) -> Columns:
             )
             for index, name in enumerate(names)
         ),
-        named=names != [f"Column_{index}" for index in range(len(names))],
-        notes=() if matched or not labels else (_UNMATCHED,),
+        named=named,
+        notes=(_BY_NAME,) * named + (_UNMATCHED,) * (bool(labels) and not known),
     )
 
 
@@ -114,7 +115,33 @@ def _labels(text: Text) -> list[list[Label]]:
     try:
         return msgspec.json.decode(found, type=list[list[Label]] | None) or []
     except msgspec.MsgspecError as error:
-        damaged(f"pandas_categorical cannot be read: {error}")
+        fail(f"pandas_categorical cannot be read: {error}")
+
+
+def _match(
+    labels: list[list[Label]],
+    categorical: list[int],
+    infos: list[str],
+    split_codes: list[int],
+) -> dict[int, list[Label]]:
+    """Return the labels of each categorical feature, or none at all.
+
+    A file does not say which columns its labels belong to. They are those that had
+    the category type of pandas, in order, and as a rule these are the categorical
+    features. But LightGBM reads ordered categories as numbers, and other columns can
+    be declared categorical. This shows if the counts differ or if a feature has codes
+    without a label; if neither is so, labels of other columns are given here unnoticed.
+    """
+    if len(labels) != len(categorical):
+        return {}
+    known = dict(zip(categorical, labels, strict=True))
+    fits = all(
+        not infos[index].startswith("[")
+        and max(split_codes[index], _listed_codes(infos[index])) <= len(own)
+        and len(own) == len(set(own))
+        for index, own in known.items()
+    )
+    return known if fits else {}
 
 
 def _split_codes(forest: Forest, n_features: int) -> list[int]:
@@ -129,16 +156,14 @@ def _split_codes(forest: Forest, n_features: int) -> list[int]:
 
 def _listed_codes(info: str) -> int:
     """Return how many codes, up to the largest one, the header lists."""
-    codes = re.findall(r"(?<![0-9-])[0-9]{1,9}(?![0-9])", info, re.ASCII)
-    top = max(map(int, codes), default=-1)
-    return top + 1 if top < _LISTED_LIMIT else 0
+    codes = re.findall(r"(?<![0-9-])[0-9]{1,10}(?![0-9])", info, re.ASCII)
+    return max(map(int, codes), default=-1) + 1
 
 
 def _category(name: str, labels: list[Label], n_codes: int) -> Categorical:
-    labelled = len(labels) >= max(n_codes, 1) and len(set(labels)) == len(labels)
     return Categorical(
         name=name,
-        categories=tuple(labels) if labelled else tuple(range(n_codes)),
+        categories=tuple(labels or range(n_codes)),
         coding="truncate",
-        labelled=labelled,
+        labelled=bool(labels),
     )

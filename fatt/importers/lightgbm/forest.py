@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Feature, Numeric, Trees
+from fatt.ensemble.trees import starts_of
 from fatt.errors import UnsupportedModelError
 from fatt.importers.lightgbm.text import (
     Floats,
     Ints,
     Text,
-    damaged,
+    fail,
     read_floats,
     read_ints,
 )
@@ -83,7 +84,7 @@ def read_forest(text: Text, n_features: int) -> Forest:
     n_leaves = read_ints(text, "num_leaves", once)
     n_sets = read_ints(text, "num_cat", once)
     if (n_leaves < 1).any() or (n_sets < 0).any():
-        damaged("a tree has no leaf, or a negative number of category sets")
+        fail("a tree has no leaf, or a negative number of category sets")
     n_splits = n_leaves - 1
     feature, decision, left, right = (
         read_ints(text, key, n_splits)
@@ -91,13 +92,13 @@ def read_forest(text: Text, n_features: int) -> Forest:
     )
     threshold = read_floats(text, "threshold", n_splits)
     if ((feature < 0) | (feature >= n_features)).any():
-        damaged(f"a split_feature is outside the {n_features} features")
+        fail(f"a split_feature is outside the {n_features} features")
     if ((decision < 0) | (decision >> 2 > max(Missing))).any():
-        damaged("a decision_type is unknown")
+        fail("a decision_type is unknown")
     for child in (left, right):
         splits, leaves = np.repeat(n_splits, n_splits), np.repeat(n_leaves, n_splits)
         if ((child >= splits) | (child < -leaves)).any():
-            damaged("a left_child or right_child is outside its tree")
+            fail("a left_child or right_child is outside its tree")
     return Forest(
         n_leaves=n_leaves,
         feature=feature,
@@ -119,11 +120,11 @@ def _subsets(
     number = np.where(is_set, threshold, 0.0)
     inside = (number >= 0) & (number < np.repeat(n_sets, n_splits))
     if not (inside | ~is_set).all():
-        damaged("a categorical split names a category set that its tree does not have")
-    first = np.repeat(np.cumsum(n_sets) - n_sets, n_splits)
+        fail("a categorical split names a category set that its tree does not have")
+    first = np.repeat(starts_of(n_sets), n_splits)
     subset = np.where(is_set, first + number.astype(np.int64), -1)
     if len(np.unique(subset[is_set])) != is_set.sum():
-        damaged("two categorical splits share a category set")
+        fail("two categorical splits share a category set")
     return subset
 
 
@@ -131,30 +132,30 @@ def _read_sets(text: Text, n_sets: Ints) -> CategorySets:
     """Read the sets, which are stored as words of 32 bits, one bit per code."""
     n_bounds = np.where(n_sets > 0, n_sets + 1, 0)
     bounds = read_ints(text, "cat_boundaries", n_bounds)
-    ends = np.cumsum(n_bounds)
+    starts = starts_of(n_bounds)
     is_first = np.zeros(len(bounds), dtype=bool)
-    is_first[(ends - n_bounds)[n_sets > 0]] = True
+    is_first[starts[n_sets > 0]] = True
     lengths = np.diff(bounds, prepend=0)[~is_first]
     if bounds[is_first].any() or (lengths < 0).any():
-        damaged("the cat_boundaries of a tree do not increase from 0")
+        fail("the cat_boundaries of a tree do not increase from 0")
     n_words = np.zeros(len(n_sets), dtype=np.int64)
-    n_words[n_sets > 0] = bounds[ends[n_sets > 0] - 1]
+    n_words[n_sets > 0] = bounds[(starts + n_sets)[n_sets > 0]]
     words = read_ints(text, "cat_threshold", n_words)
     if ((words < 0) | (words >= _WORD_LIMIT)).any():
-        damaged("a cat_threshold is no word of 32 bits")
+        fail("a cat_threshold is no word of 32 bits")
     bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
     place = np.flatnonzero(bits)
     number = np.repeat(np.arange(len(lengths)), lengths)[place // _WORD_BITS]
-    starts = (np.cumsum(lengths) - lengths) * _WORD_BITS
-    return CategorySets(len(lengths), number, place - starts[number])
+    first_bit = starts_of(lengths) * _WORD_BITS
+    return CategorySets(len(lengths), number, place - first_bit[number])
 
 
 def lay_out(forest: Forest, features: Sequence[Feature], n_outputs: int) -> Trees:
     """Bring the trees into the normal form."""
     n_splits = forest.n_leaves - 1
     total = len(forest.feature)
-    first_split = np.cumsum(n_splits) - n_splits
-    first_leaf = np.cumsum(forest.n_leaves) - forest.n_leaves + total
+    first_split = starts_of(n_splits)
+    first_leaf = starts_of(forest.n_leaves) + total
     split, leaf = np.repeat(first_split, n_splits), np.repeat(first_leaf, n_splits)
     leaves = np.arange(len(forest.values))
     none = np.full(len(leaves), -1)
@@ -226,13 +227,12 @@ def _code_sets(forest: Forest, features: Sequence[Feature]) -> list[NDArray[np.b
             f"the category sets of the model take {total} bits, more than "
             f"{_BITS_LIMIT}. Number the categories from 0 without gaps and train again."
         )
-    stops = np.cumsum(n_codes)
+    starts = starts_of(n_codes)
     number, code = forest.sets.number, forest.sets.code
     used = n_codes[number] > 0
     bits = np.zeros(total, dtype=bool)
-    bits[(stops - n_codes)[number[used]] + code[used]] = True
-    ends = stops.tolist()
-    return [bits[a:b] for a, b in itertools.pairwise([0, *ends])]
+    bits[starts[number[used]] + code[used]] = True
+    return [bits[a:b] for a, b in itertools.pairwise([*starts.tolist(), total])]
 
 
 def _n_codes(feature: Feature) -> int:

@@ -29,7 +29,7 @@ from fatt.errors import UnsupportedModelError
 from fatt.importers._refusals import refuse_missing
 from fatt.importers.lightgbm.features import read_columns, read_names
 from fatt.importers.lightgbm.forest import lay_out, read_forest
-from fatt.importers.lightgbm.text import Text, damaged, parse
+from fatt.importers.lightgbm.text import Text, fail, parse
 
 # Arrays of integers become float32.
 _INTEGER_LIMIT = 2**24
@@ -44,7 +44,6 @@ _REFUSED = {
     "cross_entropy_lambda": "it answers an intensity, which LGBMClassifier has no "
     "label for",
 }
-_BINARY = 2
 
 _LABEL_NOTE = (
     "A Booster answers probabilities, not labels. The label here is the class of "
@@ -136,7 +135,7 @@ def _ensemble(
 ) -> Ensemble:
     n_outputs = text.count("num_tree_per_iteration")
     name, decision = _decision(text, n_outputs)
-    n_classes = n_outputs if isinstance(decision, Argmax) else _BINARY
+    n_classes = n_outputs if isinstance(decision, Argmax) else 2
     if classes is not None and len(classes) != n_classes:
         raise UnsupportedModelError(
             f"the LGBMClassifier has {len(classes)} classes, and its objective {name} "
@@ -176,15 +175,21 @@ def _decision(text: Text, n_outputs: int) -> tuple[str, Decision]:
             f"{reason}. Objectives with labels: {', '.join(_OBJECTIVES)}."
         )
     if n_outputs == 0 or text.n_trees % n_outputs:
-        damaged(f"{text.n_trees} trees cannot be {n_outputs} per iteration")
+        fail(f"{text.n_trees} trees cannot be {n_outputs} per iteration")
     n_iterations = text.n_trees // n_outputs
     is_average = "average_output" in text.header
     if is_average and n_iterations == 0:
-        damaged("it averages trees, and has none")
+        fail("it averages trees, and has none")
     divisor = float(n_iterations) if is_average else 1.0
     is_multiclass = name.startswith("multiclass")
     if (n_outputs > 1) != is_multiclass:
-        damaged(f"the objective {name} cannot have {n_outputs} trees per iteration")
+        fail(f"the objective {name} cannot have {n_outputs} trees per iteration")
+    if text.count("num_class") != n_outputs:
+        fail(
+            f"num_class is {text.line('num_class')}, and there are {n_outputs} outputs"
+        )
+    if is_multiclass and settings.get("num_class") != str(n_outputs):
+        fail(f"the objective {name} does not say num_class:{n_outputs}")
     if name == "multiclass":
         return name, Argmax(link="softmax", divisor=divisor)
     scale = 1.0 if name == "cross_entropy" else _scale(settings.get("sigmoid", ""))
@@ -207,7 +212,7 @@ def _scale(text: str) -> float:
         r"([0-9]{1,15})(?:\.([0-9]{1,15}))?(?:e([+-][0-9]{2,3}))?", text
     )
     if found is None:
-        damaged(f"the sigmoid of the objective is {text[:40]!r}")
+        fail(f"the sigmoid of the objective is {text[:40]!r}")
     whole, fraction, exponent = found.groups()
     scale = float(whole)
     if fraction:
@@ -219,5 +224,5 @@ def _scale(text: str) -> float:
     power = math.prod(factors, start=1.0)
     scale = scale / power if (exponent or "").startswith("-") else scale * power
     if not scale > 0:
-        damaged("the sigmoid of the objective is zero")
+        fail("the sigmoid of the objective is zero")
     return scale

@@ -47,9 +47,9 @@ def _tree_pattern() -> re.Pattern[bytes]:
 
     Other lines may stand anywhere. They are skipped possessively, so that the time is
     linear whatever the file holds, and never hold a known key, so that no line counts
-    twice.
+    twice. They need an equals sign: without it LightGBM joins a line to the next key.
     """
-    others = rf"(?:(?!Tree=|(?:{'|'.join(_KEYS + _LATE_KEYS)})=).++\n)*+"
+    others = rf"(?:(?!Tree=|(?:{'|'.join(_KEYS + _LATE_KEYS)})=)[^=\n]++=.*+\n)*+"
     lines = [rf"Tree=(?P<Tree>.*+)\n{others}"]
     lines += [rf"{key}=(?P<{key}>.*+)\n{others}" for key in _KEYS]
     lines += [rf"(?:{key}=(?P<{key}>.*+)\n{others})?+" for key in _LATE_KEYS]
@@ -75,7 +75,7 @@ class Text:
     def line(self, key: str) -> str:
         """Return the value of a line that the header must have."""
         if key not in self.header:
-            damaged(f"the header has no line {key!r}")
+            fail(f"the header has no line {key!r}")
         return self.header[key]
 
     def count(self, key: str) -> int:
@@ -83,7 +83,7 @@ class Text:
         text = self.line(key)
         # Longer numbers make no sense, and Python refuses to read very long ones.
         if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
-            damaged(f"{key} is {text[:40]!r}, which is no count")
+            fail(f"{key} is {text[:40]!r}, which is no count")
         return int(text)
 
     def parameter(self, key: str) -> str:
@@ -92,7 +92,7 @@ class Text:
         return found.group(1) if found else ""
 
 
-def damaged(what: str) -> NoReturn:
+def fail(what: str) -> NoReturn:
     """Raise the error for a file that contradicts itself."""
     raise MalformedModelError(
         f"the LightGBM file is damaged: {what}. Ask for a fresh copy, written by "
@@ -108,9 +108,11 @@ def parse(data: bytes) -> Text:
         raise MalformedModelError(
             f"a LightGBM text file starts with the line 'tree'; found {data[:16]!r}."
         )
+    if b"\r" in data or b"\0" in data:
+        fail("it holds a lone carriage return or a zero byte, where LightGBM stops")
     end = data.rfind(b"\nend of trees\n") + 1
     if not end:
-        damaged("the line 'end of trees' is absent, so the file was cut off")
+        fail("the line 'end of trees' is absent, so the file was cut off")
     start = data.find(b"\nTree=", 0, end) + 1 or end
     header = _header(data[:start])
     version = header.get("version", "")
@@ -136,10 +138,10 @@ def _header(head: bytes) -> dict[str, str]:
     try:
         lines = [line.partition("=") for line in head.decode().split("\n") if line]
     except UnicodeDecodeError as error:
-        damaged(f"it is no UTF-8 text ({error.reason} at byte {error.start})")
+        fail(f"it is no UTF-8 text ({error.reason} at byte {error.start})")
     header = {key: value for key, _, value in lines}
     if len(header) != len(lines):
-        damaged("the header has the same line twice")
+        fail("the header has the same line twice")
     return header
 
 
@@ -149,7 +151,7 @@ def _trees(data: bytes, start: int, end: int) -> list[re.Match[bytes]]:
     while start < end:
         tree = _TREE.match(data, start, end)
         if tree is None or tree["Tree"] != b"%d" % len(trees):
-            damaged(f"tree {len(trees)} lacks a line or has one too many")
+            fail(f"tree {len(trees)} lacks a line or has one too many")
         trees.append(tree)
         start = tree.end()
     return trees
@@ -159,13 +161,11 @@ def _check_sizes(told: str, trees: list[re.Match[bytes]]) -> None:
     """Compare the trees with the sizes in bytes by which LightGBM finds them."""
     sizes = told.split()
     if len(sizes) != len(trees):
-        damaged(f"tree_sizes lists {len(sizes)} trees, and {len(trees)} are there")
+        fail(f"tree_sizes lists {len(sizes)} trees, and {len(trees)} are there")
     for number, (size, tree) in enumerate(zip(sizes, trees, strict=True)):
         actual = tree.end() - tree.start()
         if size != str(actual):
-            damaged(
-                f"tree {number} has {actual} bytes, and tree_sizes says {size[:40]}"
-            )
+            fail(f"tree {number} has {actual} bytes, and tree_sizes says {size[:40]}")
 
 
 def read_ints(text: Text, key: str, counts: Ints) -> Ints:
@@ -174,7 +174,7 @@ def read_ints(text: Text, key: str, counts: Ints) -> Ints:
         trees = msgspec.json.decode(_as_json(text, key), type=list[list[int]])
         return _joined(trees, key, counts, np.int64)
     except (msgspec.MsgspecError, OverflowError):
-        damaged(f"a {key} of some tree is no whole number")
+        fail(f"a {key} of some tree is no whole number")
 
 
 def read_floats(text: Text, key: str, counts: Ints) -> Floats:
@@ -183,7 +183,7 @@ def read_floats(text: Text, key: str, counts: Ints) -> Floats:
         trees = _decode_floats(_as_json(text, key))
         return _joined(trees, key, counts, np.float64)
     except msgspec.MsgspecError:
-        damaged(f"a {key} of some tree is no number")
+        fail(f"a {key} of some tree is no number")
 
 
 def _as_json(text: Text, key: str) -> bytes:
@@ -212,11 +212,11 @@ def _joined(
     """Return the numbers of all trees in one array, if each tree has its count."""
     found = np.array([len(tree) for tree in trees], dtype=np.int64)
     if len(found) != len(counts):
-        damaged(f"the {key} of some tree is no list of numbers")
+        fail(f"the {key} of some tree is no list of numbers")
     wrong = np.flatnonzero(found != counts)
     if wrong.size:
         tree = wrong[0]
-        damaged(
+        fail(
             f"tree {tree} has {found[tree]} numbers in {key}, and {counts[tree]} are "
             "expected"
         )

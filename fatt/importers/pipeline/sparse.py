@@ -59,11 +59,12 @@ def _lightgbm(ensemble: Ensemble, model: Any) -> Ensemble:
     The importer moves a threshold at the lower limit just below it, since the limit
     itself is a zero. In sparse rows it is not, and the threshold stays.
     """
-    from fatt.importers.lightgbm.forest import ZERO
+    from fatt.importers.lightgbm.forest import ZERO, read_forest
+    from fatt.importers.lightgbm.text import parse
 
-    lines = model.booster_.model_to_string().splitlines()
-    stored = " ".join(line[10:] for line in lines if line.startswith("threshold="))
-    thresholds = np.array(stored.split(), dtype=np.float64)
+    text = parse(model.booster_.model_to_string().encode())
+    forest = read_forest(text, len(ensemble.features))
+    thresholds = forest.threshold[forest.subset < 0]
     moved = below(-ZERO)
     if np.any((np.abs(thresholds) < ZERO) | (thresholds == moved)):
         raise UnsupportedModelError(
