@@ -11,10 +11,8 @@ import numpy as np
 
 from fatt.ensemble.features import Categorical, Label
 from fatt.ensemble.scoring import Argmax, Cut
-from fatt.ensemble.trees import NODE, Trees, n_words, starts_of
+from fatt.ensemble.trees import NODE, Trees, left_children, n_words, starts_of
 from fatt.errors import MalformedModelError
-
-_NOWHERE = np.array((-1, -1, -1), dtype=NODE[["left", "right", "subset"]])
 
 if TYPE_CHECKING:
     from fatt.ensemble.ensemble import Ensemble
@@ -88,22 +86,17 @@ def _check_structure(trees: Trees, n_features: int) -> None:
         np.all(nodes["feature"] < n_features),
         f"a node splits on a feature beyond the {n_features} that there are.",
     )
-    index = np.arange(len(nodes))
-    children = np.concatenate([nodes["left"][inner], nodes["right"][inner]])
-    parents = np.tile(index[inner], 2)
-    ends = np.append(roots, len(nodes))[1:]
-    end = np.repeat(ends, np.diff(np.append(roots, len(nodes))))
+    sizes = np.diff(np.append(roots, len(nodes)))
+    n_inner = np.add.reduceat(inner, roots) if len(roots) else sizes
+    left = left_children(inner, sizes)
+    # Every node but the root then has one parent, and it stands before the node.
     _require(
-        np.all(children > parents) and np.all(children < end[parents]),
-        "a child does not stand behind its parent in the same tree.",
+        np.all(sizes == 2 * n_inner + 1)
+        and np.array_equal(nodes["left"], left)
+        and np.array_equal(nodes["right"], np.where(inner, left + 1, -1))
+        and np.all(~inner | (left > np.arange(len(nodes)))),
+        "the nodes do not stand in breadth-first order.",
     )
-    _require(
-        np.all(nodes["right"][inner] == nodes["left"][inner] + 1),
-        "the two children of a node are not neighbours.",
-    )
-    arrivals = np.bincount(children, minlength=len(nodes))
-    arrivals[roots] += 1
-    _require(np.all(arrivals == 1), "a node is reached twice or not at all.")
     leaves = nodes["leaf"][~inner]
     _require(
         np.array_equal(leaves, np.arange(len(leaves)))
@@ -116,35 +109,37 @@ def _check_unused(trees: Trees) -> None:
     """Fields without a meaning have one value, so that equal trees have equal bytes."""
     nodes = trees.nodes
     inner, is_set = nodes["feature"] >= 0, nodes["subset"] >= 0
-    zero = (nodes["threshold"] == 0) & ~np.signbit(nodes["threshold"])
+    threshold = nodes["threshold"]
     _require(
-        np.all(nodes["leaf"][inner] == -1)
-        and np.all(nodes[["left", "right", "subset"]][~inner] == _NOWHERE)
-        and np.all(zero[~inner | is_set])
-        and np.all(zero | (nodes["threshold"] != 0))
-        and np.all(nodes["missing_left"] <= inner)
-        and np.all(nodes["missing_left"] >= 0),
+        np.all(inner | (nodes["subset"] == -1))
+        and np.all((nodes["leaf"] == -1) == inner)
+        and np.all((threshold == 0) | (inner & ~is_set))
+        and not np.any((threshold == 0) & np.signbit(threshold))
+        and np.all(
+            (nodes["missing_left"] == 0) | (inner & (nodes["missing_left"] == 1))
+        ),
         "a node holds something where nothing belongs.",
     )
 
 
 def _check_sets(ensemble: Ensemble) -> None:
     trees = ensemble.trees
-    inner = trees.nodes[trees.nodes["feature"] >= 0]
-    is_set = inner["subset"] >= 0
-    _require(np.all(inner["subset"] >= -1), "a set split has a negative word.")
+    feature, subset = trees.nodes["feature"], trees.nodes["subset"]
+    is_set = subset >= 0
     categorical = np.array(
         [isinstance(feature, Categorical) for feature in ensemble.features], dtype=bool
     )
     _require(
-        np.all(is_set | ~categorical[inner["feature"]]),
+        not categorical.any()
+        or not np.any((feature >= 0) & ~is_set & categorical[feature]),
         "a categorical feature is split by a threshold.",
     )
+    _require(np.all(subset >= -1), "a set split has a negative word.")
     sizes = np.array([n_words(f.n_codes) for f in ensemble.features], dtype=np.int64)
-    owners = inner["feature"][is_set]
+    owners = feature[is_set]
     ends = np.cumsum(sizes[owners])
     _require(
-        np.array_equal(inner["subset"][is_set], starts_of(sizes[owners]))
+        np.array_equal(subset[is_set], starts_of(sizes[owners]))
         and ends[-1:].sum() == len(trees.words),
         "the category sets do not match the set splits.",
     )

@@ -120,11 +120,12 @@ class Trees:
                 f"there are more than {_MOST} nodes, or a node splits on a feature "
                 "beyond that number."
             )
-        order, starts = _breadth_first(given)
-        place = np.full(len(given.feature), -1, dtype=np.int64)
-        place[order] = np.arange(len(order))
-        inner = given.feature[order] >= 0
-        leaves = np.asarray(leaf, dtype=np.int64)[order][~inner]
+        order, sizes = _breadth_first(given)
+        # Some libraries keep this very order: then nothing needs to be moved.
+        moved = not np.array_equal(order, np.arange(len(given.feature)))
+        pick = order if moved else slice(None)
+        inner = given.feature[pick] >= 0
+        leaves = np.asarray(leaf, dtype=np.int64)[pick][~inner]
         table = np.asarray(values)
         if table.ndim == 1:
             table = table[:, np.newaxis]
@@ -132,21 +133,19 @@ class Trees:
             raise MalformedModelError("a leaf points outside the table of leaf values.")
 
         nodes = np.zeros(len(order), dtype=NODE)
-        nodes["feature"] = np.where(inner, given.feature[order], -1)
-        nodes["left"][inner] = place[given.left[order][inner]]
-        nodes["left"][~inner] = -1
-        nodes["right"][inner] = place[given.right[order][inner]]
-        nodes["right"][~inner] = -1
-        nodes["missing_left"] = inner & np.asarray(missing_left, dtype=bool)[order]
+        nodes["feature"] = np.where(inner, given.feature[pick], -1)
+        nodes["left"] = left_children(inner, sizes)
+        nodes["right"] = np.where(inner, nodes["left"] + 1, -1)
+        nodes["missing_left"] = inner & np.asarray(missing_left, dtype=bool)[pick]
         nodes["leaf"] = np.where(inner, -1, np.cumsum(~inner) - 1)
         nodes["subset"], words = _pack_sets(subset, sets, order, inner)
         numeric = inner & (nodes["subset"] < 0)
-        wide = np.asarray(threshold, dtype=np.float64)[order]
+        wide = np.asarray(threshold, dtype=np.float64)[pick]
         # Both zeros compare alike; keep one, so that equal trees have equal bytes.
         nodes["threshold"] = np.where(numeric, wide, 0.0) + 0.0
         return cls(
             nodes=nodes,
-            roots=starts,
+            roots=starts_of(sizes),
             words=words,
             values=np.ascontiguousarray(table[leaves]),
             targets=np.asarray(targets, dtype=np.int32),
@@ -171,6 +170,19 @@ class Trees:
             depth[children] = np.tile(depth[level], 2) + 1
             level = children[self.nodes["feature"][children] >= 0]
         return np.maximum.reduceat(depth, self.roots) if len(self) else depth
+
+
+def left_children(
+    inner: NDArray[np.bool_], sizes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the left child of each node of breadth-first trees, -1 for leaves.
+
+    Before the children of the r-th inner node stand the children of all inner nodes
+    before it, and the roots of its own tree and of all trees before.
+    """
+    rank = np.cumsum(inner) - 1
+    tree = np.repeat(np.arange(len(sizes)), sizes)
+    return np.where(inner, 2 * rank + tree + 1, -1)
 
 
 def starts_of(sizes: ArrayLike) -> NDArray[np.int64]:
@@ -217,7 +229,7 @@ class _Given:
 def _breadth_first(
     given: _Given,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Order the reachable nodes by tree, then by depth; return also where trees start.
+    """Order the reachable nodes by tree, then by depth; return also the trees' sizes.
 
     All trees advance together, level by level. Each node may be reached once.
     """
@@ -248,8 +260,7 @@ def _breadth_first(
         trees.append(tree)
     reached, owner = np.concatenate(levels), np.concatenate(trees)
     order = reached[np.argsort(owner, kind="stable")]
-    sizes = np.bincount(owner, minlength=len(given.roots))
-    return order, starts_of(sizes)
+    return order, np.bincount(owner, minlength=len(given.roots))
 
 
 def _check_range(indices: NDArray[np.int64], count: int, what: str) -> None:

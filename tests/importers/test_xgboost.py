@@ -198,6 +198,44 @@ def test_base_scores_are_linked_as_the_library_links_them(objective: str) -> Non
         assert same_bits(ensemble.raw_scores(X), margins(clf, X))
 
 
+def around(number: float) -> list[np.float32]:
+    """A float32 with its neighbours."""
+    single = np.float32(number)
+    down, up = np.nextafter(single, np.float32([-np.inf, np.inf]))
+    return [down, single, up]
+
+
+def test_base_scores_near_0_and_1_are_bounded_as_the_library_bounds_them() -> None:
+    X, two, _ = table()
+    model = document(classifier(n_estimators=1).fit(X, two))
+    least = np.float32(1e-6)
+    scores = [*around(least), *around(np.float32(1) - least), *around(1e-9)]
+    scores += [*around(5e-7), *around(0)[1:], *around(1)[:2], *around(1 - 5e-7)]
+    for score in scores:
+        model["learner"]["learner_model_param"]["base_score"] = f"[{score:.9E}]"
+        clf, ensemble = reload(model)
+        assert_same(ensemble, clf, X)
+        assert fatt.load(clf) == ensemble
+    model["version"] = [3, 1, 3]
+    with pytest.raises(UnsupportedModelError, match=r"3\.2"):
+        read(json.dumps(model).encode(), missing=None)
+    model["learner"]["learner_model_param"]["base_score"] = "[1E-6]"
+    clf, ensemble = reload(model)
+    assert_same(ensemble, clf, X)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_labels_that_are_all_alike(label: int) -> None:
+    X, two, _ = table()
+    options = {"objective": "binary:logistic"}
+    matrix = xgboost.DMatrix(X, np.full_like(two, label))
+    booster = xgboost.train(options, matrix, 2)
+    ensemble = fatt.load(booster)
+    scores = booster.predict(matrix, output_margin=True)
+    assert same_bits(ensemble.raw_scores(X)[:, 0], scores)
+    assert ensemble.predict(X).tolist() == [label] * len(X)
+
+
 def test_logitraw_decides_at_one_half() -> None:
     X, two, _ = table()
     changed = document(classifier(objective="binary:logitraw").fit(X, two))
@@ -410,6 +448,18 @@ def test_names_come_from_the_model() -> None:
     assert not unnamed.inputs.named
 
 
+@pytest.mark.parametrize(("method", "sign"), [("hist", 1), ("exact", -1)])
+def test_infinite_thresholds(method: str, sign: int) -> None:
+    X, two, _ = table()
+    X[:, 0] = np.where(two == 1, sign * 3e38, np.nan)
+    clf = classifier(tree_method=method).fit(X, two)
+    raw = bytes(clf.get_booster().save_raw("json"))
+    assert b"[-Infinity" in raw if sign < 0 else b"[Infinity" in raw
+    ensemble = read(raw, missing=None)
+    assert read(ubjson(clf), missing=None).digest == ensemble.digest
+    assert_same(ensemble, clf, probe_rows(ensemble, np.random.default_rng(0), N_ROWS))
+
+
 def test_a_negative_zero_keeps_its_sign() -> None:
     X, two, _ = table()
     changed = document(classifier(n_estimators=1, base_score=0.5).fit(X, two))
@@ -505,6 +555,19 @@ def test_the_file_of_a_regressor_is_refused(tmp_path: Path) -> None:
         fatt.load(tmp_path / "model.json")
 
 
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b'[{"nodeid": 0}]', "Booster.dump_model"),
+        (b'{"tree_info": []}', "LightGBM"),
+        (b"\x00{}", "neither JSON nor UBJSON"),
+    ],
+)
+def test_other_files_are_named(raw: bytes, reason: str) -> None:
+    with pytest.raises(UnsupportedModelError, match=reason):
+        read(raw, missing=None)
+
+
 @pytest.mark.parametrize("raw", [b"binf\x00\x00", b"bs64\tAAAA", b"\x00\x00\x00\x3f"])
 def test_the_old_binary_format_names_the_way_out(raw: bytes) -> None:
     with pytest.raises(UnsupportedModelError, match=r"save_model\('model.json'\)"):
@@ -555,7 +618,12 @@ MALFORMED = {
     "no iteration": ("attributes.best_iteration", "-1"),
     "classes": ("learner_model_param.num_class", "3"),
     "class count": ("learner_model_param.num_class", "1e3"),
-    "base score": ("learner_model_param.base_score", "[1E0]"),
+    "targets": ("learner_model_param.num_target", "0"),
+    "base score": ("learner_model_param.base_score", "[1.0000001E0]"),
+    "negative base score": ("learner_model_param.base_score", "[-1E-9]"),
+    "trees": ("gradient_booster.model.trees", {"left_children": [[-1]]}),
+    "parameters": (f"{TREE}.tree_param", ["num_nodes"]),
+    "no parameters": (f"{TREE}.tree_param", {}),
     "base scores": ("learner_model_param.base_score", "[5E-1,5E-1]"),
     "no base score": ("learner_model_param.base_score", "[]"),
     "infinite base": ("learner_model_param.base_score", "inf"),
@@ -576,6 +644,69 @@ def test_malformed_files(case: str) -> None:
     _edit(*MALFORMED[case])(model)
     with pytest.raises(MalformedModelError):
         read(json.dumps(model).encode(), missing=None)
+
+
+BASE_SCORES = ["", "1_0", "+0.5", " 0.5 ", "0.5\n", "0x1p-1", "nan", "1E999"]
+BASE_SCORES += ["[[0.5]]", "[0.5", "0.5]", "[0.5,]", "[ 0.5]", "[5E-1]x"]
+BASE_SCORES += ["\uff10.\uff15", "\u0660"]
+
+
+@pytest.mark.parametrize("text", BASE_SCORES)
+def test_base_scores_that_xgboost_does_not_write(text: str) -> None:
+    X, two, _ = table()
+    model = document(classifier().fit(X, two))
+    _edit("learner_model_param.base_score", text)(model)
+    with pytest.raises(MalformedModelError, match="base score"):
+        read(json.dumps(model).encode(), missing=None)
+
+
+@pytest.mark.parametrize("text", ["5E-1", "0.5", "5e-01", "[5.0E-1]"])
+def test_base_scores_of_all_versions(text: str) -> None:
+    X, two, _ = table()
+    model = document(classifier().fit(X, two))
+    _edit("learner_model_param.base_score", text)(model)
+    clf, ensemble = reload(model)
+    assert_same(ensemble, clf, X)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+@pytest.mark.parametrize("key", ["split_type", "leaf_weights"])
+def test_trees_with_different_members_are_refused(key: str, index: int) -> None:
+    X, _, three = table()
+    clf = classifier(tree_method="hist", multi_strategy="multi_output_tree")
+    model = document(clf.fit(X, three))
+    tree = model["learner"]["gradient_booster"]["model"]["trees"][index]
+    del tree[key]
+    with pytest.raises(MalformedModelError, match="other members"):
+        read(json.dumps(model).encode(), missing=None)
+
+
+def test_a_best_iteration_before_all_trees() -> None:
+    X, two, _ = table()
+    model = document(classifier().fit(X, two))
+    _edit("gradient_booster.model.iteration_indptr", [0, 0, 4])(model)
+    for best, n_trees in enumerate([0, 4]):
+        _edit("attributes.best_iteration", str(best))(model)
+        clf, ensemble = reload(model)
+        assert len(ensemble.trees) == n_trees
+        assert_same(ensemble, clf, X)
+
+
+def test_a_dart_that_xgboost_does_not_predict() -> None:
+    X, two, _ = table()
+    model = document(classifier(booster="dart").fit(X, two))
+    _edit("gradient_booster.gbtree.model.iteration_indptr", [0, 0, 4])(model)
+    _edit("attributes.best_iteration", "1")(model)
+    clf, ensemble = reload(model)
+    assert_same(ensemble, clf, X)
+    _edit("attributes.best_iteration", "0")(model)
+    raw = json.dumps(model).encode()
+    with pytest.raises(MalformedModelError, match="dart"):
+        read(raw, missing=None)
+    clf = classifier()
+    clf.load_model(bytearray(raw))
+    with pytest.raises(xgboost.core.XGBoostError):
+        clf.predict(X)
 
 
 LEAVES = [float("nan"), float("inf"), -1e39]

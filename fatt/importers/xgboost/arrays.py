@@ -7,20 +7,21 @@ and whatever does not fit is refused.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.ensemble.trees import starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.xgboost import ubjson
 
 _DAMAGED = "The file is damaged, or no XGBoost model; save the model again."
 _DIGITS = 18
-#: What JSON objects are read as. (The abstract `Mapping` would be slow to test for.)
-_OBJECTS = (dict, ubjson.Shaped)
+#: The members of all trees: a list for each from JSON, a packed column from UBJSON.
+Members = Mapping[str, list[Any] | ubjson.Column]
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,22 @@ def count(text: str, what: str, most: int) -> int:
     return number
 
 
-def read_trees(trees: Sequence[Any]) -> TreeArrays:
+def members_of(trees: list[Any]) -> Members:
+    """Turn the trees of a JSON file into a table, as the UBJSON reader does."""
+    members = _columns(trees, "")
+    return members | _columns(members.get("tree_param", []), "tree_param.")
+
+
+def _columns(objects: list[Any], prefix: str) -> dict[str, list[Any]]:
+    for item in objects:
+        if not isinstance(item, dict) or item.keys() != objects[0].keys():
+            fail("a tree is no object, or has other members than the one before")
+    keys = objects[0] if objects else ()
+    return {prefix + key: [item[key] for item in objects] for key in keys}
+
+
+def read_trees(trees: Members) -> TreeArrays:
     """Join the arrays of all trees, and check that they have the right lengths."""
-    for index, tree in enumerate(trees):
-        if not isinstance(tree, _OBJECTS):
-            fail(f"tree {index} is a {type(tree).__name__}")
     left, sizes = _column(trees, "left_children", "iu")
     _check_sizes(trees, sizes)
 
@@ -82,7 +94,7 @@ def read_trees(trees: Sequence[Any]) -> TreeArrays:
         return truth
 
     is_set = np.zeros(len(left), dtype=bool)
-    if "split_type" in trees[0]:
+    if "split_type" in trees:
         is_set = flags("split_type")
     nodes, set_sizes, members = _NO_SETS
     if is_set.any():
@@ -103,7 +115,7 @@ def read_trees(trees: Sequence[Any]) -> TreeArrays:
     )
 
 
-def _check_sizes(trees: Sequence[Any], sizes: NDArray[np.int64]) -> None:
+def _check_sizes(trees: Members, sizes: NDArray[np.int64]) -> None:
     claims = zip(_texts(trees, "num_nodes"), sizes.tolist(), strict=True)
     for text, size in set(claims):
         if size == 0 or count(text, "num_nodes", 2**31) != size:
@@ -115,7 +127,7 @@ _NO_SETS = (_NONE, _NONE, _NONE)
 
 
 def _sets(
-    trees: Sequence[Any], sizes: NDArray[np.int64]
+    trees: Members, sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the nodes of the category sets, the sets' sizes, and their members."""
     node, n_nodes = _column(trees, "categories_nodes", "iu")
@@ -124,22 +136,22 @@ def _sets(
     members, n_members = _column(trees, "categories", "iu")
     if not (np.array_equal(n_nodes, n_begins) and np.array_equal(n_nodes, n_sizes)):
         fail("the category sets of a tree have not as many nodes as segments")
-    owner = np.repeat(np.arange(len(trees)), n_nodes)
+    owner = np.repeat(np.arange(len(sizes)), n_nodes)
     # The sets of a tree follow each other and fill its list of categories.
     if (
         (size <= 0).any()
         or (size > n_members[owner]).any()
-        or not np.array_equal(begin + _starts(n_members)[owner], _starts(size))
+        or not np.array_equal(begin + starts_of(n_members)[owner], starts_of(size))
         or size.sum() != len(members)
     ):
         fail("the category sets of a tree do not match its list of categories")
     if (node < 0).any() or (node >= sizes[owner]).any():
         fail("a category set belongs to a node that does not exist")
-    return node + _starts(sizes)[owner], size, members
+    return node + starts_of(sizes)[owner], size, members
 
 
 def _vectors(
-    trees: Sequence[Any],
+    trees: Members,
     sizes: NDArray[np.int64],
     left: NDArray[np.int64],
     right: NDArray[np.int64],
@@ -154,7 +166,7 @@ def _vectors(
     if len(widths) > 1:
         fail("the leaves of the trees have different sizes")
     width = widths.pop()
-    if "leaf_weights" not in trees[0]:
+    if "leaf_weights" not in trees:
         column, lengths = _column(trees, "base_weights", "iuf")
         if not np.array_equal(lengths, sizes * width):
             fail(f"a tree has more or fewer 'base_weights' than {width} per node")
@@ -162,8 +174,8 @@ def _vectors(
     # Since XGBoost 3.2 only leaves have rows, and the right child numbers them.
     column, lengths = _column(trees, "leaf_weights", "iuf")
     is_leaf = left == -1
-    owner = np.repeat(np.arange(len(trees)), sizes)[is_leaf]
-    rows = np.bincount(owner, minlength=len(trees))
+    owner = np.repeat(np.arange(len(sizes)), sizes)[is_leaf]
+    rows = np.bincount(owner, minlength=len(sizes))
     number = right[is_leaf]
     if not np.array_equal(lengths, rows * width):
         fail(f"a tree has more or fewer 'leaf_weights' than {width} per leaf")
@@ -171,48 +183,38 @@ def _vectors(
         fail("a leaf points outside the leaf values of its tree")
     table = singles(column, "a leaf value").reshape(-1, width)
     vectors = np.zeros((len(left), width), dtype=np.float32)
-    vectors[is_leaf] = table[_starts(rows)[owner] + number]
+    vectors[is_leaf] = table[starts_of(rows)[owner] + number]
     return vectors
 
 
-def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each of several arrays starts when they are joined."""
-    return np.cumsum(sizes) - sizes
+def _member(trees: Members, key: str) -> Any:
+    if key not in trees:
+        fail(f"the trees have no {key!r}")
+    return trees[key]
 
 
-def _members(objects: Sequence[Any], key: str) -> list[Any]:
-    try:
-        return [item[key] for item in objects]
-    except KeyError:
-        fail(f"a tree has no {key!r}")
-
-
-def _texts(trees: Sequence[Any], key: str) -> list[str]:
+def _texts(trees: Members, key: str) -> list[str]:
     """Return one of the parameters of each tree."""
-    packed = ubjson.payloads(trees, "tree_param", key)
-    if packed is not None and packed[0] is str:
-        known = {payload: ubjson.as_text(payload) for payload in set(packed[1])}
-        return [known[payload] for payload in packed[1]]
-    params = _members(trees, "tree_param")
-    if not all(isinstance(param, _OBJECTS) for param in params):
-        fail("'tree_param' of a tree is no object")
-    texts = _members(params, key)
-    if not all(isinstance(text, str) for text in texts):
+    texts = _member(trees, f"tree_param.{key}")
+    if isinstance(texts, ubjson.Column) and texts.kind == "text":
+        texts = [ubjson.as_text(raw) for raw in texts.payloads]
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         fail(f"{key!r} of a tree is no text")
     return texts
 
 
 def _column(
-    objects: Sequence[Any], key: str, kinds: str
+    trees: Members, key: str, kinds: str
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Join the arrays that all trees have under a key; return also their lengths."""
-    packed = ubjson.payloads(objects, key)
-    if packed is None or packed[0] is str:
-        return _join(_members(objects, key), kinds, key)
-    dtype, payloads = packed
-    column = _checked(np.frombuffer(b"".join(payloads), dtype), kinds, key)
-    lengths = np.array([len(payload) for payload in payloads], dtype=np.int64)
-    return column, lengths // np.dtype(dtype).itemsize
+    column = _member(trees, key)
+    if isinstance(column, list):
+        return _join(column, kinds, key)
+    if column.kind in ("text", "number"):
+        fail(f"{key!r} is not a list of numbers")
+    joined = np.frombuffer(b"".join(column.payloads), column.kind)
+    lengths = np.array([len(payload) for payload in column.payloads], dtype=np.int64)
+    return _checked(joined, kinds, key), lengths // joined.itemsize
 
 
 def numbers(array: Any, kinds: str, what: str) -> NDArray[Any]:

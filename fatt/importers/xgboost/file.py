@@ -1,13 +1,14 @@
 """XGBoost's model files, JSON or UBJSON, without the xgboost package.
 
 This module knows what a file says; `fatt.importers.xgboost` knows what XGBoost makes
-of it. Both forms hold the same document.
+of it. Both formats hold the same document.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,11 +23,13 @@ from fatt.importers.xgboost.arrays import (
     TreeArrays,
     count,
     fail,
+    members_of,
     numbers,
     read_trees,
     singles,
 )
 
+_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 #: More columns than this make no table that a person could be a row of.
 _MOST_FEATURES = 2**17
 
@@ -35,8 +38,8 @@ _MOST_FEATURES = 2**17
 class ModelFile:
     """What a model file says, checked for everything but the shape of the trees."""
 
-    form: str
-    version: str
+    format: str
+    version: tuple[int, ...]
     booster: str
     objective: str
     n_outputs: int
@@ -64,7 +67,7 @@ def parse(data: bytes) -> ModelFile:
     UnsupportedModelError
         If it holds something else than trees for one target.
     """
-    form, document = _document(data)
+    format, document = _document(data)
     learner = _member(document, "learner", Mapping, "the file")
     booster = _member(learner, "gradient_booster", Mapping, "the learner")
     name = _member(booster, "name", str, "the booster")
@@ -83,14 +86,15 @@ def parse(data: bytes) -> ModelFile:
     param = _member(learner, "learner_model_param", Mapping, "the learner")
     n_features = _integer(param, "num_feature", _MOST_FEATURES)
     n_outputs = _n_outputs(param)
-    trees = _member(model, "trees", list, "the booster")
+    trees = _member(model, "trees", list | ubjson.Table, "the booster")
     if not trees:
         raise UnsupportedModelError(
             "the model has no trees yet; train it before it is verified."
         )
-    arrays = read_trees(trees)
+    arrays = read_trees(members_of(trees) if isinstance(trees, list) else trees)
+    n_trees = len(arrays.sizes)
     return ModelFile(
-        form=form,
+        format=format,
         version=_version(document),
         booster=name,
         objective=_member(objective, "name", str, "the objective"),
@@ -100,9 +104,9 @@ def parse(data: bytes) -> ModelFile:
         feature_types=_texts(learner, "feature_types", n_features),
         n_features=n_features,
         best_iteration=_best_iteration(_attributes(learner)),
-        round_ends=_round_ends(model, n_outputs, arrays, len(trees)),
-        groups=_groups(model, n_outputs, len(trees)),
-        weights=_weights(booster, len(trees)) if name == "dart" else None,
+        round_ends=_round_ends(model, n_outputs, arrays, n_trees),
+        groups=_groups(model, n_outputs, n_trees),
+        weights=_weights(booster, n_trees) if name == "dart" else None,
         trees=arrays,
         categories=_categories(model, n_features),
     )
@@ -120,10 +124,10 @@ def _document(data: bytes) -> tuple[str, Mapping[str, Any]]:
             "it is XGBoost's old binary format, load it in the XGBoost version that "
             "wrote it and save it again with save_model('model.json')."
         )
-    if data[1:2] in {b"i", b"U", b"I", b"l", b"L"}:
-        form, document = "UBJSON", ubjson.decode(data)
+    if data.startswith(b"{L"):
+        format, document = "UBJSON", ubjson.decode(data, table="trees")
     else:
-        form, document = "JSON", _json(data)
+        format, document = "JSON", _json(data)
     if not isinstance(document, Mapping):
         fail(f"the document is a {type(document).__name__}, not an object")
     if "tree_info" in document and "learner" not in document:
@@ -131,7 +135,7 @@ def _document(data: bytes) -> tuple[str, Mapping[str, Any]]:
             "the file is what LightGBM's dump_model writes for people to read; save "
             "the model with save_model('model.txt')."
         )
-    return form, document
+    return format, document
 
 
 def _json(data: bytes) -> Any:
@@ -139,9 +143,9 @@ def _json(data: bytes) -> Any:
         try:
             return msgspec.json.decode(data)
         except msgspec.DecodeError:
-            # XGBoost writes NaN for the thresholds that a node does not have, which
-            # is no JSON; the standard library reads it.
-            if b"NaN" not in data:
+            # XGBoost writes NaN for the thresholds that a node does not have, and
+            # Infinity. They are no JSON; the standard library reads them.
+            if b"NaN" not in data and b"Infinity" not in data:
                 raise
             return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -165,16 +169,15 @@ def _integer(holder: Mapping[str, Any], key: str, most: int) -> int:
     return count(_member(holder, key, str, "the model"), key, most)
 
 
-def _version(document: Mapping[str, Any]) -> str:
-    version = document.get("version")
-    if version is None:
-        return ""
-    return ".".join(str(number) for number in numbers(version, "iu", "version"))
+def _version(document: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(numbers(document.get("version", []), "iu", "version").tolist())
 
 
 def _n_outputs(param: Mapping[str, Any]) -> int:
     classes = _integer(param, "num_class", 2**31)
     targets = _integer(param, "num_target", 2**31) if "num_target" in param else 1
+    if targets < 1:
+        fail("'num_target' is 0")
     if targets > 1:
         raise UnsupportedModelError(
             f"the model has {targets} targets; fatt verifies classifiers with one "
@@ -185,12 +188,11 @@ def _n_outputs(param: Mapping[str, Any]) -> int:
 
 def _base_score(param: Mapping[str, Any], n_outputs: int) -> NDArray[np.float32]:
     text = _member(param, "base_score", str, "the model")
-    try:
-        # One number, or since XGBoost 3.1 a list with one per class.
-        parts = [float(part) for part in text.strip().strip("[]").split(",")]
-    except ValueError:
+    # One number, or since XGBoost 3.1 a list with one per class.
+    parts = (text[1:-1] if text[:1] + text[-1:] == "[]" else text).split(",")
+    if not all(_DECIMAL.fullmatch(part) for part in parts):
         fail(f"the base score is {text[:40]!r}")
-    scores = singles(np.array(parts), "the base score")
+    scores = singles(np.array([float(part) for part in parts]), "the base score")
     if len(scores) not in {1, n_outputs} or not np.isfinite(scores).all():
         fail(f"the base score is {text[:40]!r} for {n_outputs} output(s)")
     return scores

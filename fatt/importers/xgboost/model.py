@@ -36,11 +36,14 @@ _BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
 _MULTI = ("multi:softprob", "multi:softmax")
 #: `expf` overflows beyond this; XGBoost stops its sigmoid there.
 _SIGMOID_LIMIT = float(np.float32(88.7))
+#: Base scores of `binary:logistic` are kept this far from 0 and 1, since this version.
+_LEAST = np.float32(1e-6)
+_BOUNDED_SINCE = (3, 2)
 
 
 @dataclass(frozen=True)
-class _Path:
-    """How the model is asked for predictions."""
+class _Caller:
+    """Who asks the model for predictions, and how."""
 
     format: str
     model: str
@@ -87,14 +90,14 @@ def read(data: bytes, *, missing: float | None) -> Ensemble:
             "The label is the class with the larger probability; XGBClassifier would "
             "answer a matrix for two classes of multi:softprob."
         )
-    path = _Path(
-        format=f"{file.form} file",
+    caller = _Caller(
+        format=f"{file.format} file",
         model=file.booster,
         in_place=True,
         missing=math.nan if missing is None else missing,
         notes=tuple(notes),
     )
-    return _ensemble(file, path)
+    return _ensemble(file, caller)
 
 
 def convert(model: Any, *, missing: float | None) -> Ensemble:
@@ -117,14 +120,14 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
     import xgboost
 
     if type(model) is xgboost.Booster:
-        path = _Path(
+        caller = _Caller(
             format="fitted object",
             model="Booster",
             in_place=False,
             missing=math.nan if missing is None else missing,
             notes=("Computes what Booster.predict answers on a DMatrix.",),
         )
-        return _ensemble(parse(bytes(model.save_raw("ubj"))), path)
+        return _ensemble(parse(bytes(model.save_raw("ubj"))), caller)
     if type(model) in {xgboost.XGBClassifier, xgboost.XGBRFClassifier}:
         return _convert_classifier(model, missing)
     name = type(model).__name__
@@ -172,40 +175,40 @@ def _convert_classifier(model: Any, missing: float | None) -> Ensemble:
             f"the {name} answers a matrix, not a label, since it has two classes and "
             "the objective multi:softprob; use binary:logistic."
         )
-    path = _Path(
+    caller = _Caller(
         format="fitted object",
         model=name,
         in_place=True,
         missing=float(own),
         notes=(f"Computes what {name}.predict answers on arrays.",),
     )
-    return _ensemble(file, path)
+    return _ensemble(file, caller)
 
 
-def _ensemble(file: ModelFile, path: _Path) -> Ensemble:
+def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
     decision = _decision(file)
     base = _base_margin(file)
-    n_trees = _n_trees(file, path)
+    n_trees = _n_trees(file, caller)
+    # A DMatrix refuses infinities unless one of them means missing.
+    takes_infinity = caller.in_place or math.isinf(caller.missing)
     cells = Cells(
-        missing=path.missing,
-        # A DMatrix refuses infinities unless one of them means missing.
-        limit=math.inf if path.in_place or math.isinf(path.missing) else FLOAT32_LIMIT,
+        missing=caller.missing, limit=math.inf if takes_infinity else FLOAT32_LIMIT
     )
     features, n_codes = make_features(file, cells)
     return Ensemble(
         features=features,
         classes=tuple(range(max(file.n_outputs, 2))),
-        trees=lay_out(file, n_trees, n_codes, _rounded_leaves(file, path, base)),
+        trees=lay_out(file, n_trees, n_codes, _rounded_leaves(file, caller, base)),
         scoring=Scoring(dtype="float32", base=tuple(base.tolist())),
         decision=decision,
-        inputs=Inputs(named=bool(file.feature_names)),
+        inputs=Inputs(named=bool(file.feature_names), objects=False),
         source=Source(
             library="xgboost",
-            version=file.version,
-            format=path.format,
-            model=path.model,
+            version=".".join(map(str, file.version)),
+            format=caller.format,
+            model=caller.model,
             objective=file.objective,
-            notes=path.notes,
+            notes=caller.notes,
         ),
     )
 
@@ -243,33 +246,49 @@ def _base_margin(file: ModelFile) -> NDArray[np.float32]:
     """Return the score before any tree, one per output."""
     base = file.base_score
     if file.objective == "binary:logistic":
-        probability = base[0]
-        odds = np.float32(0)
-        if 0 < probability < 1:
-            odds = np.float32(1) / probability - np.float32(1)
-        if not 0 < odds < np.inf:
-            raise MalformedModelError(
-                f"the base score is {probability}, which is no probability between 0 "
-                "and 1, as the objective binary:logistic needs."
-            )
+        odds = np.float32(1) / _probability(file) - np.float32(1)
         base = np.array([-libm.log_float32(float(odds))], dtype=np.float32)
     return np.resize(base, file.n_outputs)
 
 
-def _n_trees(file: ModelFile, path: _Path) -> int:
+def _probability(file: ModelFile) -> np.float32:
+    """Return the base score of `binary:logistic` as XGBoost bounds it."""
+    given = file.base_score[0]
+    if not 0 <= given <= 1:
+        raise MalformedModelError(
+            f"the base score is {given}, which is no probability, as the objective "
+            "binary:logistic needs."
+        )
+    bounded = np.clip(given, _LEAST, np.float32(1) - _LEAST)
+    if bounded != given and file.version < _BOUNDED_SINCE:
+        raise UnsupportedModelError(
+            f"the base score is {given}, so close to 0 or 1 that XGBoost 3.2 changed "
+            "what it means, and an older version wrote the model. Load it in XGBoost "
+            "3.2 or newer, save it again, and verify that file."
+        )
+    return np.float32(bounded)
+
+
+def _n_trees(file: ModelFile, caller: _Caller) -> int:
     """Return how many trees take part."""
-    if not path.in_place or file.best_iteration is None:
+    if not caller.in_place or file.best_iteration is None:
         return len(file.groups)
     if file.best_iteration >= len(file.round_ends):
         raise MalformedModelError(
             f"the best iteration is {file.best_iteration}, and there are only "
             f"{len(file.round_ends)} rounds of trees."
         )
-    return int(file.round_ends[file.best_iteration])
+    n_trees = int(file.round_ends[file.best_iteration])
+    if not n_trees and file.booster == "dart":
+        raise MalformedModelError(
+            "the best iteration comes before all trees, and XGBoost itself does not "
+            "predict with a dart that has none."
+        )
+    return n_trees
 
 
 def _rounded_leaves(
-    file: ModelFile, path: _Path, base: NDArray[np.float32]
+    file: ModelFile, caller: _Caller, base: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Return what each node would add to the score if it were a leaf."""
     if len(file.trees.vectors):
@@ -284,7 +303,7 @@ def _rounded_leaves(
         return leaves
     # Each tree is added to a start, which is then taken off again: the base margin in
     # place, and zero (which turns a leaf of negative zero into zero) for a DMatrix.
-    start = base if path.in_place else np.zeros_like(base)
+    start = base if caller.in_place else np.zeros_like(base)
     with np.errstate(over="ignore", invalid="ignore"):
         starts = np.repeat(start[file.groups], file.trees.sizes)
         weights = np.repeat(file.weights, file.trees.sizes)
