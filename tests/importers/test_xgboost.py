@@ -338,7 +338,7 @@ def test_a_missing_number_beyond_float32_is_refused() -> None:
         fatt.load(classifier().fit(X, two).get_booster(), missing=1e300)
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.bool_, np.float32, object])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.bool_, np.float32])
 def test_types_of_arrays(dtype: Any) -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2**31, size=(80, 3)).astype(np.float64)
@@ -349,6 +349,14 @@ def test_types_of_arrays(dtype: Any) -> None:
     rows = rng.choice(near.ravel(), size=(300, 3))
     rows = (rows % 256 if dtype is np.uint8 else rows).astype(dtype)
     assert_same(ensemble, clf, rows)
+
+
+def test_categories_that_the_model_knows_as_numbers_are_refused() -> None:
+    X, two, _ = table()
+    ensemble = fatt.load(classifier().fit(pd.DataFrame(X), two))
+    frame = pd.DataFrame(X).astype({0: "category"})
+    with pytest.raises(DataError, match="objects or categories"):
+        ensemble.predict(frame)
 
 
 def test_integers_beyond_float64_are_refused() -> None:

@@ -6,7 +6,7 @@ They are followed here in the very arithmetic of onnxruntime.
 
 from __future__ import annotations
 
-import math
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,7 +25,12 @@ Floats = NDArray[np.float64]
 Step = Callable[[Array], Array]
 
 INTEGERS = {INT32, INT64}
-#: Numbers up to this can be cast to integers.
+#: Integers up to this are kept exactly, and apart, on their way through float64.
+INTEGER_LIMIT = 2.0**53 - 1
+INT32_LIMIT = 2.0**31 - 1
+#: How many columns a table may have.
+WIDTH_LIMIT = 2**16
+#: Floats up to this can be cast to integers.
 _WHOLE_LIMIT = 2.0**30
 
 
@@ -41,9 +46,11 @@ class Column:
         Takes raw numbers as float64 and returns the column's; for a raw column of
         labels it takes the position in `labels`, or one beyond for any other label.
     edges
-        As in `fatt.importers.pullback.Mapped`.
-    steps
-        Whether the column is constant within the cells that the edges make.
+        Gives the edges of `fatt.importers.pullback.Mapped` for a column that is
+        constant within the cells that they make; None for a monotone column. They
+        are found only if they are asked for: a tree reads few of many columns.
+    values
+        All numbers that the column can have, if they are few.
     labels
         Labels that the column tells apart, if the raw column holds labels.
     limits
@@ -54,33 +61,52 @@ class Column:
         Whether the column has the same number in every row that is taken.
     plain
         Whether the column is the raw column itself, in its own type.
+    length
+        Number of operations behind the column, each of which calls those before it.
     """
 
     source: int
     function: Callable[[Floats], Array]
-    edges: tuple[float, ...] = ()
-    steps: bool = False
+    edges: Callable[[], Floats] | None = None
+    values: Array | None = None
     labels: tuple[str, ...] | None = None
     limits: tuple[tuple[int, float], ...] = ()
     unknown: bool = True
     constant: bool = False
     plain: bool = False
+    length: int = 0
 
     def then(self, step: Step) -> Column:
         """Return the column after an operation that keeps the order of numbers."""
         inner = self.function
-        return replace(self, function=lambda raw: step(inner(raw)), plain=False)
+        return replace(
+            self,
+            function=lambda raw: step(inner(raw)),
+            values=None if self.values is None else step(self.values),
+            plain=False,
+            length=self.length + 1,
+        )
 
     def within(self, limit: float, where: str) -> Column:
-        """Return the column for raw numbers up to a limit, where it stays finite."""
-        ends = _quietly(self.function, np.array([-limit, limit]))
-        if self.labels is not None or not (np.abs(ends) <= limit).all():
+        """Return the column where it stays within a limit.
+
+        A monotone column does so for raw numbers up to the limit; one with few values
+        must do so everywhere.
+        """
+        known = [most for source, most in self.limits if source == self.source]
+        most = min([limit, *known])
+        extremes = self.values
+        if extremes is None:
+            extremes = self.function(np.array([-most, most]))
+        if not (np.abs(extremes.astype(np.float64)) <= limit).all():
             raise UnsupportedModelError(
                 f"{where}: what it makes of large numbers cannot be followed."
             )
+        if self.values is not None:
+            return self
         return replace(self, limits=(*self.limits, (self.source, limit)))
 
-    def stepwise(self, step: Step, passes: Floats, where: str) -> Column:
+    def stepwise(self, step: Step, passes: Floats, values: Array) -> Column:
         """Return the column after an operation with few values.
 
         Parameters
@@ -89,26 +115,26 @@ class Column:
             The operation; constant between neighbours of `passes`.
         passes
             Numbers at which, or above which, its value changes.
-        where
-            The operator, for messages.
+        values
+            All its values.
         """
-        if self.labels is not None or self.steps:
+        if self.values is not None:
             return self.then(step)
-        if self.edges:
-            raise UnsupportedModelError(
-                f"{where}: what it makes of the raw column cannot be followed."
-            )
-        cuts = [*self._cuts(passes), *self._cuts(np.nextafter(passes, -np.inf))]
-        edges = tuple(np.unique([cut for cut in cuts if math.isfinite(cut)]).tolist())
-        return replace(self.then(step), edges=edges, steps=True)
+
+        def edges() -> Floats:
+            ends = [*passes, *np.nextafter(passes, -np.inf)]
+            cuts = self._cuts(np.array(ends))
+            return np.unique(cuts[np.isfinite(cuts)])
+
+        return replace(self.then(step), edges=functools.cache(edges), values=values)
 
     def _cuts(self, limits: Floats) -> Floats:
         """Return up to where the column is at most, or else above, each limit."""
-        low, high = _quietly(self.function, np.array([-np.inf, np.inf]))
+        low, high = _numbers(self.function, np.array([-np.inf, np.inf]))
         rising = bool(low <= high)
 
         def holds(raw: Floats) -> NDArray[np.bool_]:
-            at_most = _quietly(self.function, raw) <= limits
+            at_most = _numbers(self.function, raw) <= limits
             return np.asarray(at_most if rising else ~at_most, dtype=bool)
 
         largest, never = largest_where(holds, len(limits))
@@ -126,22 +152,21 @@ class Column:
             function = self.function
             return pullback.Mapped(
                 source=self.source,
-                function=lambda raw: _quietly(function, raw),
-                missing=float(_quietly(function, np.array([np.nan]))[0]),
-                edges=self.edges,
+                function=lambda raw: _numbers(function, raw),
+                missing=float(_numbers(function, np.array([np.nan]))[0]),
+                edges=() if self.edges is None else tuple(self.edges().tolist()),
             )
         assert self.labels is not None
         places: dict[Label, int] = {
             label: place for place, label in enumerate(self.labels)
         }
         codes = [float(places.get(label, len(places))) for label in categories]
-        table = _quietly(self.function, np.array([*codes, float(len(places))]))
+        table = _numbers(self.function, np.array([*codes, float(len(places))]))
         return pullback.Coded(source=self.source, table=table)
 
 
-def _quietly(function: Callable[[Floats], Array], raw: Floats) -> Floats:
-    with np.errstate(all="ignore"):
-        return function(raw).astype(np.float64)
+def _numbers(function: Callable[[Floats], Array], raw: Floats) -> Floats:
+    return function(raw).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -198,8 +223,11 @@ def cast(column: Column, before: int, after: int, where: str) -> Column:
     if before == after:
         return column
     if after in INTEGERS:
-        if before not in INTEGERS and not column.steps:
+        if before not in INTEGERS:
             column = column.within(_WHOLE_LIMIT, where)
+        elif after == INT32:
+            # A larger integer would lose its upper bits.
+            column = column.within(INT32_LIMIT, where)
         return column.then(lambda values: np.trunc(values.astype(np.float64)))
     dtype = DTYPES[after]
     return column.then(lambda values: values.astype(dtype))
@@ -211,7 +239,7 @@ def compute(column: Column, step: Step, where: str) -> Column:
     if column.labels is not None:
         return changed
     # Infinity times zero is no number: then the raw column must be finite.
-    if np.isnan(_quietly(changed.function, np.array([-np.inf, np.inf]))).any():
+    if np.isnan(_numbers(changed.function, np.array([-np.inf, np.inf]))).any():
         return changed.within(FLOAT32_LIMIT, where)
     return changed
 
@@ -220,20 +248,23 @@ def argmax(columns: tuple[Column, ...], where: str) -> Column:
     """Follow the position of the largest of several step columns of one raw column."""
     varying = [column for column in columns if not column.constant]
     sources = {column.source for column in varying}
-    if len(sources) != 1 or not all(column.steps for column in varying):
+    edges = [column.edges for column in varying if column.edges is not None]
+    if len(sources) != 1 or len(edges) != len(varying):
         raise UnsupportedModelError(
             f"{where}: it compares columns with each other, and a column the trees "
             "read must come from one raw column."
         )
     # A constant column may come from another raw column: ask it only for its number.
     functions = [_still(c) if c.constant else c.function for c in columns]
-    edges = np.unique(np.concatenate([column.edges for column in varying]))
     return Column(
         source=sources.pop(),
         function=lambda raw: np.argmax([f(raw) for f in functions], axis=0),
-        edges=tuple(edges.tolist()),
-        steps=True,
+        edges=functools.cache(
+            lambda: np.unique(np.concatenate([found() for found in edges]))
+        ),
+        values=np.arange(len(columns)),
         limits=tuple({limit for column in columns for limit in column.limits}),
+        length=1 + max(column.length for column in columns),
     )
 
 
@@ -243,38 +274,57 @@ def _still(column: Column) -> Callable[[Floats], Array]:
 
 
 def look_up(
-    column: Column | Text, keys: list[Any], values: Array, default: Any, where: str
+    column: Column | Text, keys: list[Any], values: Array, default: Any
 ) -> Column:
-    """Follow a table from keys to numbers, with a default for everything else.
-
-    Of a key that occurs twice, the last counts.
-    """
+    """Follow a table from distinct keys to numbers; all else gets the default."""
+    table = np.append(values, default).astype(values.dtype)
     if isinstance(column, Text):
-        labels = tuple(dict.fromkeys(keys))
-        last = {key: index for index, key in enumerate(keys)}
-        table = np.array([*(values[last[key]] for key in labels), default])
-        table = table.astype(values.dtype)
         return Column(
             column.source,
             lambda raw: table[raw.astype(np.int64)],
-            labels=labels,
+            values=table,
+            labels=tuple(keys),
         )
     numbers = np.array(keys, dtype=np.float64)
-    unique = np.unique(numbers)
-    table = np.array([values[np.flatnonzero(numbers == key)[-1]] for key in unique])
-    table = np.append(table, default).astype(values.dtype)
+    order = np.append(np.argsort(numbers), -1)
+    ordered = numbers[order[:-1]]
 
     def step(raw: Array) -> Array:
         wide = raw.astype(np.float64)
-        place = np.minimum(np.searchsorted(unique, wide), len(unique) - 1)
-        return np.asarray(table[np.where(unique[place] == wide, place, -1)])
+        place = np.minimum(np.searchsorted(ordered, wide), len(ordered) - 1)
+        return np.asarray(table[order[np.where(ordered[place] == wide, place, -1)]])
 
-    return column.stepwise(step, unique, where)
+    return column.stepwise(step, ordered, table)
+
+
+def refuse_width(width: int, where: str) -> None:
+    """Refuse a table with more columns than any model has."""
+    if width > WIDTH_LIMIT:
+        raise UnsupportedModelError(
+            f"{where}: its table has {width} columns; up to {WIDTH_LIMIT} are "
+            "supported."
+        )
+
+
+def one_hot(column: Column | Text, keys: list[Any]) -> list[Column]:
+    """Follow a column per key, which is one where the key is met and zero elsewhere."""
+    if isinstance(column, Column):
+        yes, no = np.ones(1, dtype=np.float32), np.float32(0)
+        return [look_up(column, [key], yes, no) for key in keys]
+
+    def met(place: int) -> Callable[[Floats], Array]:
+        return lambda raw: np.equal(raw, place).astype(np.float32)
+
+    labels, values = tuple(keys), np.array([0, 1], dtype=np.float32)
+    return [
+        Column(column.source, met(place), values=values, labels=labels)
+        for place in range(len(keys))
+    ]
 
 
 def table_of(call: Call, index: int = 0) -> Table:
     """Return an input that must be a table."""
-    value = call.inputs[index] if index < len(call.inputs) else None
+    value = call.input(index)
     if not isinstance(value, Table):
         raise UnsupportedModelError(
             f"{call.where}: its input {index} is not made of the model's input columns."
@@ -284,7 +334,7 @@ def table_of(call: Call, index: int = 0) -> Table:
 
 def constant_of(call: Call, index: int) -> Array:
     """Return an input that must be constant."""
-    value = call.inputs[index] if index < len(call.inputs) else None
+    value = call.input(index)
     if not isinstance(value, np.ndarray):
         raise UnsupportedModelError(
             f"{call.where}: its input {index} is not a constant of the model."

@@ -12,13 +12,23 @@ from numpy.typing import NDArray
 
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.onnx import outcome
-from fatt.importers.onnx.columns import INTEGERS, Table, compute, look_up, table_of
+from fatt.importers.onnx.columns import (
+    INTEGER_LIMIT,
+    INTEGERS,
+    Table,
+    compute,
+    look_up,
+    one_hot,
+    table_of,
+)
 from fatt.importers.onnx.proto import DOUBLE, FLOAT, INT64, STRING, Call, Handler
 
 Array = NDArray[Any]
 
 _LISTS = ("strings", "int64s", "floats")
 _CATEGORY_LIMIT = 4096
+#: How many entries the tables of all columns of a label encoder may have together.
+_CELL_LIMIT = 2**18
 
 
 def _scaler(call: Call) -> tuple[Any, ...]:
@@ -87,6 +97,7 @@ def _one_hot(call: Call) -> tuple[Any, ...]:
     names = call.attributes.strings("cats_strings")
     numbers = call.attributes.integers("cats_int64s").tolist()
     keys: list[Any] = names if table.kind == STRING else numbers
+    _refuse_long(keys, call.where)
     fits = table.kind == STRING or table.kind in INTEGERS
     if not fits or not keys or (names and numbers) or len(table.columns) != 1:
         raise UnsupportedModelError(
@@ -105,31 +116,34 @@ def _one_hot(call: Call) -> tuple[Any, ...]:
         raise UnsupportedModelError(
             f"{call.where}: it refuses unknown numbers, which cannot be represented."
         )
-    columns = []
-    for place in range(len(keys)):
-        hot = np.zeros(len(keys), dtype=np.float32)
-        hot[place] = 1
-        column = look_up(table.columns[0], keys, hot, np.float32(0), call.where)
-        columns.append(replace(column, unknown=column.unknown and not strict))
+    columns = [
+        replace(column, unknown=not strict)
+        for column in one_hot(table.columns[0], keys)
+    ]
     return (Table(tuple(columns), FLOAT, table.rank + 1),)
 
 
 def _label_encoder(call: Call) -> tuple[Any, ...]:
     keys, values, default = _encoder_table(call)
-    if isinstance(call.inputs[0], outcome.OUTCOMES):
-        return (outcome.rename(call.inputs[0], keys, values, default, call.where),)
+    value = call.input(0)
+    if isinstance(value, outcome.OUTCOMES):
+        return (outcome.rename(value, keys, values, default, call.where),)
     table = table_of(call)
+    _refuse_long([*keys, *values, default], call.where)
     kinds = {str: {STRING}, int: INTEGERS, float: {FLOAT}}
     if table.kind not in kinds[type(keys[0])] or isinstance(values[0], str):
         raise UnsupportedModelError(
             f"{call.where}: only strings, integers and floats can be looked up in a "
             "list of their own kind, for numbers."
         )
+    if len(keys) * len(table.columns) > _CELL_LIMIT:
+        raise UnsupportedModelError(
+            f"{call.where}: {len(keys)} keys for {len(table.columns)} columns are more "
+            "than is supported."
+        )
     kind = FLOAT if isinstance(values[0], float) else INT64
     numbers = np.array(values, dtype=np.float32 if kind == FLOAT else np.float64)
-    columns = [
-        look_up(column, keys, numbers, default, call.where) for column in table.columns
-    ]
+    columns = [look_up(column, keys, numbers, default) for column in table.columns]
     return (replace(table, columns=tuple(columns), kind=kind),)
 
 
@@ -140,35 +154,48 @@ def _encoder_table(call: Call) -> tuple[list[Any], list[Any], Any]:
         *(f"{side}_{kind}" for side in ("keys", "values") for kind in _LISTS),
         *("default_string", "default_int64", "default_float"),
     )
-    keys: list[Any] = (
-        get.strings("keys_strings")
-        or get.integers("keys_int64s").tolist()
-        or get.floats("keys_floats").astype(np.float64).tolist()
-    )
+    (_, keys), (kind, values) = (_entries(call, side) for side in ("keys", "values"))
+    if len(keys) != len(values):
+        raise MalformedModelError(
+            f"{call.where}: there are {len(keys)} keys and {len(values)} values."
+        )
+    missing = any(isinstance(key, float) and math.isnan(key) for key in keys)
+    if missing or len(set(keys)) != len(keys):
+        raise UnsupportedModelError(
+            f"{call.where}: a key is listed twice, or is not a number."
+        )
     defaults: dict[str, Any] = {
         "strings": get.string("default_string", "_Unused"),
         "int64s": get.integer("default_int64", -1),
         "floats": float(np.float32(get.number("default_float", -0.0))),
     }
-    given = [kind for kind in _LISTS if f"values_{kind}" in get]
-    if len(given) != 1 or not keys or keys[0] != keys[0]:
-        raise UnsupportedModelError(
-            f"{call.where}: its keys and values are not lists of strings, integers or "
-            "floats."
-        )
-    kind = given[0]
-    values: list[Any]
-    if kind == "strings":
-        values = get.strings("values_strings")
-    elif kind == "int64s":
-        values = get.integers("values_int64s").tolist()
-    else:
-        values = get.floats("values_floats").astype(np.float64).tolist()
-    if len(keys) != len(values):
-        raise MalformedModelError(
-            f"{call.where}: there are {len(keys)} keys and {len(values)} values."
-        )
     return keys, values, defaults[kind]
+
+
+def _entries(call: Call, side: str) -> tuple[str, list[Any]]:
+    """Return the one list of keys, or of values, and its kind."""
+    get = call.attributes
+    lists: dict[str, list[Any]] = {
+        "strings": get.strings(f"{side}_strings"),
+        "int64s": get.integers(f"{side}_int64s").tolist(),
+        "floats": get.floats(f"{side}_floats").astype(np.float64).tolist(),
+    }
+    given = [(kind, entries) for kind, entries in lists.items() if entries]
+    if len(given) != 1:
+        raise UnsupportedModelError(
+            f"{call.where}: its {side} are not one list of strings, integers or floats."
+        )
+    return given[0]
+
+
+def _refuse_long(entries: list[Any], where: str) -> None:
+    """Refuse integers that cannot be told from their neighbours in float64."""
+    long = [e for e in entries if isinstance(e, int) and abs(e) > INTEGER_LIMIT]
+    if long:
+        raise UnsupportedModelError(
+            f"{where}: the integer {long[0]} is beyond 2**53 - 1, which cannot be "
+            "represented."
+        )
 
 
 HANDLERS: dict[tuple[str, str], Handler] = {

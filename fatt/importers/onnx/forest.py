@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,8 +42,6 @@ class Forest:
         Numbers that join the sums; empty if there are none.
     double
         Whether numbers are compared and added in float64.
-    tree
-        The tree of each node; -1 for nodes that no root reaches.
     """
 
     where: str
@@ -58,7 +57,23 @@ class Forest:
     n_targets: int
     base: Floats
     double: bool
-    tree: Integers
+
+    @functools.cached_property
+    def tree(self) -> Integers:
+        """The tree of each node, each reached at most once; -1 if by no root."""
+        tree = np.full(len(self.mode), -1, dtype=np.int64)
+        level, owner = self.roots, np.arange(self.n_trees)
+        while level.size:
+            if (tree[level] >= 0).any() or len(np.unique(level)) != len(level):
+                raise MalformedModelError(
+                    f"{self.where}: a node is reached twice: the trees share nodes or "
+                    "have a cycle."
+                )
+            tree[level] = owner
+            inner = self.mode[level] != LEAF
+            level, owner = level[inner], np.tile(owner[inner], 2)
+            level = np.concatenate([self.true[level], self.false[level]])
+        return tree
 
     @property
     def n_trees(self) -> int:
@@ -70,18 +85,20 @@ class Forest:
         """The type in which numbers are compared and scores added."""
         return np.float64 if self.double else np.float32
 
-    def always_weighted(self, target: int) -> bool:
-        """Tell whether every row falls into some leaf with a weight for the target."""
-        node, of, _ = self.weights
-        return self._always(node[of == target])
+    def always_weighted(self) -> Integers:
+        """Return the targets for which every row meets some leaf with a weight."""
+        node, target, _ = self.weights
+        leaves = np.bincount(self.tree[(self.mode == LEAF) & (self.tree >= 0)])
+        pairs = self.tree[node] * self.n_targets + target
+        found, counts = np.unique(pairs[self.tree[node] >= 0], return_counts=True)
+        # A leaf has at most one weight for a target.
+        full = counts == leaves[found // self.n_targets]
+        return np.unique(found[full] % self.n_targets)
 
     def never_bare(self) -> bool:
         """Tell whether every row falls into some leaf with a weight."""
-        return self._always(self.weights[0])
-
-    def _always(self, nodes: Integers) -> bool:
         bare = (self.mode == LEAF) & (self.tree >= 0)
-        bare[nodes] = False
+        bare[self.weights[0]] = False
         return len(np.unique(self.tree[bare])) < self.n_trees
 
     def only_target(self, target: int) -> Forest:
@@ -90,6 +107,29 @@ class Forest:
         mine = of == target
         weights = node[mine], np.zeros(int(mine.sum()), dtype=np.int64), weight[mine]
         return replace(self, weights=weights, n_targets=1)
+
+
+def join(forests: list[Forest]) -> Forest:
+    """Put the trees of several forests one after the other."""
+    sizes = [len(forest.mode) for forest in forests]
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).tolist()
+    pairs = list(zip(forests, starts, strict=True))
+    return replace(
+        forests[0],
+        roots=np.concatenate([f.roots + s for f, s in pairs]),
+        mode=np.concatenate([f.mode for f in forests]),
+        feature=np.concatenate([f.feature for f in forests]),
+        value=np.concatenate([f.value for f in forests]),
+        true=np.concatenate([f.true + s for f, s in pairs]),
+        false=np.concatenate([f.false + s for f, s in pairs]),
+        tracks=np.concatenate([f.tracks for f in forests]),
+        members={node + s: m for f, s in pairs for node, m in f.members.items()},
+        weights=(
+            np.concatenate([f.weights[0] + s for f, s in pairs]),
+            np.concatenate([f.weights[1] for f in forests]),
+            np.concatenate([f.weights[2] for f in forests]),
+        ),
+    )
 
 
 def checked(forest: Forest) -> Forest:
@@ -102,7 +142,8 @@ def checked(forest: Forest) -> Forest:
     UnsupportedModelError
         If onnxruntime computes something else than the trees say.
     """
-    forest = _own(_fold_chains(forest))
+    forest = _fold_chains(forest)
+    _ = forest.tree  # raises if the trees are no trees
     _refuse_lookalikes(forest)
     where, inner = forest.where, forest.mode != LEAF
     node, target, weight = forest.weights
@@ -224,20 +265,3 @@ def _refuse_lookalikes(forest: Forest) -> None:
             "lead to nodes that look alike, which onnxruntime mistakes for one. Merge "
             "them into one set."
         )
-
-
-def _own(forest: Forest) -> Forest:
-    """Find the tree of each node; each node may be reached once."""
-    tree = np.full(len(forest.mode), -1, dtype=np.int64)
-    level, owner = forest.roots, np.arange(forest.n_trees)
-    while level.size:
-        if (tree[level] >= 0).any() or len(np.unique(level)) != len(level):
-            raise MalformedModelError(
-                f"{forest.where}: a node is reached twice: the trees share nodes or "
-                "have a cycle."
-            )
-        tree[level] = owner
-        inner = forest.mode[level] != LEAF
-        level, owner = level[inner], np.tile(owner[inner], 2)
-        level = np.concatenate([forest.true[level], forest.false[level]])
-    return replace(forest, tree=tree)

@@ -9,8 +9,14 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.onnx import encoders, outcome, prepare
-from fatt.importers.onnx.columns import Table, raw_column
+from fatt.importers.onnx import encoders, operators, outcome, prepare
+from fatt.importers.onnx.columns import (
+    WIDTH_LIMIT,
+    Column,
+    Table,
+    raw_column,
+    refuse_width,
+)
 from fatt.importers.onnx.outcome import Answer
 from fatt.importers.onnx.proto import (
     DOUBLE,
@@ -31,12 +37,10 @@ _DOMAINS = {"": "", "ai.onnx": "", "ai.onnx.ml": "ai.onnx.ml"}
 #: The newest operator sets whose operators are known here.
 _NEWEST = {"": 26, "ai.onnx.ml": 5}
 _KINDS = {FLOAT, DOUBLE, INT32, INT64, STRING}
-_WIDTH_LIMIT = 2**16
-_MATRIX = 2
-_WITH_TWO_INPUTS = {
-    *("Add", "Sub", "Mul", "Div", "Gather", "ArrayFeatureExtractor", "Reshape"),
-    *("Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
-}
+#: How many operations may follow each other between the inputs and the trees.
+_LENGTH_LIMIT = 100
+#: How many columns all tables between the inputs and the trees may have together.
+_COLUMN_LIMIT = 2**17
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Input:
 _HANDLERS: Mapping[tuple[str, str], Handler] = {
     **prepare.HANDLERS,
     **encoders.HANDLERS,
-    **outcome.HANDLERS,
+    **operators.HANDLERS,
 }
 
 
@@ -70,14 +74,17 @@ def inputs_of(graph: Any) -> tuple[Input, ...]:
                 "supported."
             )
         sizes = [dim.dim_value for dim in tensor.shape.dim]
-        if len(sizes) != _MATRIX or not 0 < sizes[1] <= _WIDTH_LIMIT:
+        if len(sizes) != 2 or not 0 < sizes[1] <= WIDTH_LIMIT:
             raise UnsupportedModelError(
                 f"{where}: its shape is not [rows, columns] with a known number of "
-                f"columns, at most {_WIDTH_LIMIT}. Export the model with a full shape."
+                f"columns, at most {WIDTH_LIMIT}. Export the model with a full shape."
             )
         inputs.append(Input(info.name, tensor.elem_type, sizes[1]))
     if not inputs:
         raise MalformedModelError("the graph has no input.")
+    if len({item.name for item in inputs}) < len(inputs):
+        raise MalformedModelError("two inputs of the graph have the same name.")
+    refuse_width(sum(item.width for item in inputs), "the inputs of the graph")
     return tuple(inputs)
 
 
@@ -98,7 +105,7 @@ def follow(model: Any, inputs: tuple[Input, ...]) -> Answer:
     """
     graph = model.graph
     opsets = _opsets(model)
-    target = _label_output(graph)
+    target = _label_output(graph, inputs)
     needed, nodes = _needed(graph, target)
     values: dict[str, Value] = {}
     source = 0
@@ -109,10 +116,18 @@ def follow(model: Any, inputs: tuple[Input, ...]) -> Answer:
     for tensor in graph.initializer:
         if tensor.name in needed:
             values[tensor.name] = tensor_array(tensor, f"constant {tensor.name!r}")
+    n_columns = 0
     for node in nodes:
-        _run(node, needed, values, opsets)
+        results = _run(node, needed, values, opsets)
+        n_columns += _n_columns(results, describe(node))
+        if n_columns > _COLUMN_LIMIT:
+            raise UnsupportedModelError(
+                f"{describe(node)}: the tables up to here have more than "
+                f"{_COLUMN_LIMIT} columns together, which is more than is supported."
+            )
+        values.update(zip(node.output, results, strict=False))
     answer = values.get(target)
-    if not isinstance(answer, outcome.Label):
+    if not isinstance(answer, outcome.Labels):
         raise UnsupportedModelError(
             f"the output {target!r} is not the label of a tree ensemble."
         )
@@ -121,7 +136,8 @@ def follow(model: Any, inputs: tuple[Input, ...]) -> Answer:
 
 def _run(
     node: Any, needed: set[str], values: dict[str, Value], opsets: Mapping[str, int]
-) -> None:
+) -> tuple[Any, ...]:
+    """Return what a node makes of its inputs."""
     where = describe(node)
     domain = _DOMAINS.get(node.domain)
     handler = None if domain is None else _HANDLERS.get((domain, node.op_type))
@@ -136,8 +152,6 @@ def _run(
         raise MalformedModelError(
             f"{where}: the file names no version of its operators."
         )
-    if len(node.input) < _least_inputs(node.op_type):
-        raise MalformedModelError(f"{where}: it has too few inputs.")
     absent = [name for name in node.input if name and name not in values]
     if absent:
         raise MalformedModelError(
@@ -148,16 +162,20 @@ def _run(
         inputs=tuple(values[name] if name else None for name in node.input),
         wanted=tuple(name in needed for name in node.output),
     )
-    results = handler(call)
-    for name, value in zip(node.output, results, strict=False):
-        if name in needed:
-            values[name] = value
+    return handler(call)
 
 
-def _least_inputs(op_type: str) -> int:
-    if op_type == "Constant":
-        return 0
-    return 2 if op_type in _WITH_TWO_INPUTS else 1
+def _n_columns(results: tuple[Any, ...], where: str) -> int:
+    """Count the columns that a node makes, each of bounded length."""
+    tables = [value for value in results if isinstance(value, Table)]
+    columns = [column for table in tables for column in table.columns]
+    longest = max((c.length for c in columns if isinstance(c, Column)), default=0)
+    if longest > _LENGTH_LIMIT:
+        raise UnsupportedModelError(
+            f"{where}: it follows {_LENGTH_LIMIT} other operations on the same column, "
+            "which is more than is supported."
+        )
+    return len(columns)
 
 
 def _opsets(model: Any) -> dict[str, int]:
@@ -179,14 +197,27 @@ def _opsets(model: Any) -> dict[str, int]:
     return versions
 
 
-def _label_output(graph: Any) -> str:
-    """Return the name of the one output that holds labels."""
+def _label_output(graph: Any, inputs: tuple[Input, ...]) -> str:
+    """Return the name of the one output that holds labels.
+
+    Converters can be told to hand out more integers and strings: the list of all
+    classes, which depends on no input, and the leaf of each tree or the path to it,
+    which do not depend on the label that the classifier gives.
+    """
     labels = [
         info.name
         for info in graph.output
         if info.type.HasField("tensor_type")
         and info.type.tensor_type.elem_type in {INT32, INT64, STRING}
     ]
+    classifiers = [n for n in graph.node if n.op_type == "TreeEnsembleClassifier"]
+    for starts in (
+        {item.name for item in inputs},
+        {name for node in classifiers for name in node.output[:1]},
+    ):
+        if len(labels) > 1:
+            reached = _reached(graph, starts)
+            labels = [name for name in labels if name in reached] or labels
     if len(labels) != 1:
         names = ", ".join(repr(info.name) for info in graph.output)
         raise UnsupportedModelError(
@@ -195,6 +226,15 @@ def _label_output(graph: Any) -> str:
             "Export a classifier with its label."
         )
     return str(labels[0])
+
+
+def _reached(graph: Any, starts: set[str]) -> set[str]:
+    """Return all names that depend on some of the given ones."""
+    reached = set(starts)
+    for node in graph.node:
+        if reached.intersection(node.input):
+            reached.update(node.output)
+    return reached
 
 
 def _needed(graph: Any, target: str) -> tuple[set[str], list[Any]]:

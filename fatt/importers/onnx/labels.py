@@ -15,15 +15,15 @@ import numpy as np
 
 from fatt.ensemble import Argmax, Cut, Decision, Label, Scoring
 from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.onnx.attributes import read_nodes
 from fatt.importers.onnx.forest import Floats, Forest, Integers
 from fatt.importers.onnx.proto import Attributes
 from fatt.importers.onnx.splits import dense_table, leaf_table
-from fatt.importers.onnx.trees import read_nodes
 
-_BINARY = 2
 #: Up to this many trees every way of sharing them among threads adds them in order.
 _ORDERED_TREES = 3
-_TRANSFORMS = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"}
+#: Names of the functions that make other numbers of scores, in order of their codes.
+TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Classifier:
         UnsupportedModelError
             If which classes take part in the contest depends on the row.
         """
-        if len(self.labels) == _BINARY:
+        if len(self.labels) == 2:
             return _binary(self)
         return _many(self)
 
@@ -108,12 +108,12 @@ class Classifier:
             and not forest.base.size
             and not forest.double
         )
-        if plain and ids == [0] and len(self.labels) == _BINARY:
+        if plain and ids == [0] and len(self.labels) == 2:
             plain = not (forest.weights[2] < 0).any()
             table[:, 1] = table[:, 0]
             table[:, 0] = np.float32(1.0) - table[:, 1].astype(np.float32)
-        elif plain and len(self.labels) == _BINARY:
-            plain = forest.always_weighted(1)
+        elif plain and len(self.labels) == 2:
+            plain = 1 in forest.always_weighted()
         if not plain:
             raise UnsupportedModelError(
                 f"{forest.where}: a label is made of its probabilities, and these are "
@@ -134,18 +134,18 @@ def read_classifier(attributes: Attributes, *, double: bool) -> Classifier:
             f"{attributes.where}: the classes have both strings and numbers as labels."
         )
     labels = tuple(strings or integers)
-    if len(labels) < _BINARY:
+    if len(labels) < 2:
         raise UnsupportedModelError(
             f"{attributes.where}: there are {len(labels)} classes, and a classifier "
             "needs two."
         )
     transform = attributes.string("post_transform", "NONE")
-    if transform not in _TRANSFORMS:
+    if transform not in TRANSFORMS:
         raise MalformedModelError(
             f"{attributes.where}: the post_transform {transform!r} is unknown."
         )
     forest = read_nodes(attributes, "class", len(labels), double=double)
-    lengths = (0, 1, 2) if len(labels) == _BINARY else (0, len(labels))
+    lengths = (0, 1, 2) if len(labels) == 2 else (0, len(labels))
     if len(forest.base) not in lengths:
         raise MalformedModelError(
             f"{attributes.where}: there are {len(forest.base)} base values for "
@@ -181,13 +181,14 @@ def _binary(classifier: Classifier) -> Labelled:
     forest, labels = classifier.forest, classifier.labels
     base = forest.base
     one = len(np.unique(forest.weights[1])) == 1
-    second = forest.always_weighted(1)
+    always = forest.always_weighted()
+    second = 1 in always
     first_only = one and forest.weights[1][0] == 0
     if first_only:
         # The base of the first class joins, unless the row meets no weight at all.
         target, start = 0, base[0] if base.size else 0.0
-        clear = start == 0 or forest.always_weighted(0)
-    elif len(base) == _BINARY:
+        clear = start == 0 or 0 in always
+    elif len(base) == 2:
         # The score of the first class joins the base of the second.
         target, start = 0, base[1]
         clear = not one and second
@@ -215,7 +216,7 @@ def _many(classifier: Classifier) -> Labelled:
     if forest.base.size:
         return Labelled(add_up(forest, forest.base), Argmax(), labels)
     present = np.unique(forest.weights[1])
-    if not all(forest.always_weighted(int(target)) for target in present):
+    if len(forest.always_weighted()) < len(present):
         # Zero for a class without weights loses against any positive score.
         if not (forest.weights[2] > 0).all() or not forest.never_bare():
             raise _unclear(classifier)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fatt.ensemble import (
     Categorical,
@@ -18,16 +18,21 @@ from fatt.ensemble import (
 )
 from fatt.errors import UnsupportedModelError
 from fatt.importers._refusals import refuse_missing
-from fatt.importers.onnx.columns import INTEGERS, Column
-from fatt.importers.onnx.forest import LEAF
+from fatt.importers.onnx.columns import INT32_LIMIT, INTEGER_LIMIT, INTEGERS, Column
+from fatt.importers.onnx.forest import LEAF, Forest
 from fatt.importers.onnx.graph import Input, follow, inputs_of
+from fatt.importers.onnx.labels import Labelled
 from fatt.importers.onnx.outcome import Answer
-from fatt.importers.onnx.proto import INT64, STRING, parse
+from fatt.importers.onnx.proto import INT32, INT64, STRING, parse
 from fatt.importers.onnx.splits import lay_out
 from fatt.importers.pullback import pull_back
 
-#: Integers up to this are kept exactly on their way through float64.
-_INTEGER_LIMIT = 2.0**53
+_INFINITE = -math.inf, math.inf
+#: The smallest and the largest number of each type that can be followed.
+_BOUNDS = {
+    INT32: (-INT32_LIMIT - 1, INT32_LIMIT),
+    INT64: (-INTEGER_LIMIT, INTEGER_LIMIT),
+}
 
 
 def read(data: bytes, *, missing: float | None) -> Ensemble:
@@ -52,13 +57,15 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
 def _import(model: Any, form: str) -> Ensemble:
     inputs = inputs_of(model.graph)
     answer = follow(model, inputs)
-    columns = answer.table.numbers(f"the {answer.operator}")
-    features = _raw_features(inputs, columns)
+    made = answer.table.numbers(f"the {answer.operator}")
+    features = _raw_features(inputs, made)
     reading = Inputs(named=all(item.width == 1 for item in inputs))
     source = _source(model, form, answer, inputs)
+    forest, columns = _only_read(answer.labelled.scored.forest, made)
     if all(column.plain for column in columns):
         sources = np.array([column.source for column in columns], dtype=np.int64)
-        direct = _build(answer, features, source, sources=sources)
+        forest = replace(forest, feature=sources[forest.feature])
+        direct = _build(answer.labelled, forest, features, source, raw=True)
         return replace(direct, inputs=reading)
     if answer.table.kind in INTEGERS:
         # The trees compare integers as float32.
@@ -66,7 +73,7 @@ def _import(model: Any, form: str) -> Ensemble:
     inner = tuple(Numeric(name=f"column {place}") for place in range(len(columns)))
     labels = [f.categories if isinstance(f, Categorical) else None for f in features]
     return pull_back(
-        _build(answer, inner, source),
+        _build(answer.labelled, forest, inner, source, raw=False),
         features=features,
         columns=[column.described(labels[column.source]) for column in columns],
         inputs=reading,
@@ -74,38 +81,30 @@ def _import(model: Any, form: str) -> Ensemble:
     )
 
 
+def _only_read(
+    forest: Forest, columns: tuple[Column, ...]
+) -> tuple[Forest, tuple[Column, ...]]:
+    """Leave out the columns that no tree reads; keep one, if there are no splits."""
+    asked = np.where(forest.mode == LEAF, -1, forest.feature)
+    read = np.unique(asked[asked >= 0])
+    if not read.size:
+        read = np.zeros(1, dtype=np.int64)
+    places = np.searchsorted(read, np.maximum(asked, read[0]))
+    return replace(forest, feature=places), tuple(columns[i] for i in read.tolist())
+
+
 def _build(
-    answer: Answer,
+    labelled: Labelled,
+    forest: Forest,
     features: tuple[Feature, ...],
     source: Source,
     *,
-    sources: NDArray[np.int64] | None = None,
+    raw: bool,
 ) -> Ensemble:
-    """Build the ensemble on the table's columns, or on the raw ones behind them.
-
-    Parameters
-    ----------
-    answer
-        The label, and what it is made of.
-    features
-        The columns of the ensemble.
-    source
-        Where the model came from.
-    sources
-        The raw column behind each column of the table, if they are the raw columns.
-    """
-    labelled, scored = answer.labelled, answer.labelled.scored
-    forest = scored.forest
-    if sources is not None:
-        inner = forest.mode != LEAF
-        raw = sources[np.where(inner, forest.feature, 0)]
-        forest = replace(forest, feature=np.where(inner, raw, 0))
+    """Build the ensemble on the given columns, which are raw inputs if `raw`."""
+    scored = labelled.scored
     edged, trees = lay_out(
-        forest,
-        features,
-        raw=sources is not None,
-        values=scored.values,
-        targets=scored.targets,
+        forest, features, raw=raw, values=scored.values, targets=scored.targets
     )
     return Ensemble(
         features=edged,
@@ -121,33 +120,55 @@ def _raw_features(
     inputs: tuple[Input, ...], columns: tuple[Column, ...]
 ) -> tuple[Feature, ...]:
     """Return the raw columns with the values that the graph can be followed for."""
-    features: list[Feature] = []
-    for item in inputs:
-        for place in range(item.width):
-            name = item.name if item.width == 1 else f"{item.name}{place}"
-            features.append(_raw_feature(name, item.kind, len(features), columns))
-    return tuple(features)
-
-
-def _raw_feature(
-    name: str, kind: int, index: int, columns: tuple[Column, ...]
-) -> Feature:
-    if kind == STRING:
-        mine = [column for column in columns if column.source == index]
-        labels = dict.fromkeys(label for c in mine for label in c.labels or ())
-        return Categorical(
-            name=name,
-            categories=tuple(labels),
-            accepts_missing=False,
-            accepts_unknown=all(column.unknown for column in mine),
+    kinds = [item.kind for item in inputs for _ in range(item.width)]
+    made: list[list[Column]] = [[] for _ in kinds]
+    bounds = [_BOUNDS.get(kind, _INFINITE) for kind in kinds]
+    for column in columns:
+        made[column.source].append(column)
+        for source, limit in column.limits:
+            lower, upper = bounds[source]
+            bounds[source] = max(lower, -limit), min(upper, limit)
+    return tuple(
+        _categorical(name, mine) if kind == STRING else _numeric(name, kind, *ends)
+        for name, kind, mine, ends in zip(
+            _names(inputs), kinds, made, bounds, strict=True
         )
-    limits = [limit for c in columns for source, limit in c.limits if source == index]
-    if kind in INTEGERS:
-        limits.append(_INTEGER_LIMIT if kind == INT64 else 2.0**31 - 1)
-    if not limits:
-        return Numeric(name=name)
-    limit = min(limits)
-    return Numeric(name=name, lower=-limit, upper=limit, accepts_missing=False)
+    )
+
+
+def _names(inputs: tuple[Input, ...]) -> list[str]:
+    """Name the raw columns; those of a wide input are numbered."""
+    names: list[str] = []
+    for pattern in ("{}{}", "{}[{}]"):
+        names = [
+            item.name if item.width == 1 else pattern.format(item.name, place)
+            for item in inputs
+            for place in range(item.width)
+        ]
+        if len(set(names)) == len(names):
+            break
+    return names
+
+
+def _categorical(name: str, columns: list[Column]) -> Categorical:
+    """Describe a raw column of text by the columns that are made of it."""
+    lists = dict.fromkeys(column.labels or () for column in columns)
+    return Categorical(
+        name=name,
+        categories=tuple(dict.fromkeys(label for each in lists for label in each)),
+        accepts_missing=False,
+        accepts_unknown=all(column.unknown for column in columns),
+    )
+
+
+def _numeric(name: str, kind: int, lower: float, upper: float) -> Numeric:
+    return Numeric(
+        name=name,
+        lower=lower,
+        upper=upper,
+        accepts_missing=math.isinf(upper),
+        integer=kind in INTEGERS,
+    )
 
 
 def _source(model: Any, form: str, answer: Answer, inputs: tuple[Input, ...]) -> Source:

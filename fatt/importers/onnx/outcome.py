@@ -1,4 +1,4 @@
-"""The tree operators in their graph, and what is made of their scores."""
+"""What the graph makes of the labels and scores of tree operators."""
 
 from __future__ import annotations
 
@@ -11,20 +11,10 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Argmax, Cut, Scoring
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.onnx.columns import INTEGERS, Table
-from fatt.importers.onnx.forest import LEAF, Forest
-from fatt.importers.onnx.labels import (
-    Labelled,
-    Scored,
-    above,
-    add_up,
-    read_classifier,
-)
-from fatt.importers.onnx.proto import BOOL, DOUBLE, FLOAT, Attributes, Call, Handler
-from fatt.importers.onnx.trees import read_ensemble, read_nodes
-
-_AVERAGE, _SUM = 0, 1
-_AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+from fatt.importers.onnx.columns import INT32_LIMIT, INTEGERS, Table
+from fatt.importers.onnx.forest import join
+from fatt.importers.onnx.labels import Labelled, Scored, above
+from fatt.importers.onnx.proto import BOOL, DOUBLE, FLOAT, INT32
 
 
 @dataclass(frozen=True)
@@ -47,7 +37,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Label:
+class Labels:
     """A tensor of labels."""
 
     answer: Answer
@@ -77,28 +67,39 @@ class Flags:
     answer: Answer
 
 
-Outcome = Label | Scores | Stack | Flags
-OUTCOMES = (Label, Scores, Stack, Flags)
+Outcome = Labels | Scores | Stack | Flags
+OUTCOMES = (Labels, Scores, Stack, Flags)
 
 
 def cast(value: Outcome, after: int, where: str) -> Outcome:
     """Follow a cast of labels, flags or scores."""
     if isinstance(value, Flags) and after in INTEGERS:
-        return Label(value.answer)
-    if isinstance(value, Label) and after in INTEGERS:
-        if not any(isinstance(c, str) for c in value.answer.labelled.classes):
-            return value
-    elif isinstance(value, Scores):
-        if after == (DOUBLE if value.scored.scoring.dtype == "float64" else FLOAT):
-            return value
-    elif isinstance(value, Flags) and after == BOOL:
+        return Labels(value.answer)
+    if isinstance(value, Labels) and after in INTEGERS:
+        _refuse_other_labels(value.answer.labelled.classes, after, where)
+        return value
+    if isinstance(value, Flags) and after == BOOL:
+        return value
+    own = {"float32": FLOAT, "float64": DOUBLE}
+    if isinstance(value, Scores) and after == own[value.scored.scoring.dtype]:
         return value
     raise UnsupportedModelError(f"{where}: it casts scores or labels to type {after}.")
 
 
+def _refuse_other_labels(classes: tuple[Any, ...], after: int, where: str) -> None:
+    """Refuse casts after which a label is another one."""
+    if any(isinstance(label, str) for label in classes):
+        raise UnsupportedModelError(f"{where}: it casts text to integers.")
+    lowest = -INT32_LIMIT - 1
+    if after == INT32 and not all(lowest <= c <= INT32_LIMIT for c in classes):
+        raise UnsupportedModelError(
+            f"{where}: a label is too large for the type int32, and becomes another."
+        )
+
+
 def reshape(value: Outcome, shape: list[int], where: str) -> Outcome:
     """Follow a change of shape that keeps one label, or one row of scores, per row."""
-    if isinstance(value, Label | Flags) and shape in ([-1], [-1, 1], [0]):
+    if isinstance(value, Labels | Flags) and shape in ([-1], [-1, 1], [0]):
         return value
     if isinstance(value, Scores):
         width = value.scored.n_outputs
@@ -119,6 +120,8 @@ def stack(values: Sequence[Any], axis: int, where: str) -> Outcome:
         raise UnsupportedModelError(
             f"{where}: it puts scores together in a way that cannot be followed."
         )
+    if len({id(part.scored.forest) for part in parts}) < len(parts):
+        raise UnsupportedModelError(f"{where}: it repeats the scores of an ensemble.")
     return Stack(tuple(parts))
 
 
@@ -146,14 +149,14 @@ def winner(value: Outcome, axis: int, last: bool, where: str) -> Outcome:
         raise UnsupportedModelError(f"{where}: it does not choose among scores.")
     classes = tuple(range(value.scored.n_outputs))
     decision = Argmax(ties="last" if last else "first")
-    return Label(
+    return Labels(
         Answer(Labelled(value.scored, decision, classes), value.table, value.operator)
     )
 
 
 def name_classes(value: Outcome, labels: NDArray[Any], where: str) -> Outcome:
     """Follow the choice of a label by the position of its class."""
-    if not isinstance(value, Label) or labels.size != max(labels.shape, default=0):
+    if not isinstance(value, Labels) or labels.shape[-1:] != (labels.size,):
         raise UnsupportedModelError(f"{where}: it does not choose among labels.")
     positions = value.answer.labelled.classes
     names = labels.ravel().tolist()
@@ -169,40 +172,34 @@ def rename(
     value: Outcome, keys: list[Any], values: list[Any], default: Any, where: str
 ) -> Outcome:
     """Follow a table from labels to labels."""
-    if not isinstance(value, Label):
+    if not isinstance(value, Labels):
         raise UnsupportedModelError(f"{where}: it looks up scores.")
     table = dict(zip(keys, values, strict=True))
     classes = value.answer.labelled.classes
+    if type(keys[0]) is not type(classes[0]):
+        raise MalformedModelError(f"{where}: its keys have another type than labels.")
     return _renamed(value, tuple(table.get(c, default) for c in classes), where)
 
 
-def _renamed(value: Label, classes: tuple[Any, ...], where: str) -> Label:
+def _renamed(value: Labels, classes: tuple[Any, ...], where: str) -> Labels:
     if any(isinstance(label, float) for label in classes):
         raise UnsupportedModelError(f"{where}: it makes floats of labels.")
-    labelled = replace(value.answer.labelled, classes=classes, notes=())
-    return Label(replace(value.answer, labelled=labelled))
-
-
-def _mean(call: Call) -> tuple[Any, ...]:
-    call.attributes.only("axes", "keepdims", "noop_with_empty_axes")
-    axes = call.attributes.integers("axes")
-    if len(call.inputs) > 1 and isinstance(call.inputs[1], np.ndarray):
-        axes = call.inputs[1].ravel()
-    stacked = call.inputs[0]
-    if (
-        not isinstance(stacked, Stack)
-        or axes.tolist() != [0]
-        or call.attributes.integer("keepdims", 1)
-    ):
+    if len(set(classes)) < len(classes):
         raise UnsupportedModelError(
-            f"{call.where}: only the mean of the scores of several ensembles can be "
+            f"{where}: it gives the same label to several classes."
+        )
+    labelled = replace(value.answer.labelled, classes=classes, notes=())
+    return Labels(replace(value.answer, labelled=labelled))
+
+
+def mean(value: Outcome, where: str) -> Outcome:
+    """Follow the mean of the scores of several ensembles, as that of one forest."""
+    if not isinstance(value, Stack):
+        raise UnsupportedModelError(
+            f"{where}: only the mean of the scores of several ensembles can be "
             "represented."
         )
-    return (_merged(stacked.parts),)
-
-
-def _merged(parts: tuple[Scores, ...]) -> Scores:
-    """Return the mean of the scores of several forests as that of one forest."""
+    parts = value.parts
     tables: list[Table] = []
     forests, values = [], []
     for part in parts:
@@ -222,146 +219,7 @@ def _merged(parts: tuple[Scores, ...]) -> Scores:
         base_last=True,
         divisor=float(len(parts)),
     )
-    joined = _join(forests)
+    joined = join(forests)
     targets = np.full(joined.n_trees, -1)
     scored = Scored(joined, np.concatenate(values), targets, scoring)
     return Scores(scored, replace(first.table, columns=columns), first.operator)
-
-
-def _join(forests: list[Forest]) -> Forest:
-    """Put the trees of several forests one after the other."""
-    sizes = [len(forest.mode) for forest in forests]
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).tolist()
-    trees = np.concatenate([[0], np.cumsum([f.n_trees for f in forests])[:-1]])
-    pairs = list(zip(forests, starts, strict=True))
-    return replace(
-        forests[0],
-        roots=np.concatenate([f.roots + s for f, s in pairs]),
-        mode=np.concatenate([f.mode for f in forests]),
-        feature=np.concatenate([f.feature for f in forests]),
-        value=np.concatenate([f.value for f in forests]),
-        true=np.concatenate([f.true + s for f, s in pairs]),
-        false=np.concatenate([f.false + s for f, s in pairs]),
-        tracks=np.concatenate([f.tracks for f in forests]),
-        members={node + s: m for f, s in pairs for node, m in f.members.items()},
-        weights=(
-            np.concatenate([f.weights[0] + s for f, s in pairs]),
-            np.concatenate([f.weights[1] for f in forests]),
-            np.concatenate([f.weights[2] for f in forests]),
-        ),
-        tree=np.concatenate(
-            [
-                np.where(f.tree < 0, -1, f.tree + t)
-                for f, t in zip(forests, trees.tolist(), strict=True)
-            ]
-        ),
-    )
-
-
-def _reads(call: Call) -> tuple[Table, bool]:
-    """Return the table that a tree operator reads, and whether it holds float64."""
-    table = call.inputs[0]
-    if not isinstance(table, Table) or table.kind not in {FLOAT, DOUBLE, *INTEGERS}:
-        raise UnsupportedModelError(
-            f"{call.where}: it does not read a table of numbers."
-        )
-    if table.rank != 2:
-        raise UnsupportedModelError(f"{call.where}: its input is not a plain table.")
-    return table, table.kind == DOUBLE
-
-
-def _fitting(forest: Forest, table: Table) -> Forest:
-    inner = forest.mode != LEAF
-    used = forest.feature[inner]
-    if used.size and (used.min() < 0 or used.max() >= len(table.columns)):
-        raise MalformedModelError(
-            f"{forest.where}: a node reads a column beyond the {len(table.columns)} "
-            "that there are."
-        )
-    return forest
-
-
-def _classifier(call: Call) -> tuple[Any, ...]:
-    table, double = _reads(call)
-    classifier = read_classifier(call.attributes, double=double)
-    _fitting(classifier.forest, table)
-    operator = "TreeEnsembleClassifier"
-    label = probabilities = None
-    if call.wanted[0]:
-        label = Label(Answer(classifier.label(), table, operator))
-    if len(call.wanted) > 1 and call.wanted[1]:
-        probabilities = Scores(classifier.probabilities(), table, operator)
-    return label, probabilities
-
-
-def _regressor(call: Call) -> tuple[Any, ...]:
-    table, double = _reads(call)
-    get: Attributes = call.attributes
-    if double:
-        raise UnsupportedModelError(
-            f"{call.where}: it adds in float64 and rounds to float32 at the end, which "
-            "cannot be represented. Use float inputs."
-        )
-    name = get.string("aggregate_function", "SUM")
-    if name not in _AGGREGATES:
-        raise MalformedModelError(f"{call.where}: aggregate_function {name!r}.")
-    forest = read_nodes(get, "target", get.integer("n_targets", 0), double=False)
-    if len(forest.base) not in (0, forest.n_targets):
-        raise MalformedModelError(
-            f"{call.where}: {len(forest.base)} base values for {forest.n_targets} "
-            "targets."
-        )
-    _refuse_transform(forest, get.string("post_transform", "NONE"))
-    scored = _aggregated(_fitting(forest, table), _AGGREGATES.index(name))
-    return (Scores(scored, table, "TreeEnsembleRegressor"),)
-
-
-def _ensemble(call: Call) -> tuple[Any, ...]:
-    table, double = _reads(call)
-    if table.kind in INTEGERS:
-        raise UnsupportedModelError(f"{call.where}: it does not take integers.")
-    get: Attributes = call.attributes
-    forest = read_ensemble(get, double=double)
-    transform = get.integer("post_transform", 0)
-    names = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
-    if not 0 <= transform < len(names):
-        raise MalformedModelError(f"{call.where}: post_transform is {transform}.")
-    _refuse_transform(forest, names[transform])
-    scored = _aggregated(
-        _fitting(forest, table), get.integer("aggregate_function", _SUM)
-    )
-    return (Scores(scored, table, "TreeEnsemble"),)
-
-
-def _refuse_transform(forest: Forest, name: str) -> None:
-    """Refuse functions of the scores, but not those that onnxruntime leaves out."""
-    if name == "NONE" or (forest.n_targets == 1 and name != "PROBIT"):
-        return
-    raise UnsupportedModelError(
-        f"{forest.where}: a label is made of scores behind post_transform {name}, "
-        "whose rounding cannot be represented. Export it with post_transform NONE: the "
-        "largest score stays the largest."
-    )
-
-
-def _aggregated(forest: Forest, how: int) -> Scored:
-    if not 0 <= how < len(_AGGREGATES):
-        raise MalformedModelError(f"{forest.where}: aggregate_function is {how}.")
-    base = forest.base if forest.base.size else np.zeros(forest.n_targets)
-    if how == _AVERAGE and base.any():
-        raise UnsupportedModelError(
-            f"{forest.where}: an average with base values cannot be represented."
-        )
-    if how not in (_AVERAGE, _SUM):
-        raise UnsupportedModelError(
-            f"{forest.where}: the aggregate function {_AGGREGATES[how]} is not a sum."
-        )
-    return add_up(forest, base, average=how == _AVERAGE)
-
-
-HANDLERS: dict[tuple[str, str], Handler] = {
-    ("", "ReduceMean"): _mean,
-    ("ai.onnx.ml", "TreeEnsemble"): _ensemble,
-    ("ai.onnx.ml", "TreeEnsembleClassifier"): _classifier,
-    ("ai.onnx.ml", "TreeEnsembleRegressor"): _regressor,
-}

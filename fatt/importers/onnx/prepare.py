@@ -1,4 +1,4 @@
-"""The general operators on the way to the trees: casts, picks, arithmetic."""
+"""The general operators before and behind the trees: casts, picks, arithmetic."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.onnx import outcome
 from fatt.importers.onnx.columns import (
     INTEGERS,
+    Step,
     Table,
     argmax,
     cast,
     compute,
     constant_of,
+    refuse_width,
     table_of,
 )
 from fatt.importers.onnx.proto import (
@@ -47,13 +49,13 @@ def _constant(call: Call) -> tuple[Any, ...]:
 
 
 def _identity(call: Call) -> tuple[Any, ...]:
-    return (call.inputs[0],)
+    return (call.input(0),)
 
 
 def _cast(call: Call) -> tuple[Any, ...]:
     call.attributes.only("to", "saturate")
     after = call.attributes.integer("to", 0)
-    value = call.inputs[0]
+    value = call.input(0)
     if isinstance(value, outcome.OUTCOMES):
         return (outcome.cast(value, after, call.where),)
     if isinstance(value, np.ndarray) and after in DTYPES and value.dtype != object:
@@ -78,11 +80,12 @@ def _concat(call: Call) -> tuple[Any, ...]:
     axis = call.attributes.integer("axis", 1)
     if any(isinstance(value, outcome.OUTCOMES) for value in call.inputs):
         return (outcome.stack(call.inputs, axis, call.where),)
+    first = table_of(call)
     tables = [table_of(call, index) for index in range(len(call.inputs))]
-    first = tables[0]
     if any((t.kind, t.rank) != (first.kind, first.rank) for t in tables):
         raise MalformedModelError(f"{call.where}: its inputs have different types.")
     _last_axis(call, axis, first)
+    refuse_width(sum(len(table.columns) for table in tables), call.where)
     columns = tuple(column for table in tables for column in table.columns)
     return (replace(first, columns=columns),)
 
@@ -97,6 +100,7 @@ def _last_axis(call: Call, axis: int, table: Table) -> None:
 def _pick(call: Call, table: Table, indices: Array) -> Table:
     width = len(table.columns)
     places = indices.ravel()
+    refuse_width(len(places), call.where)
     if places.dtype.kind not in "iu" or (
         places.size and (places.min() < -width or places.max() >= width)
     ):
@@ -109,27 +113,32 @@ def _pick(call: Call, table: Table, indices: Array) -> Table:
 
 def _gather(call: Call) -> tuple[Any, ...]:
     call.attributes.only("axis")
-    if isinstance(call.inputs[1], outcome.OUTCOMES):
+    axis = call.attributes.integer("axis", 0)
+    if isinstance(call.input(1), outcome.OUTCOMES):
         labels = constant_of(call, 0)
-        return (outcome.name_classes(call.inputs[1], labels, call.where),)
+        if labels.ndim != 1 or axis not in (0, -1):
+            raise UnsupportedModelError(
+                f"{call.where}: its labels are not a plain list."
+            )
+        return (outcome.name_classes(call.input(1), labels, call.where),)
     table, indices = table_of(call), constant_of(call, 1)
-    _last_axis(call, call.attributes.integer("axis", 0), table)
+    _last_axis(call, axis, table)
     if indices.ndim != 1:
         raise UnsupportedModelError(f"{call.where}: it changes the number of axes.")
     return (_pick(call, table, indices),)
 
 
 def _extract(call: Call) -> tuple[Any, ...]:
-    if isinstance(call.inputs[1], outcome.OUTCOMES):
+    if isinstance(call.input(1), outcome.OUTCOMES):
         labels = constant_of(call, 0)
-        return (outcome.name_classes(call.inputs[1], labels, call.where),)
+        return (outcome.name_classes(call.input(1), labels, call.where),)
     return (_pick(call, table_of(call), constant_of(call, 1)),)
 
 
 def _reshape(call: Call) -> tuple[Any, ...]:
     call.attributes.only("allowzero")
     shape = constant_of(call, 1).ravel().tolist()
-    value = call.inputs[0]
+    value = call.input(0)
     if isinstance(value, outcome.OUTCOMES):
         return (outcome.reshape(value, shape, call.where),)
     table = table_of(call)
@@ -173,15 +182,11 @@ def _arithmetic(operation: Callable[[Array, Array], Array], name: str) -> Handle
     def handler(call: Call) -> tuple[Any, ...]:
         call.attributes.only()
         table, numbers, flipped = _with_constants(call)
+        stepped = _beside(operation, flipped)
         if name == "Div" and (flipped or not numbers.all()):
             raise UnsupportedModelError(
                 f"{call.where}: it divides by a column or by zero."
             )
-
-        def stepped(number: Any) -> Callable[[Array], Array]:
-            if flipped:
-                return lambda values: operation(number, values)
-            return lambda values: operation(values, number)
 
         columns = []
         for column, number in zip(table.numbers(call.where), numbers, strict=True):
@@ -194,12 +199,21 @@ def _arithmetic(operation: Callable[[Array, Array], Array], name: str) -> Handle
     return handler
 
 
+def _beside(
+    operation: Callable[[Array, Array], Array], flipped: bool
+) -> Callable[[Any], Step]:
+    """Return what makes of a number the operation with it, on its left if `flipped`."""
+    if flipped:
+        return lambda number: lambda values: operation(number, values)
+    return lambda number: lambda values: operation(values, number)
+
+
 def _with_constants(call: Call) -> tuple[Table, Array, bool]:
     """Return the table, one constant per column, and whether they stand first.
 
     A single column may be compared with several constants: it is then repeated.
     """
-    flipped = isinstance(call.inputs[0], np.ndarray)
+    flipped = isinstance(call.input(0), np.ndarray)
     table = table_of(call, 1 if flipped else 0)
     numbers = constant_of(call, 0 if flipped else 1)
     if table.kind not in {FLOAT, DOUBLE} or numbers.dtype != DTYPES[table.kind]:
@@ -218,6 +232,7 @@ def _with_constants(call: Call) -> tuple[Table, Array, bool]:
     if not np.isfinite(numbers).all():
         raise UnsupportedModelError(f"{call.where}: a constant is not finite.")
     width = max(len(table.columns), numbers.size)
+    refuse_width(width, call.where)
     if len(table.columns) == 1:
         table = replace(table, columns=table.columns * width)
     if numbers.size not in (1, width) or len(table.columns) != width:
@@ -234,14 +249,9 @@ def _compare(operation: Callable[[Array, Array], Array], name: str) -> Handler:
         if any(isinstance(value, outcome.OUTCOMES) for value in call.inputs):
             return (outcome.compare(call.inputs, name, call.where),)
         table, numbers, flipped = _with_constants(call)
-
-        def stepped(number: Any) -> Callable[[Array], Array]:
-            if flipped:
-                return lambda values: operation(number, values)
-            return lambda values: operation(values, number)
-
+        stepped, flags = _beside(operation, flipped), np.array([False, True])
         columns = [
-            column.stepwise(stepped(number), np.array([float(number)]), call.where)
+            column.stepwise(stepped(number), np.array([float(number)]), flags)
             for column, number in zip(table.numbers(call.where), numbers, strict=True)
         ]
         return (replace(table, columns=tuple(columns), kind=BOOL),)
@@ -253,14 +263,24 @@ def _argmax(call: Call) -> tuple[Any, ...]:
     call.attributes.only("axis", "keepdims", "select_last_index")
     last = call.attributes.integer("select_last_index", 0) != 0
     axis = call.attributes.integer("axis", 0)
-    if isinstance(call.inputs[0], outcome.OUTCOMES):
-        return (outcome.winner(call.inputs[0], axis, last, call.where),)
+    if isinstance(call.input(0), outcome.OUTCOMES):
+        return (outcome.winner(call.input(0), axis, last, call.where),)
     table = table_of(call)
     _last_axis(call, axis, table)
     if last or not call.attributes.integer("keepdims", 1):
         raise UnsupportedModelError(f"{call.where}: its options are not supported.")
     column = argmax(table.numbers(call.where), call.where)
     return (Table((column,), INT64, table.rank),)
+
+
+def _mean(call: Call) -> tuple[Any, ...]:
+    call.attributes.only("axes", "keepdims", "noop_with_empty_axes")
+    axes = call.attributes.integers("axes")
+    if call.input(1) is not None:
+        axes = constant_of(call, 1).ravel()
+    if axes.tolist() != [0] or call.attributes.integer("keepdims", 1):
+        raise UnsupportedModelError(f"{call.where}: its options are not supported.")
+    return (outcome.mean(call.input(0), call.where),)
 
 
 HANDLERS: dict[tuple[str, str], Handler] = {
@@ -279,6 +299,7 @@ HANDLERS: dict[tuple[str, str], Handler] = {
     ("", "Less"): _compare(np.less, "Less"),
     ("", "LessOrEqual"): _compare(np.less_equal, "LessOrEqual"),
     ("", "Mul"): _arithmetic(np.multiply, "Mul"),
+    ("", "ReduceMean"): _mean,
     ("", "Reshape"): _reshape,
     ("", "Sub"): _arithmetic(np.subtract, "Sub"),
     ("ai.onnx.ml", "ArrayFeatureExtractor"): _extract,

@@ -205,6 +205,10 @@ class Call:
     inputs: tuple[Any, ...]
     wanted: tuple[bool, ...]
 
+    def input(self, index: int) -> Any:
+        """Return an input; None if it is absent."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
     @property
     def where(self) -> str:
         """The operator, for messages."""

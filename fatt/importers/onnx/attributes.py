@@ -89,7 +89,6 @@ def read_nodes(
         n_targets=n_targets,
         base=_numbers(attributes, "base_values", double),
         double=double,
-        tree=np.zeros(0, dtype=np.int64),
     )
     forest = checked(forest)
     if (forest.tree < 0).any():
@@ -102,14 +101,7 @@ def read_nodes(
 def read_ensemble(attributes: Attributes, *, double: bool) -> Forest:
     """Read a ``TreeEnsemble``, in which leaves are apart from the other nodes."""
     where, get = attributes.where, attributes.integers
-    modes = attributes.tensor("nodes_modes")
-    if modes is None or modes.dtype != np.uint8:
-        raise MalformedModelError(
-            f"{where}: nodes_modes is no tensor of small numbers."
-        )
-    mode = modes.ravel().astype(np.int64)
-    if mode.size and (mode.min() < LEQ or mode.max() > MEMBER):
-        raise MalformedModelError(f"{where}: a node has the unknown mode {mode.max()}.")
+    mode = _mode_numbers(attributes)
     splits = _tensor(attributes, "nodes_splits", double)
     feature = get("nodes_featureids")
     children = get("nodes_truenodeids"), get("nodes_falsenodeids")
@@ -118,29 +110,23 @@ def read_ensemble(attributes: Attributes, *, double: bool) -> Forest:
     if not tracks.size:
         tracks = np.zeros_like(feature)
     _same_length(where, "nodes_*", feature, mode, splits, *children, *is_leaf, tracks)
-    targets, weights = (
-        get("leaf_targetids"),
-        _tensor(attributes, "leaf_weights", double),
-    )
+    targets = get("leaf_targetids")
+    weights = _tensor(attributes, "leaf_weights", double)
     _same_length(where, "leaf_*", targets, weights)
     roots = get("tree_roots")
     in_range(roots, len(mode), where)
     _refuse_lone_leaves(roots, children, is_leaf, where)
-
-    # Several nodes may point to the same leaf: each of them gets its own.
-    count = len(mode)
-    owners, leaves, sides = [], [], []
-    for side, (ids, leaf) in enumerate(zip(children, is_leaf, strict=True)):
+    for ids, leaf in zip(children, is_leaf, strict=True):
         in_range(ids[leaf], len(weights), where)
-        in_range(ids[~leaf], count, where)
-        places = count + side * count + np.arange(count)
-        owners.append(places[leaf])
-        leaves.append(ids[leaf])
-        sides.append(np.where(leaf, places, ids))
-    node, leaf_ids = np.concatenate(owners), np.concatenate(leaves)
+        in_range(ids[~leaf], len(mode), where)
+
+    # Several nodes may point to the same leaf: each side of each node gets its own.
+    own = len(mode) + np.arange(2 * len(mode)).reshape(2, -1)
+    node = np.concatenate([own[0][is_leaf[0]], own[1][is_leaf[1]]])
+    leaves = np.concatenate([children[0][is_leaf[0]], children[1][is_leaf[1]]])
 
     def widen(array: NDArray[Any], fill: Any) -> NDArray[Any]:
-        return np.concatenate([array, np.full(2 * count, fill, dtype=array.dtype)])
+        return np.concatenate([array, np.full(own.size, fill, dtype=array.dtype)])
 
     return checked(
         Forest(
@@ -149,17 +135,31 @@ def read_ensemble(attributes: Attributes, *, double: bool) -> Forest:
             mode=widen(mode, LEAF),
             feature=widen(feature, 0),
             value=widen(splits, 0.0),
-            true=widen(sides[0], 0),
-            false=widen(sides[1], 0),
+            true=widen(np.where(is_leaf[0], own[0], children[0]), 0),
+            false=widen(np.where(is_leaf[1], own[1], children[1]), 0),
             tracks=widen(tracks == 1, False),
             members=_members(attributes, mode, double),
-            weights=(node, targets[leaf_ids], weights[leaf_ids]),
+            weights=(node, targets[leaves], weights[leaves]),
             n_targets=attributes.integer("n_targets", 0),
             base=np.zeros(0),
             double=double,
-            tree=np.zeros(0, dtype=np.int64),
         )
     )
+
+
+def _mode_numbers(attributes: Attributes) -> Integers:
+    """Return the modes of a ``TreeEnsemble``, which are numbers."""
+    modes = attributes.tensor("nodes_modes")
+    if modes is None or modes.dtype != np.uint8:
+        raise MalformedModelError(
+            f"{attributes.where}: nodes_modes is no tensor of small numbers."
+        )
+    mode = modes.ravel().astype(np.int64)
+    if mode.size and mode.max() > MEMBER:
+        raise MalformedModelError(
+            f"{attributes.where}: a node has the unknown mode {mode.max()}."
+        )
+    return mode
 
 
 def _refuse_lone_leaves(
@@ -230,6 +230,11 @@ def _finder(trees: Integers, nodes: Integers, where: str) -> Any:
                 )
         return tree * _ID_LIMIT + node
 
+    if nodes.size and nodes.max() >= len(nodes):
+        raise MalformedModelError(
+            f"{where}: there is a node id {nodes.max()}, but only {len(nodes)} nodes; "
+            "onnxruntime does not take such a model."
+        )
     known = keys(trees, nodes)
     order = np.argsort(known, kind="stable")
     ordered = known[order]
