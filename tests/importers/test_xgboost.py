@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -380,7 +381,6 @@ def test_categories_are_cast_to_float32_first() -> None:
 
 
 def frame_model(labels: list[Any], **options: Any) -> tuple[Any, Any]:
-    pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     codes = rng.integers(len(labels), size=80)
     frame = pd.DataFrame({"x": rng.integers(-3, 4, size=80) / 3})
@@ -444,7 +444,6 @@ def test_labels_are_not_matched_if_a_number_means_missing() -> None:
 
 def test_names_come_from_the_model() -> None:
     X, two, _ = table()
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=["age", "debt", "years"])
     named = fatt.load(classifier().fit(frame, two))
     assert [feature.name for feature in named.features] == ["age", "debt", "years"]
