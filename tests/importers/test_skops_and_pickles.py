@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import skops.io
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
@@ -25,7 +25,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     OneHotEncoder,
@@ -100,6 +100,33 @@ def test_skops_files_of_pipelines():
     assert np.array_equal(found.predict(FRAME), model.predict(FRAME))
 
 
+@pytest.mark.parametrize(
+    "selector",
+    [
+        make_column_selector(dtype_include="number"),
+        make_column_selector(dtype_include=np.number, dtype_exclude=object),
+        make_column_selector(pattern="x"),
+    ],
+)
+def test_skops_files_of_selected_columns(selector):
+    steps = ColumnTransformer([("scale", StandardScaler(), selector)])
+    model = make_pipeline(steps, DecisionTreeClassifier(max_depth=3)).fit(FRAME, Y)
+    found = read(skops.io.dumps(model))
+    assert found == fatt.load(model)
+    assert np.array_equal(found.predict(FRAME), model.predict(FRAME))
+
+
+def test_a_path_at_the_end_of_a_pipeline_is_not_followed(tmp_path):
+    # Otherwise a file could name another one, which runs code when it is read.
+    path = tmp_path / "model.joblib"
+    joblib.dump(MODELS["tree"], path)
+    model = Pipeline([("scale", StandardScaler().fit(X)), ("model", str(path))])
+    with pytest.raises(UnsupportedModelError, match="import a str"):
+        fatt.load(model, allow_pickle=True)
+    with pytest.raises(UnsupportedModelError, match="import a str"):
+        read(skops.io.dumps(model))
+
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("compress", [0, 3])
 def test_pickles_read_as_the_object_does(name, compress, tmp_path):
@@ -117,7 +144,7 @@ def test_damaged_and_strange_pickles():
     assert pickles.read(good, missing=None) == fatt.load(MODELS["tree"])
     with pytest.raises(MalformedModelError, match="cannot be loaded"):
         pickles.read(good[:200], missing=None)
-    with pytest.raises(UnsupportedModelError, match=r"builtins\.dict"):
+    with pytest.raises(UnsupportedModelError, match="import a dict"):
         pickles.read(pickle.dumps({"model": 1}), missing=None)
     odd = DecisionTreeClassifier().fit(X, Y)
     odd.n_features_in_ = "three"
@@ -145,7 +172,7 @@ def test_parts_that_no_tree_model_needs_are_refused():
 
 
 def test_objects_that_are_no_model_are_refused():
-    with pytest.raises(UnsupportedModelError, match=r"builtins\.list"):
+    with pytest.raises(UnsupportedModelError, match="import a list"):
         read(skops.io.dumps([MODELS["tree"]]))
 
 

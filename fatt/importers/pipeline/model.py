@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -30,6 +29,7 @@ from fatt.ensemble import (
     Numeric,
 )
 from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers._registry import converter_for
 from fatt.importers.pipeline.sparse import on_sparse_matrix
 from fatt.importers.pipeline.steps import (
     FINITE,
@@ -41,41 +41,18 @@ from fatt.importers.pipeline.steps import (
     Step,
     is_nan,
 )
-from fatt.importers.pipeline.transformers import is_passthrough, work_of
-from fatt.importers.pullback import pull_back
-from fatt.importers.pullback.columns import Coded, Column, Flags, Floats, Mapped, Same
-
-_EXACT_INTEGERS = 2**53
-
-
-@dataclass(frozen=True)
-class _Chain:
-    """A column on its way to the model: a raw column and the steps it has passed."""
-
-    source: int
-    steps: tuple[Step, ...] = ()
-
-    def then(self, step: Step) -> _Chain:
-        return _Chain(self.source, (*self.steps, step))
-
-
-@dataclass
-class _Table:
-    """The table between two steps.
-
-    Attributes
-    ----------
-    columns
-        Its columns.
-    sparse
-        Whether it is a sparse matrix.
-    idle
-        Columns that lead nowhere, but whose cells some step has checked.
-    """
-
-    columns: list[_Chain]
-    sparse: bool = False
-    idle: list[_Chain] = field(default_factory=list)
+from fatt.importers.pipeline.table import Chain, Table, inside, through
+from fatt.importers.pipeline.transformers import is_passthrough
+from fatt.importers.pullback import (
+    Coded,
+    Column,
+    Flags,
+    Floats,
+    Mapped,
+    Same,
+    identity,
+    pull_back,
+)
 
 
 def convert(model: Any, *, missing: float | None) -> Ensemble:
@@ -95,24 +72,24 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
     """
     from sklearn.pipeline import Pipeline
 
-    from fatt.importers import load
-
     if type(model) is not Pipeline:
         raise UnsupportedModelError(
             f"a {type(model).__name__} alone predicts nothing. Pass the whole Pipeline "
             "with its classifier."
         )
-    final = model.steps[-1][1]
+    steps = _flat_steps(model)
+    final = steps.pop()[1]
     if is_passthrough(final):
         raise UnsupportedModelError(
             "the pipeline ends in a step that only transforms. Pass a pipeline that "
             "ends in a classifier."
         )
-    inner = load(final, missing=missing)
-    names, width = _raw_columns(model.steps[:-1], inner)
-    table = _Table([_Chain(index) for index in range(width)])
-    for _, step in model.steps[:-1]:
-        table = _through(step, table)
+    inner = converter_for(final).convert(final, missing=missing)
+    names, width = _raw_columns(steps, inner)
+    table = Table([Chain(index) for index in range(width)])
+    for name, step in steps:
+        with inside(f"step {name!r}"):
+            table = through(step, table)
     if len(table.columns) != len(inner.features):
         raise MalformedModelError(
             f"the steps make {len(table.columns)} columns and the "
@@ -122,6 +99,15 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
     if table.sparse:
         inner = on_sparse_matrix(inner, final)
     return _in_raw_columns(inner, table, names, width)
+
+
+def _flat_steps(model: Any) -> list[tuple[str, Any]]:
+    """Return the steps of a pipeline, and of the pipeline that may be its last."""
+    from sklearn.pipeline import Pipeline
+
+    *steps, (name, final) = model.steps
+    last = _flat_steps(final) if type(final) is Pipeline else [(name, final)]
+    return [*steps, *last]
 
 
 def _raw_columns(
@@ -151,65 +137,8 @@ def _first_reader(steps: Sequence[tuple[str, Any]]) -> Any:
     return None
 
 
-def _through(step: Any, table: _Table) -> _Table:
-    """Return the table behind a step."""
-    from sklearn.compose import ColumnTransformer
-    from sklearn.pipeline import Pipeline
-
-    if is_passthrough(step):
-        return table
-    if type(step) is Pipeline:
-        for _, inner in step.steps:
-            table = _through(inner, table)
-        return table
-    if type(step) is ColumnTransformer:
-        return _through_columns(step, table)
-    try:
-        work = work_of(step, sparse=table.sparse)
-        columns = [table.columns[i].then(done) for i, done in work.outputs]
-        idle = [table.columns[i].then(done) for i, done in work.idle]
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise MalformedModelError(
-            f"the fitted {type(step).__name__} contradicts itself or is not fitted "
-            f"({type(error).__name__}: {error}). Fit the pipeline again."
-        ) from error
-    return _Table(columns, sparse=work.sparse, idle=table.idle + idle)
-
-
-def _through_columns(step: Any, table: _Table) -> _Table:
-    """Return the table behind a `ColumnTransformer`."""
-    if table.sparse:
-        raise UnsupportedModelError(
-            "a ColumnTransformer gets a sparse matrix, which is not supported. Fit the "
-            "pipeline with sparse_output=False in the encoder before it."
-        )
-    if step.transformer_weights:
-        raise UnsupportedModelError(
-            "a ColumnTransformer has transformer_weights, which are not supported. "
-            "Trees do not need them: fit without."
-        )
-    result = _Table([], sparse=bool(step.sparse_output_), idle=list(table.idle))
-    for name, transformer, _ in step.transformers_:
-        mine = [table.columns[i] for i in step._transformer_to_input_indices[name]]
-        if not mine:
-            continue
-        if isinstance(transformer, str) and transformer == "drop":
-            result.idle += [chain for chain in mine if chain.steps]
-            continue
-        part = _through(transformer, _Table(mine))
-        place = step.output_indices_[name]
-        if place != slice(len(result.columns), len(result.columns) + len(part.columns)):
-            raise MalformedModelError(
-                f"the ColumnTransformer's part {name!r} makes {len(part.columns)} "
-                f"columns, which do not fit into {place}. Fit the pipeline again."
-            )
-        result.columns += part.columns
-        result.idle += part.idle
-    return result
-
-
 def _in_raw_columns(
-    inner: Ensemble, table: _Table, names: list[str] | None, width: int
+    inner: Ensemble, table: Table, names: list[str] | None, width: int
 ) -> Ensemble:
     features: list[Feature] = []
     columns: list[Column | None] = [None] * len(table.columns)
@@ -222,6 +151,8 @@ def _in_raw_columns(
         if names is not None and not mine and not idle:
             continue
         feature, made = _resolve(name, len(features), chains, idle)
+        if not all(_is_exact(feature, chain) for chain in chains):
+            feature = msgspec.structs.replace(feature, float64_only=True)
         features.append(feature)
         for i, column in zip(mine, made, strict=True):
             columns[i] = column
@@ -233,7 +164,7 @@ def _in_raw_columns(
     )
     inputs = Inputs(
         named=names is not None,
-        integer_limit=inner.inputs.integer_limit if copied else _EXACT_INTEGERS,
+        integer_limit=(inner.inputs if copied else Inputs()).integer_limit,
         # Transformers compute in float32 if that is what they get.
         float32=inner.inputs.float32 and not first_steps,
         # Scalers turn objects into numbers first; the others see None as it is.
@@ -250,8 +181,19 @@ def _in_raw_columns(
     )
 
 
+def _is_exact(feature: Feature, chain: Chain) -> bool:
+    """Tell whether imputers write into the raw column, of any type, without rounding.
+
+    A numeric column that a step reads is never taken in float32.
+    """
+    return all(
+        step.is_exact() or (isinstance(feature, Numeric) and not step.into_integers)
+        for step in chain.first_replacements()
+    )
+
+
 def _resolve(
-    name: str, index: int, chains: Sequence[_Chain], idle: Sequence[_Chain]
+    name: str, index: int, chains: Sequence[Chain], idle: Sequence[Chain]
 ) -> tuple[Feature, list[Column]]:
     """Decide what a raw column holds; return its feature and the columns made of it."""
     uses = [*chains, *idle]
@@ -267,7 +209,7 @@ def _resolve(
     feature: Feature = Numeric(name=name)
     columns: list[Column] = []
     for chain in uses:
-        column = Mapped(source=index, function=lambda numbers: numbers)
+        column = Mapped(source=index, function=identity)
         for step in chain.steps:
             numbers = step if isinstance(step, Numbers) else step.as_numbers()
             column, feature = numbers.after(column, feature)
@@ -275,7 +217,7 @@ def _resolve(
     return feature, columns[: len(chains)]
 
 
-def _holds_labels(chains: Sequence[_Chain], idle: Sequence[_Chain]) -> bool:
+def _holds_labels(chains: Sequence[Chain], idle: Sequence[Chain]) -> bool:
     """Tell whether encoders are the only readers of a raw column, behind imputers."""
     readers = [
         next((step for step in chain.steps if not isinstance(step, Replace)), None)
@@ -301,7 +243,7 @@ def _has_text(step: Step) -> bool:
 
 
 def _as_labels(
-    name: str, index: int, chains: Sequence[_Chain], idle: Sequence[_Chain]
+    name: str, index: int, chains: Sequence[Chain], idle: Sequence[Chain]
 ) -> tuple[Feature, list[Column]]:
     """Return the categorical feature of a raw column and the columns made of it."""
     labels = _labels(*chains, *idle)
@@ -351,7 +293,7 @@ def _as_labels(
     return feature, columns
 
 
-def _labels(*chains: _Chain) -> list[Label]:
+def _labels(*chains: Chain) -> list[Label]:
     """Return all labels that the steps of a raw column know, in their order."""
     labels: dict[Label, None] = {}
     replaced: dict[Label, None] = {}
@@ -366,10 +308,13 @@ def _labels(*chains: _Chain) -> list[Label]:
     return [*labels, *(label for label in replaced if label not in labels)]
 
 
-def _fold(chain: _Chain, cells: NDArray[Any]) -> tuple[Floats, Flags]:
+def _fold(chain: Chain, cells: NDArray[Any]) -> tuple[Floats, Flags]:
     """Send cells through a chain; return what becomes of them and which are taken."""
     taken = np.ones(len(cells), dtype=bool)
     for step in chain.steps:
         cells, good = step.of_cells(cells)
         taken &= good
+    if all(isinstance(step, Replace) for step in chain.steps):
+        # Labels that no encoder reads lead nowhere: what they are does not matter.
+        cells = np.zeros(len(cells))
     return np.asarray(cells, dtype=np.float64), taken

@@ -10,7 +10,7 @@ import numpy as np
 
 from fatt.ensemble import Ensemble
 from fatt.errors import UnsupportedModelError
-from fatt.importers.pullback.columns import below
+from fatt.importers.pullback import below
 
 
 def on_sparse_matrix(ensemble: Ensemble, model: Any) -> Ensemble:

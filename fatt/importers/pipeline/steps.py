@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any, TypeAlias
 
 import msgspec
@@ -18,12 +19,13 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Feature, Label, Numeric
 from fatt.errors import UnsupportedModelError
-from fatt.importers.pullback.columns import (
+from fatt.importers.pullback import (
     Flags,
     Floats,
     Mapped,
     below,
     cuts_of,
+    identity,
     narrow,
     takes,
 )
@@ -66,7 +68,7 @@ class Numbers:
         missing = self._of(np.array([column.missing]))[0]
         after = Mapped(
             source=column.source,
-            function=lambda numbers: self.function(before(numbers)),
+            function=lambda numbers: self._of(before(numbers)),
             missing=float(missing),
             edges=tuple(edge for edge in edges if math.isfinite(edge)),
         )
@@ -85,7 +87,7 @@ class Numbers:
 
     def _of(self, numbers: Floats) -> Floats:
         here = ~np.isnan(numbers)
-        result = np.full(len(numbers), self.missing)
+        result = np.full(numbers.shape, self.missing)
         result[here] = self.function(numbers[here])
         return result
 
@@ -100,16 +102,24 @@ class Replace:
         The value that is replaced: a label, NaN or None.
     new
         What it becomes.
+    into_integers
+        Whether it is also written into columns of integers; else these become floats.
     """
 
     old: Label | None
     new: Label
+    into_integers: bool = False
+
+    def is_exact(self) -> bool:
+        """Tell whether no type of column that can hold the old value rounds the new."""
+        kinds = "efbBhHiIlL" if self.into_integers else "ef"
+        return all(_holds(kind, self.new) for kind in kinds if _holds(kind, self.old))
 
     def as_numbers(self) -> Numbers:
         """Return the step on a column of numbers."""
         new = _number(self.new)
         if is_nan(self.old):
-            return Numbers(function=lambda numbers: numbers, missing=new)
+            return Numbers(function=identity, missing=new)
         old = _number(self.old)
         return Numbers(
             function=lambda numbers: np.where(numbers == old, new, numbers),
@@ -163,34 +173,46 @@ class Lookup:
     Attributes
     ----------
     labels
+        The place of each label among the values.
+    values
         The number for each label.
     others
         The numbers for an unknown label (`UNKNOWN`), for NaN (``"nan"``) and for None
         (``"none"``); what is absent is refused.
     """
 
-    labels: Mapping[Label, float]
+    labels: Mapping[Label, int]
+    values: Floats
     others: Mapping[object, float] = field(default_factory=dict)
 
     def as_numbers(self) -> Numbers:
         """Return the step on a column of numbers."""
-        known = sorted((_number(label), value) for label, value in self.labels.items())
-        numbers = np.array([number for number, _ in known])
-        values = np.array([value for _, value in known])
         unknown = self.others.get(UNKNOWN, math.nan)
+        takes_missing = "nan" in self.others
+        taker: Feature = FINITE if takes_missing else FINITE_ONLY
+        told = np.ones(len(self.values), dtype=bool)
+        if UNKNOWN in self.others:
+            # What becomes the same as unknown numbers need not be told from them.
+            told = self.values != unknown
+        else:
+            taker = Categorical(
+                name="",
+                categories=tuple(self.labels),
+                lower=taker.lower,
+                upper=taker.upper,
+                accepts_unknown=False,
+                accepts_missing=takes_missing,
+            )
+        numbers = np.array([_number(label) for label in compress(self.labels, told)])
+        order = np.argsort(numbers)
+        numbers, values = numbers[order], self.values[told][order]
 
         def function(cells: Floats) -> Floats:
-            if not known:
+            if not len(numbers):
                 return np.full_like(cells, unknown)
             place = np.minimum(np.searchsorted(numbers, cells), len(numbers) - 1)
             return np.where(numbers[place] == cells, values[place], unknown)
 
-        taker = Categorical(
-            name="",
-            categories=tuple(self.labels),
-            accepts_unknown=UNKNOWN in self.others,
-            accepts_missing="nan" in self.others,
-        )
         return Numbers(
             function=function,
             taker=taker,
@@ -200,12 +222,11 @@ class Lookup:
 
     def of_cells(self, cells: NDArray[Any]) -> tuple[Floats, Flags]:
         """Return what becomes of cells, and which of them the step takes."""
-        values = np.full(len(cells), math.nan)
-        taken = np.ones(len(cells), dtype=bool)
-        for row, cell in enumerate(cells):
-            if cell in self.labels:
-                values[row] = self.labels[cell]
-                continue
+        places = np.array([self.labels.get(cell, -1) for cell in cells])
+        values = np.append(self.values, math.nan)[places]
+        taken = places >= 0
+        for row in np.flatnonzero(~taken).tolist():
+            cell = cells[row]
             kind = "none" if cell is None else "nan" if is_nan(cell) else UNKNOWN
             taken[row] = kind in self.others
             values[row] = self.others.get(kind, math.nan)
@@ -218,6 +239,17 @@ Step: TypeAlias = Numbers | Replace | Flag | Lookup
 def is_nan(cell: object) -> bool:
     """Tell whether a cell is NaN."""
     return isinstance(cell, float) and math.isnan(cell)
+
+
+def _holds(kind: str, label: Label | None) -> bool:
+    """Tell whether a numpy type, given by its code, holds a number as it is."""
+    if label is None or isinstance(label, str):
+        return False
+    if kind in "ef":
+        with np.errstate(over="ignore"):
+            return equal(float(np.dtype(kind).type(label)), float(label))
+    limits = np.iinfo(kind)
+    return limits.min <= label <= limits.max and label == int(label)
 
 
 def equal(cell: object, value: object) -> bool:

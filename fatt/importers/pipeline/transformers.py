@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Label
 from fatt.errors import UnsupportedModelError
+from fatt.importers._labels import plain_label
 from fatt.importers.pipeline.steps import (
     FINITE_ONLY,
     UNKNOWN,
@@ -29,7 +30,7 @@ from fatt.importers.pipeline.steps import (
     Step,
     is_nan,
 )
-from fatt.importers.pullback.columns import Floats, below
+from fatt.importers.pullback import Floats, below
 
 
 @dataclass
@@ -44,11 +45,14 @@ class Work:
         Input columns without any output, and the step that yet checks their cells.
     sparse
         Whether the output is a sparse matrix.
+    narrow
+        Whether the output has fewer digits than float64.
     """
 
     outputs: list[tuple[int, Step]] = field(default_factory=list)
     idle: list[tuple[int, Step]] = field(default_factory=list)
     sparse: bool = False
+    narrow: bool = False
 
 
 def is_passthrough(step: Any) -> bool:
@@ -139,28 +143,43 @@ def _check_finite(*parameters: Any) -> None:
 
 def _scaled(offset: Any, scale: Any, *, sparse: bool, n: int) -> Work:
     """Return ``(x - offset) / scale`` for each column; either may be None."""
-    _check_finite(offset, scale)
+    factor = None
+    if scale is not None and (np.asarray(scale) == 0).any():
+        raise UnsupportedModelError(
+            "a scaler divides a column by zero, since its values lie too close "
+            "together. Drop the column, or fit it without scaling."
+        )
+    if sparse and scale is not None:
+        # Columns of sparse matrices are multiplied by the reciprocal.
+        with np.errstate(over="ignore"):
+            scale, factor = None, 1 / scale
+    _check_finite(offset, scale, factor)
     work = Work(sparse=sparse)
     for i in range(n):
         function = functools.partial(
             _scale,
             offset=None if offset is None else float(offset[i]),
             scale=None if scale is None else float(scale[i]),
-            sparse=sparse,
+            factor=None if factor is None else float(factor[i]),
         )
         work.outputs.append((i, Numbers(function=function)))
     return work
 
 
 def _scale(
-    numbers: Floats, *, offset: float | None, scale: float | None, sparse: bool
+    numbers: Floats,
+    *,
+    offset: float | None,
+    scale: float | None,
+    factor: float | None,
 ) -> Floats:
     with np.errstate(over="ignore", under="ignore"):
         if offset is not None:
             numbers = numbers - offset
         if scale is not None:
-            # Columns of sparse matrices are multiplied by the reciprocal.
-            numbers = numbers * (1 / scale) if sparse else numbers / scale
+            numbers = numbers / scale
+        if factor is not None:
+            numbers = numbers * factor
     return numbers
 
 
@@ -243,7 +262,8 @@ def _in_bin(
 
 
 def _imputer(imputer: Any) -> Work:
-    old = _plain_label(imputer.missing_values, "missing_values of a SimpleImputer")
+    old = _label_or_none(imputer.missing_values, "missing_values of a SimpleImputer")
+    keeps_integers = imputer.strategy in {"most_frequent", "constant"}
     work = Work()
     for i, statistic in enumerate(imputer.statistics_):
         if is_nan(statistic) and not imputer.keep_empty_features:
@@ -252,8 +272,8 @@ def _imputer(imputer: Any) -> Work:
         # Newer versions cast statistics to the type of the data they were fitted on.
         stored = np.array([statistic], dtype=object)
         stored = stored.astype(getattr(imputer, "_fill_dtype", object))
-        new = _plain_label(stored.tolist()[0], "a statistic of a SimpleImputer")
-        work.outputs.append((i, Replace(old=old, new=new)))
+        new = plain_label(stored.tolist()[0], "a statistic of a SimpleImputer")
+        work.outputs.append((i, Replace(old, new, into_integers=keeps_integers)))
     if imputer.add_indicator:
         work.outputs += [(int(i), Flag(old)) for i in imputer.indicator_.features_]
     return work
@@ -263,50 +283,49 @@ def _encoder(encoder: Any) -> Work:
     """Ask an encoder what it makes of each category, of unknown and missing cells."""
     columns = [_labels_of(encoder, i) for i in range(len(encoder.categories_))]
     cells = [[*labels, *others.values()] for labels, others in columns]
-    starts = np.cumsum([0, *map(len, cells)])
-    table = np.empty((starts[-1], len(cells)), dtype=object)
-    for i, column in enumerate(cells):
-        table[:, i] = column[0]
-        table[starts[i] : starts[i + 1], i] = column
+    work = Work(
+        sparse=bool(getattr(encoder, "sparse_output", False)),
+        narrow=np.dtype(encoder.dtype) in {np.dtype("f2"), np.dtype("f4")},
+    )
+    made: dict[int, tuple[int, Lookup]] = {}
+    for i, (labels, others) in enumerate(columns):
+        places = {label: place for place, label in enumerate(labels)}
+        outputs = np.ascontiguousarray(_asked(encoder, cells, i).T)
+        start = outputs[:, :1]
+        varies = (outputs != start) & ~(np.isnan(outputs) & np.isnan(start))
+        # An output that never varies is taken for one of the first column.
+        mine = np.flatnonzero(varies.any(axis=1)) if i else range(len(outputs))
+        for j in mine:
+            known, rest = np.split(outputs[j], [len(labels)])
+            step = Lookup(places, known, dict(zip(others, rest.tolist(), strict=True)))
+            made[int(j)] = i, step
+        idle = Lookup(places, np.zeros(len(labels)), dict.fromkeys(others, 0.0))
+        work.idle.append((i, idle))
+    work.outputs = [made[j] for j in sorted(made)]
+    used = {i for i, _ in work.outputs}
+    work.idle = [(i, step) for i, step in work.idle if i not in used]
+    return work
+
+
+def _asked(encoder: Any, cells: list[list[Any]], i: int) -> Floats:
+    """Return what an encoder makes of the cells of a column, the others at rest."""
+    table = np.empty((len(cells[i]), len(cells)), dtype=object)
+    for place, column in enumerate(cells):
+        table[:, place] = column if place == i else column[0]
     with warnings.catch_warnings():
         # The encoder may warn of unknown cells and of absent column names: both are
         # meant here.
         warnings.simplefilter("ignore")
         codes = encoder.transform(table)
     dense = codes.toarray() if hasattr(codes, "toarray") else codes
-    numbers = np.asarray(dense).astype(np.float64)
-    work = Work(sparse=bool(getattr(encoder, "sparse_output", False)))
-    inputs = _inputs_of(numbers, starts)
-    for j, i in enumerate(inputs):
-        labels, others = columns[i]
-        mine = numbers[starts[i] : starts[i + 1], j].tolist()
-        step = Lookup(
-            labels=dict(zip(labels, mine, strict=False)),
-            others=dict(zip(others, mine[len(labels) :], strict=True)),
-        )
-        work.outputs.append((i, step))
-    for i in set(range(len(cells))) - set(inputs):
-        labels, others = columns[i]
-        step = Lookup(dict.fromkeys(labels, 0.0), dict.fromkeys(others, 0.0))
-        work.idle.append((i, step))
-    return work
-
-
-def _inputs_of(numbers: Floats, starts: NDArray[np.int64]) -> list[int]:
-    """Tell which input column each output depends on; a constant one on the first.
-
-    From one start to the next only one input column varies.
-    """
-    same = (numbers == numbers[0]) | (np.isnan(numbers) & np.isnan(numbers[0]))
-    varies = np.logical_or.reduceat(~same, starts[:-1], axis=0)
-    return [int(i) for i in np.argmax(varies, axis=0)]
+    return np.asarray(dense).astype(np.float64)
 
 
 def _labels_of(encoder: Any, i: int) -> tuple[list[Label], dict[object, Any]]:
     """Return the labels a column of an encoder knows, and the other cells it takes."""
     name = type(encoder).__name__
     known = [
-        _plain_label(c, f"a category of the {name}") for c in encoder.categories_[i]
+        _label_or_none(c, f"a category of the {name}") for c in encoder.categories_[i]
     ]
     labels = [label for label in known if label is not None and not is_nan(label)]
     others: dict[object, Any] = {}
@@ -328,12 +347,6 @@ def _labels_of(encoder: Any, i: int) -> tuple[list[Label], dict[object, Any]]:
     return labels, others
 
 
-def _plain_label(value: Any, what: str) -> Label:
+def _label_or_none(value: Any, what: str) -> Label | None:
     """Return a value of a fitted object as a plain label, NaN or None."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    if plain is not None and not isinstance(plain, str | int | float):
-        raise UnsupportedModelError(
-            f"{what} is {value!r}, of type {type(value).__name__}; supported are "
-            "strings, numbers, True and False."
-        )
-    return plain  # type: ignore[return-value]
+    return None if value is None else plain_label(value, what)

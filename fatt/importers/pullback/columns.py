@@ -42,13 +42,15 @@ class Mapped:
     source
         Index of the raw feature, a `Numeric`.
     function
-        Takes raw numbers and returns the column's, elementwise. Called only with
-        numbers within the raw feature's bounds, for which it returns no NaN.
+        Takes an array of raw numbers of any shape and returns the column's,
+        elementwise; NaN where the column is missing. Called only with numbers within
+        the raw feature's bounds.
     missing
         What a missing raw cell becomes; NaN if it stays missing.
     edges
         Increasing. Within each cell ``(edges[i-1], edges[i]]`` the function is
-        monotone, in either direction; without edges it is so everywhere.
+        monotone, in either direction, or NaN throughout; without edges it is so
+        everywhere.
     """
 
     source: int
@@ -78,6 +80,11 @@ class Coded:
 
 
 Column: TypeAlias = Same | Mapped | Coded
+
+
+def identity(numbers: Floats) -> Floats:
+    """Return numbers as they are: the function of a column not computed with yet."""
+    return numbers
 
 
 def narrow(feature: Feature, column: Mapped | Coded, taker: Feature) -> Feature:
@@ -139,18 +146,18 @@ def narrow(feature: Feature, column: Mapped | Coded, taker: Feature) -> Feature:
 
 def _takes_all(feature: Numeric, column: Mapped, taker: Feature) -> bool:
     """Tell quickly, if it is plain to see, that no number needs to be refused."""
-    if column.edges or isinstance(taker, Categorical) or taker.missing_range:
+    if isinstance(taker, Categorical) or taker.missing_range:
         return False
     # A monotone function lies between its values at the ends.
-    ends = column.function(np.array([feature.lower, feature.upper]))
-    return bool(takes(taker, ends).all())
+    ends = np.concatenate(_pieces(column, feature))
+    return bool(takes(taker, column.function(ends)).all())
 
 
 def cuts_of(column: Mapped, raw: Numeric, critical: Floats) -> Floats:
     """Cut the raw line where the column's pieces end or its value passes a number.
 
-    Between two cuts the column stays within one of the cells that `critical` makes of
-    its own line.
+    Between two cuts the column stays within one of the cells that `critical`, which is
+    increasing, makes of its own line.
     """
     pulled = cuts_by_piece(column, raw, critical)
     return np.unique(np.concatenate([column.edges, pulled.ravel()]))
@@ -159,44 +166,61 @@ def cuts_of(column: Mapped, raw: Numeric, critical: Floats) -> Floats:
 def cuts_by_piece(column: Mapped, raw: Numeric, critical: Floats) -> Floats:
     """Return where the column passes each number, in each of its monotone pieces.
 
+    Parameters
+    ----------
+    column, raw
+        The column and the raw feature it is made of.
+    critical
+        The numbers, increasing.
+
     Returns
     -------
     ndarray of shape (n_pieces, n_critical)
         In the piece the column is at most the number up to here and greater behind,
-        or the other way round; minus infinity if it is all on one side.
+        or the other way round; minus infinity if it is all on one side. Pieces in
+        which the column passes no number are left out.
     """
+    lows, highs = _pieces(column, raw)
+    firsts, lasts = column.function(lows), column.function(highs)
+    begins = np.searchsorted(critical, np.minimum(firsts, lasts))
+    stops = np.searchsorted(critical, np.maximum(firsts, lasts))
+    passing = np.flatnonzero(begins < stops)
+    cuts = np.full((len(passing), len(critical)), -np.inf)
+    for row, piece in enumerate(passing.tolist()):
+        passed = slice(begins[piece], stops[piece])
+        cuts[row, passed] = _cut_piece(
+            column.function, lows[piece], highs[piece], critical[passed]
+        )
+    return cuts
+
+
+def _pieces(column: Mapped, raw: Numeric) -> tuple[Floats, Floats]:
+    """Return both ends of the column's monotone pieces within the raw bounds."""
     starts = np.concatenate([[-np.inf], above(column.edges)])
     lows = np.maximum(starts, raw.lower)
     highs = np.minimum(np.append(column.edges, np.inf), raw.upper)
-    pieces = [
-        _cut_piece(column.function, low, high, critical)
-        for low, high in zip(lows, highs, strict=True)
-        if low <= high
-    ]
-    return np.array(pieces).reshape(len(pieces), len(critical))
+    return lows[lows <= highs], highs[lows <= highs]
 
 
 def _cut_piece(
-    function: Callable[[Floats], Floats], low: float, high: float, critical: Floats
+    function: Callable[[Floats], Floats], low: float, high: float, wanted: Floats
 ) -> Floats:
+    """Find where a piece passes numbers between its values at both ends."""
+    if function is identity:
+        return wanted
     first, last = function(np.array([low, high]))
-    passed = (min(first, last) <= critical) & (critical < max(first, last))
-    wanted = critical[passed]
 
     def holds(numbers: Floats) -> Flags:
         at_most = function(np.clip(numbers, low, high)) <= wanted
         return np.asarray(at_most if first < last else ~at_most, dtype=bool)
 
-    cuts = np.full(len(critical), -np.inf)
-    if wanted.size:
-        cuts[passed] = largest_where(holds, len(wanted))[0]
-    return cuts
+    return largest_where(holds, len(wanted))[0]
 
 
 def critical_of(feature: Feature) -> Floats:
     """Return the upper ends of the cells within which a feature's splits see no change.
 
-    Thresholds come on top of these.
+    Increasing. Thresholds come on top of these.
     """
     ends: list[Any] = [below(feature.lower), feature.upper]
     if feature.missing_range is not None:

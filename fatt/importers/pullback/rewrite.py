@@ -11,11 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from fatt.ensemble import (
     Categorical,
@@ -31,15 +29,25 @@ from fatt.importers.pullback.columns import (
     Coded,
     Column,
     Flags,
-    Floats,
     Mapped,
     Same,
     above,
     critical_of,
-    cuts_by_piece,
     cuts_of,
+    identity,
     narrow,
     seen_by,
+)
+from fatt.importers.pullback.sides import (
+    Nodes,
+    Sides,
+    alike,
+    bits,
+    blocks,
+    goes_left,
+    on_cells,
+    sides_of,
+    turns_of,
 )
 
 
@@ -149,7 +157,7 @@ def _identity(raw: Feature, index: int, inner: Feature) -> Mapped:
             "that computes with it, or in two ways that do not agree. Give the steps "
             "a copy of the column each."
         )
-    return Mapped(source=index, function=lambda numbers: numbers)
+    return Mapped(source=index, function=identity)
 
 
 class _Splits:
@@ -164,10 +172,15 @@ class _Splits:
         self.subset = np.full(len(nodes), -1, dtype=np.int64)
         self.sets: list[Flags] = []
 
-    def add_sets(self, nodes: NDArray[np.int64], sets: Flags) -> None:
+    def add_sets(self, nodes: Nodes, sets: Flags) -> None:
         """Make each node a set split that sends the given codes to the left."""
         self.subset[nodes] = len(self.sets) + np.arange(len(nodes))
         self.sets.extend(sets)
+
+    def copy(self, nodes: Nodes, like: Nodes) -> None:
+        """Make each node split as another one of the same feature does."""
+        for field in (self.threshold, self.missing_left, self.swapped, self.subset):
+            field[nodes] = field[like]
 
     def lay_out(self, trees: Trees) -> Trees:
         nodes = trees.nodes
@@ -193,16 +206,19 @@ def _pull_codes(
     trees = ensemble.trees
     for i in mine:
         column, inner = columns[i], ensemble.features[i]
-        nodes = np.flatnonzero(trees.nodes["feature"] == i)
-        splits.feature[nodes] = column.source
         if isinstance(column, Same):
-            splits.add_sets(nodes, _bits(trees, nodes, inner.n_codes))
+            _keep_sets(trees, i, inner, column, splits)
             continue
         assert isinstance(column, Coded)
         values = seen_by(inner, np.append(column.table, column.missing))
-        left = _goes_left(trees, nodes[:, np.newaxis], inner, values)
-        splits.add_sets(nodes, left[:, :-1])
-        splits.missing_left[nodes] = left[:, -1]
+        for nodes, first, which in alike(trees, i):
+            splits.feature[nodes] = column.source
+            for block in blocks(len(first), len(values)):
+                some = first[block]
+                left = goes_left(trees, some[:, np.newaxis], inner, values)
+                splits.add_sets(some, left[:, :-1])
+                splits.missing_left[some] = left[:, -1]
+            splits.copy(nodes, first[which])
 
 
 def _pull_numeric(
@@ -219,35 +235,45 @@ def _pull_numeric(
     """
     trees = ensemble.trees
     missing_range = _common_missing_range(raw, mine, columns, ensemble.features)
-    jagged: list[tuple[NDArray[np.int64], Floats, Flags]] = []
+    jagged: list[Sides] = []
+    copies: list[tuple[Nodes, Nodes]] = []
     for i in mine:
         column, inner = columns[i], ensemble.features[i]
-        nodes = np.flatnonzero(trees.nodes["feature"] == i)
-        splits.feature[nodes] = column.source
         if isinstance(column, Same):
-            with_set = nodes[trees.nodes["subset"][nodes] >= 0]
-            splits.add_sets(with_set, _bits(trees, with_set, inner.n_codes))
+            _keep_sets(trees, i, inner, column, splits)
             continue
         assert isinstance(column, Mapped)
         missing = seen_by(inner, np.array([column.missing]))
-        splits.missing_left[nodes] = _goes_left(trees, nodes, inner, missing)
         if missing_range is not None:
             assert isinstance(inner, Numeric)
             inner = msgspec.structs.replace(inner, missing_range=None)
-        is_set = trees.nodes["subset"][nodes] >= 0
-        for group in (nodes[is_set], nodes[~is_set]):
-            if group.size:
-                ends, left = _sides(trees, group, column, raw, inner)
-                jagged.append(_straighten(group, ends, left, splits))
+        for nodes, first, which in alike(trees, i):
+            splits.feature[nodes] = column.source
+            splits.missing_left[first] = goes_left(trees, first, inner, missing)
+            for sides in sides_of(trees, first, column, raw, inner):
+                jagged.append(_straighten(sides, splits))
+            copies.append((nodes, first[which]))
     if all(isinstance(columns[i], Same) for i in mine):
         return raw
-    turns = [_turns(ends, left) for _, ends, left in jagged]
-    edges = np.unique(np.concatenate([[], *turns]))
-    for nodes, ends, left in jagged:
-        splits.add_sets(nodes, _on_cells(ends, left, edges))
+    edges = np.unique(np.concatenate([[], *map(turns_of, jagged)]))
+    for sides in jagged:
+        splits.add_sets(sides.nodes, on_cells(sides, edges))
+    for nodes, like in copies:
+        splits.copy(nodes, like)
     return msgspec.structs.replace(
         raw, missing_range=missing_range, edges=tuple(edges.tolist())
     )
+
+
+def _keep_sets(
+    trees: Trees, i: int, inner: Feature, column: Same, splits: _Splits
+) -> None:
+    """Keep the splits of a column that is a raw column as it is."""
+    nodes = np.flatnonzero(trees.nodes["feature"] == i)
+    splits.feature[nodes] = column.source
+    with_set = nodes[trees.nodes["subset"][nodes] >= 0]
+    for block in blocks(len(with_set), inner.n_codes):
+        splits.add_sets(with_set[block], bits(trees, with_set[block], inner.n_codes))
 
 
 def _common_missing_range(
@@ -286,84 +312,15 @@ def _common_missing_range(
     return ranges.pop() if len(ranges) == 1 else None
 
 
-def _sides(
-    trees: Trees,
-    nodes: NDArray[np.int64],
-    column: Mapped,
-    raw: Numeric,
-    inner: Feature,
-) -> tuple[Floats, Flags]:
-    """Cut the raw line, for each node, into cells that lie on one side of the split.
-
-    Returns
-    -------
-    ends : ndarray of shape (n_nodes, n_cells)
-        Upper end of each cell, increasing; the last is infinite. Cells may be empty.
-    left : ndarray of shape (n_nodes, n_cells)
-        Whether the cell goes left.
-    """
-    common = cuts_of(column, raw, critical_of(inner))
-    own = np.zeros((len(nodes), 0))
-    if trees.nodes["subset"][nodes[0]] < 0:
-        distinct, which = np.unique(
-            trees.nodes["threshold"][nodes], return_inverse=True
-        )
-        own = cuts_by_piece(column, raw, distinct)[:, which].T
-    shape = (len(nodes), len(common))
-    last = np.full((len(nodes), 1), np.inf)
-    ends = np.hstack([np.sort(np.hstack([own, np.broadcast_to(common, shape)])), last])
-    values = column.function(np.clip(ends, raw.lower, raw.upper))
-    seen = seen_by(inner, values.ravel()).reshape(values.shape)
-    return ends, _goes_left(trees, nodes[:, np.newaxis], inner, seen)
-
-
-def _straighten(
-    nodes: NDArray[np.int64], ends: Floats, left: Flags, splits: _Splits
-) -> tuple[NDArray[np.int64], Floats, Flags]:
+def _straighten(sides: Sides, splits: _Splits) -> Sides:
     """Make threshold splits of nodes whose left side is a ray; return the others."""
-    turns = left[:, :-1] != left[:, 1:]
-    simple = turns.sum(axis=1) <= 1
-    rows = np.flatnonzero(simple)
-    # A node that never turns keeps everything on one side: the last end is infinite.
-    at = np.where(turns.any(axis=1), np.argmax(turns, axis=1), ends.shape[1] - 1)
-    splits.threshold[nodes[rows]] = ends[rows, at[rows]]
+    nodes, ends, left = sides
+    # The last end is infinite: a node that never turns keeps all up to there.
+    turns = np.ones_like(left)
+    turns[:, :-1] = left[:, :-1] != left[:, 1:]
+    simple = turns.sum(axis=1) <= 2
+    rows, at = np.flatnonzero(simple), np.argmax(turns[simple], axis=1)
+    splits.threshold[nodes[rows]] = np.broadcast_to(ends, left.shape)[rows, at]
     splits.swapped[nodes[rows]] = ~left[rows, 0]
-    return nodes[~simple], ends[~simple], left[~simple]
-
-
-def _turns(ends: Floats, left: Flags) -> Floats:
-    """Return the ends of cells whose neighbour lies on the other side."""
-    return np.asarray(ends[:, :-1][left[:, :-1] != left[:, 1:]], dtype=np.float64)
-
-
-def _on_cells(ends: Floats, left: Flags, edges: Floats) -> Flags:
-    """Tell which of the cells between `edges` go left, for each node."""
-    tops = np.append(edges, np.inf)
-    sides = np.zeros((len(ends), len(tops)), dtype=bool)
-    for row, (own, side) in enumerate(zip(ends, left, strict=True)):
-        sides[row] = side[np.searchsorted(own, tops)]
-    return sides
-
-
-def _goes_left(
-    trees: Trees, nodes: NDArray[np.int64], feature: Feature, seen: Floats
-) -> Flags:
-    """Tell which values, as the trees see them, go left at which nodes of a feature."""
-    records: Any = trees.nodes[nodes]
-    left = seen <= records["threshold"]
-    is_set = records["subset"] >= 0
-    if is_set.any():
-        numbers = np.where(np.isnan(seen), 0.0, seen)
-        if isinstance(feature, Numeric):
-            numbers = np.searchsorted(np.array(feature.edges), numbers)
-        codes = numbers.astype(np.int64)
-        word = trees.words[np.where(is_set, records["subset"] + codes // 64, 0)]
-        left = np.where(is_set, word >> (codes % 64).astype(np.uint64) & 1, left)
-    return np.asarray(np.where(np.isnan(seen), records["missing_left"], left), bool)
-
-
-def _bits(trees: Trees, nodes: NDArray[np.int64], n_codes: int) -> Flags:
-    """Return the sets of set splits, one row per node."""
-    codes = np.arange(n_codes)
-    word = trees.words[trees.nodes["subset"][nodes][:, np.newaxis] + codes // 64]
-    return np.asarray(word >> (codes % 64).astype(np.uint64) & 1, dtype=bool)
+    rest = ends if len(ends) < len(left) else ends[~simple]
+    return Sides(nodes[~simple], rest, left[~simple])

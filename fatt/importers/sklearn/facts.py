@@ -8,6 +8,7 @@ import numpy as np
 
 from fatt.ensemble import Inputs, Label, Source
 from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers._labels import plain_label
 
 #: A file can claim any number of columns without holding a byte for them.
 MOST_FEATURES = 2**20
@@ -46,17 +47,7 @@ def inputs(model: Any, *, integer_limit: int = 2**53) -> Inputs:
 
 def labels(values: Any, what: str) -> tuple[Label, ...]:
     """Return numpy or Python values as the strings and numbers they stand for."""
-    plain = [
-        value.item() if isinstance(value, np.generic) else value
-        for value in np.asarray(values).tolist()
-    ]
-    for value in plain:
-        if not isinstance(value, str | int | float | bool):
-            raise UnsupportedModelError(
-                f"{what} holds {value!r} of type {type(value).__name__}; fatt knows "
-                "strings, numbers and booleans. Train the model on such values."
-            )
-    return tuple(plain)
+    return tuple(plain_label(value, what) for value in np.asarray(values))
 
 
 def classes(model: Any) -> tuple[Label, ...]:

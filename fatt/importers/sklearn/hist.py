@@ -20,9 +20,9 @@ from fatt.ensemble import (
     Scoring,
     Trees,
 )
+from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import facts
-from fatt.importers.sklearn.trees import joined
 
 # Integers become float64 as everywhere in numpy, however large they are.
 _ANY_INTEGER = 2**64 - 1
@@ -155,11 +155,11 @@ def _lay_out(stages: Any, n_outputs: int, table: _Table) -> Trees:
     subset = np.full(len(nodes), -1, dtype=np.int64)
     subset[splits] = np.arange(len(splits))
     return Trees.lay_out(
-        roots=np.cumsum([0, *counts[:-1]]),
+        roots=starts_of(counts),
         feature=feature,
         threshold=nodes["num_threshold"],
-        left=joined(nodes["left"].astype(np.int64), inner, counts),
-        right=joined(nodes["right"].astype(np.int64), inner, counts),
+        left=join_children(nodes["left"], inner, counts),
+        right=join_children(nodes["right"], inner, counts),
         missing_left=nodes["missing_go_to_left"] != 0,
         leaf=np.arange(len(nodes)),
         values=nodes["value"].astype(np.float64),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Argmax, Ensemble, Numeric, Scoring, Trees
 from fatt.ensemble.floats import FLOAT32_LIMIT, at_most_float32
+from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import facts
 
@@ -52,37 +53,16 @@ def lay_out(
     never = np.isnan(threshold)
     left, right = np.where(never, right, left), np.where(never, left, right)
     return Trees.lay_out(
-        roots=np.cumsum([0, *counts[:-1]]),
+        roots=starts_of(counts),
         feature=np.concatenate(list(map(_columns_of_nodes, trees, columns))),
         threshold=np.where(never, np.inf, threshold),
-        left=joined(left, inner, counts),
-        right=joined(right, inner, counts),
+        left=join_children(left, inner, counts),
+        right=join_children(right, inner, counts),
         missing_left=missing_left ^ never,
         leaf=np.arange(len(inner)),
         values=np.concatenate(values),
         targets=targets,
     )
-
-
-def joined(
-    children: NDArray[np.int64], inner: NDArray[np.bool_], counts: Sequence[int]
-) -> NDArray[np.int64]:
-    """Turn indices of nodes within their trees into indices over all trees.
-
-    Parameters
-    ----------
-    children
-        For each node, the index of a child.
-    inner
-        Which nodes have children.
-    counts
-        Number of nodes of each tree.
-    """
-    inside = (children >= 0) & (children < np.repeat(counts, counts))
-    if not np.all(inside | ~inner):
-        raise MalformedModelError("a child lies outside its tree.")
-    shift = np.cumsum([0, *counts[:-1]])
-    return np.asarray(children + np.repeat(shift, counts), dtype=np.int64)
 
 
 def _columns_of_nodes(tree: Any, columns: NDArray[np.int64]) -> NDArray[np.int64]:

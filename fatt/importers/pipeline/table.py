@@ -1,0 +1,138 @@
+"""Tables between the steps of a pipeline: which steps each column has passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
+from fatt.importers.pipeline.steps import Lookup, Replace, Step
+from fatt.importers.pipeline.transformers import is_passthrough, work_of
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A column on its way to the model: a raw column and the steps it has passed.
+
+    Attributes
+    ----------
+    source
+        Index of the raw column.
+    steps
+        The steps.
+    narrow
+        Whether it has fewer digits than float64, in which scikit-learn would compute.
+    """
+
+    source: int
+    steps: tuple[Step, ...] = ()
+    narrow: bool = False
+
+    def then(self, step: Step, *, narrow: bool = False) -> Chain:
+        """Return the column behind one more step, and whether that makes it narrow."""
+        if self.narrow and not isinstance(step, Lookup):
+            raise UnsupportedModelError(
+                "it computes with the codes of an encoder in float32 or float16, which "
+                "is not supported. Fit the encoder without dtype."
+            )
+        return Chain(self.source, (*self.steps, step), narrow)
+
+    def first_replacements(self) -> Iterator[Replace]:
+        """Yield the imputers that see the raw column in its own type."""
+        for step in self.steps:
+            if not isinstance(step, Replace):
+                return
+            yield step
+
+
+@dataclass
+class Table:
+    """The table between two steps.
+
+    Attributes
+    ----------
+    columns
+        Its columns.
+    sparse
+        Whether it is a sparse matrix.
+    idle
+        Columns that lead nowhere, but whose cells some step has checked.
+    """
+
+    columns: list[Chain]
+    sparse: bool = False
+    idle: list[Chain] = field(default_factory=list)
+
+
+@contextmanager
+def inside(place: str) -> Iterator[None]:
+    """Say in refusals which step is meant."""
+    try:
+        yield
+    except ModelError as error:
+        raise type(error)(f"{place}: {error}") from error.__cause__
+
+
+def through(step: Any, table: Table) -> Table:
+    """Return the table behind a step."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+
+    if is_passthrough(step):
+        return table
+    if type(step) is Pipeline:
+        for name, inner in step.steps:
+            with inside(f"step {name!r}"):
+                table = through(inner, table)
+        return table
+    try:
+        if type(step) is ColumnTransformer:
+            return _through_columns(step, table)
+        work = work_of(step, sparse=table.sparse)
+        columns = [
+            table.columns[i].then(done, narrow=work.narrow) for i, done in work.outputs
+        ]
+        idle = [table.columns[i].then(done) for i, done in work.idle]
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise MalformedModelError(
+            f"the fitted {type(step).__name__} contradicts itself or is not fitted "
+            f"({type(error).__name__}: {error}). Fit the pipeline again."
+        ) from error
+    return Table(columns, sparse=work.sparse, idle=table.idle + idle)
+
+
+def _through_columns(step: Any, table: Table) -> Table:
+    """Return the table behind a `ColumnTransformer`."""
+    if table.sparse:
+        raise UnsupportedModelError(
+            "a ColumnTransformer gets a sparse matrix, which is not supported. Fit the "
+            "pipeline with sparse_output=False in the encoder before it."
+        )
+    if step.transformer_weights:
+        raise UnsupportedModelError(
+            "a ColumnTransformer has transformer_weights, which are not supported. "
+            "Trees do not need them: fit without."
+        )
+    # One that drops all columns does not say whether they were sparse.
+    sparse = bool(getattr(step, "sparse_output_", False))
+    result = Table([], sparse=sparse, idle=list(table.idle))
+    for name, transformer, _ in step.transformers_:
+        mine = [table.columns[i] for i in step._transformer_to_input_indices[name]]
+        if not mine:
+            continue
+        if isinstance(transformer, str) and transformer == "drop":
+            result.idle += [chain for chain in mine if chain.steps]
+            continue
+        with inside(f"transformer {name!r}"):
+            part = through(transformer, Table(mine))
+        place = step.output_indices_[name]
+        if place != slice(len(result.columns), len(result.columns) + len(part.columns)):
+            raise MalformedModelError(
+                f"the ColumnTransformer's part {name!r} makes {len(part.columns)} "
+                f"columns, which do not fit into {place}. Fit the pipeline again."
+            )
+        result.columns += part.columns
+        result.idle += part.idle
+    return result
