@@ -10,11 +10,10 @@ import numpy as np
 
 from fatt.ensemble import Categorical, Feature, Label, Numeric
 from fatt.errors import UnsupportedModelError
+from fatt.importers._limits import CODES
 from fatt.importers.lightgbm.forest import ZERO, Forest, Missing
 from fatt.importers.lightgbm.text import Text, fail
 
-# All codes are listed one by one, up to the largest that some split knows.
-_CODES_LIMIT = 2**22
 # Codes that no split knows are for people only, and left out if they are large.
 _LISTED_LIMIT = 2**10
 
@@ -57,9 +56,9 @@ def read_columns(text: Text, names: list[str], forest: Forest) -> Columns:
         listed = _listed_codes(infos[index])
         shown = listed if listed <= _LISTED_LIMIT else 0
         n_codes[index] = max(split_codes[index], shown)
-    if sum(n_codes.values()) > _CODES_LIMIT:
+    if sum(n_codes.values()) > CODES:
         raise UnsupportedModelError(
-            f"the categories of the model have more than {_CODES_LIMIT} codes. Number "
+            f"the categories of the model have more than {CODES} codes. Number "
             "them from 0 without gaps and train again."
         )
     labels = _labels(text)

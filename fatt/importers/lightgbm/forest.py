@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Feature, Numeric, Trees
 from fatt.ensemble.trees import starts_of
 from fatt.errors import UnsupportedModelError
+from fatt.importers._limits import SET_BITS
 from fatt.importers.lightgbm.text import (
     Floats,
     Ints,
@@ -25,8 +26,6 @@ from fatt.importers.lightgbm.text import (
 #: Numbers up to this size, either way, are zero for LightGBM before any tree sees them.
 ZERO = float(np.float32(1e-35))
 
-# No ordinary model has more category bits, over all splits; each takes a byte here.
-_BITS_LIMIT = 2**27
 _IS_SET, _DEFAULT_LEFT = 1, 2
 _WORD_BITS = 32
 _WORD_LIMIT = 2**_WORD_BITS
@@ -222,10 +221,10 @@ def _code_sets(forest: Forest, features: Sequence[Feature]) -> list[NDArray[np.b
     n_codes = np.zeros(forest.sets.count, dtype=np.int64)
     n_codes[forest.subset[forest.subset >= 0]] = sizes[forest.subset >= 0]
     total = int(n_codes.sum())
-    if total > _BITS_LIMIT:
+    if total > SET_BITS:
         raise UnsupportedModelError(
             f"the category sets of the model take {total} bits, more than "
-            f"{_BITS_LIMIT}. Number the categories from 0 without gaps and train again."
+            f"{SET_BITS}. Number the categories from 0 without gaps and train again."
         )
     starts = starts_of(n_codes)
     number, code = forest.sets.number, forest.sets.code

@@ -9,18 +9,16 @@ import numpy as np
 from fatt.ensemble import Inputs, Label, Source
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers._labels import plain_label
-
-#: A file can claim any number of columns without holding a byte for them.
-MOST_FEATURES = 2**20
+from fatt.importers._limits import FEATURES
 
 
 def n_features(model: Any) -> int:
     """Return the number of columns that the model reads."""
     count = int(model.n_features_in_)
-    if not 0 < count <= MOST_FEATURES:
+    if not 0 < count <= FEATURES:
         raise UnsupportedModelError(
             f"the model claims to read {count} columns; fatt reads models of 1 to "
-            f"{MOST_FEATURES} columns."
+            f"{FEATURES} columns."
         )
     return count
 

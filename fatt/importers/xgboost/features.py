@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Feature, Numeric
 from fatt.ensemble.floats import FLOAT32_LIMIT, at_most_float32, below_float32
 from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
+from fatt.importers._limits import CODES
 from fatt.importers.xgboost.file import ModelFile
-
-#: A code costs memory even if no split names it.
-_MOST_CODES = 2**20
 
 
 @dataclass(frozen=True)
@@ -101,10 +99,10 @@ def _n_codes(file: ModelFile) -> NDArray[np.int64]:
     members = trees.set_members
     if len(members) and members.min() < 0:
         raise MalformedModelError(f"a category set holds {members.min()}.")
-    if len(members) and members.max() >= _MOST_CODES:
+    if len(members) and members.max() >= CODES:
         raise UnsupportedModelError(
             f"a category set holds the code {members.max()}; fatt reads codes up to "
-            f"{_MOST_CODES - 1}. Number the categories from 0."
+            f"{CODES - 1}. Number the categories from 0."
         )
     known = n_codes.copy()
     np.maximum.at(n_codes, np.repeat(owners, trees.set_sizes), members + 1)
@@ -115,10 +113,10 @@ def _n_codes(file: ModelFile) -> NDArray[np.int64]:
             f"a split of feature {first} names category {n_codes[first] - 1}, and only "
             f"{known[first]} are stored."
         )
-    if n_codes.sum() > _MOST_CODES:
+    if n_codes.sum() > CODES:
         raise UnsupportedModelError(
             f"the features have {n_codes.sum()} categories together; fatt reads up to "
-            f"{_MOST_CODES}."
+            f"{CODES}."
         )
     by_number = trees.feature[inner & ~trees.is_set]
     mixed = by_number[n_codes[by_number] >= 0]

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers._limits import FEATURES
 from fatt.importers.xgboost import ubjson
 from fatt.importers.xgboost.arrays import (
     TreeArrays,
@@ -30,8 +31,6 @@ from fatt.importers.xgboost.arrays import (
 )
 
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-#: More columns than this make no table that a person could be a row of.
-_MOST_FEATURES = 2**17
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def parse(data: bytes) -> ModelFile:
     model = _member(holder, "model", Mapping, "the booster")
     objective = _member(learner, "objective", Mapping, "the learner")
     param = _member(learner, "learner_model_param", Mapping, "the learner")
-    n_features = _integer(param, "num_feature", _MOST_FEATURES)
+    n_features = _integer(param, "num_feature", FEATURES)
     n_outputs = _n_outputs(param)
     trees = _member(model, "trees", list | ubjson.Table, "the booster")
     if not trees:

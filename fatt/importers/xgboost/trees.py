@@ -9,11 +9,9 @@ from fatt.ensemble import Trees
 from fatt.ensemble.floats import below_float32
 from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers._limits import SET_BITS
 from fatt.importers.xgboost.arrays import TreeArrays
 from fatt.importers.xgboost.file import ModelFile
-
-#: Bits that all category sets together may take, besides 2048 for each node.
-_MOST_BITS = 2**27
 
 
 def lay_out(
@@ -86,7 +84,7 @@ def _sets(
     subset[~by_set] = -1
     lengths = n_codes[trees.feature[trees.set_nodes]] + 1
     bits = int(lengths.sum())
-    if bits > _MOST_BITS + 2048 * len(inner):
+    if bits > SET_BITS + 2048 * len(inner):
         raise UnsupportedModelError(
             f"the category sets take {bits} bits together, more than fatt reads; merge "
             "rare categories before training."
