@@ -65,7 +65,10 @@ def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
     dtype = column.cells.dtype
     if dtype.kind == "f" and dtype.itemsize > 8:
         raise DataError(f"column {feature.name!r} has type {dtype}; pass float64.")
-    if feature.float64_only and column.is_numeric and dtype != np.float64:
+    is_narrow = dtype.kind == "f" and dtype.itemsize < 8
+    if (feature.number_types == "wide" and is_narrow) or (
+        feature.number_types == "float64" and column.is_numeric and dtype != np.float64
+    ):
         raise DataError(
             f"column {feature.name!r} has type {dtype}, in which the model's imputer "
             "cannot hold its number; pass float64."
@@ -74,12 +77,13 @@ def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
         return
     if dtype.kind in "iu" and column.cells.size:
         largest = _largest(column.cells)
-        if largest > inputs.integer_limit:
+        limit = inputs.integer_limit
+        if largest > (max(limit, _EXACT) if column.in_frame else limit):
             raise DataError(
                 f"column {feature.name!r} holds the integer {largest}, which the "
                 "model's library rounds; pass the rows as float64."
             )
-    if dtype.kind == "f" and dtype.itemsize < 8 and not inputs.float32:
+    if is_narrow and not inputs.float32:
         raise DataError(
             f"column {feature.name!r} has type {dtype}, in which the model's "
             "preprocessing would compute; pass float64."
@@ -207,11 +211,15 @@ def _codes_of_labels(cells: NDArray[Any], feature: Categorical) -> Matrix:
                 "numbers, no dates."
             )
         if _is_missing(value):
-            kind = {type(None): "none", float: "nan"}.get(type(value))
+            is_nan = isinstance(value, float | np.floating)
+            kind = "none" if value is None else "nan" if is_nan else "other"
             is_meant = feature.missing_as in {"any", kind}
             codes[row] = np.nan if is_meant else len(feature.categories)
-        elif isinstance(value, float) and not feature.lower <= value <= feature.upper:
-            raise _beyond_bounds(row, value, feature)
+        elif (
+            isinstance(value, float | np.floating)
+            and not feature.lower <= value <= feature.upper
+        ):
+            raise _beyond_bounds(row, float(value), feature)
         else:
             codes[row] = _code(row, value, feature, table)
     return codes

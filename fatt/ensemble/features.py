@@ -10,6 +10,8 @@ from fatt.ensemble.record import Record
 #: A value of a categorical column, or a class label.
 Label: TypeAlias = str | int | float | bool
 
+NumberTypes: TypeAlias = Literal["any", "wide", "float64"]
+
 
 class Numeric(Record, frozen=True, kw_only=True, tag="numeric"):
     """A column of numbers, in float64.
@@ -29,9 +31,10 @@ class Numeric(Record, frozen=True, kw_only=True, tag="numeric"):
         split takes some to the left. Empty unless the column has set splits.
     integer
         Whether the library takes whole numbers only.
-    float64_only
-        Whether numbers are taken only as float64, because some step writes a number
-        into the column that other types cannot hold.
+    number_types
+        Which types of numbers give what their float64 copies give: ``"any"``,
+        ``"wide"`` (no floats below float64) or ``"float64"`` alone. Some steps write a
+        number into the column, which other types would round.
     """
 
     name: str
@@ -41,7 +44,7 @@ class Numeric(Record, frozen=True, kw_only=True, tag="numeric"):
     missing_range: tuple[float, float] | None = None
     edges: tuple[float, ...] = ()
     integer: bool = False
-    float64_only: bool = False
+    number_types: NumberTypes = "any"
 
     @property
     def n_codes(self) -> int:
@@ -71,7 +74,7 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
         codes, and a data frame's own categories cannot be matched with them.
     accepts_missing, accepts_unknown
         Whether the library takes missing values and values that are no category.
-    lower, upper, missing_range, float64_only
+    lower, upper, missing_range, number_types
         As in `Numeric`, for cells that are numbers.
     missing_as
         Which labels are missing: NaN and None alike, or only one of them, and then the
@@ -87,7 +90,7 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
     lower: float = -math.inf
     upper: float = math.inf
     missing_range: tuple[float, float] | None = None
-    float64_only: bool = False
+    number_types: NumberTypes = "any"
     missing_as: Literal["any", "nan", "none"] = "any"
 
     @property
@@ -108,7 +111,8 @@ class Inputs(Record, frozen=True, kw_only=True):
         Whether the names of the features come from the model; if not, columns are
         taken by position.
     integer_limit
-        Largest absolute value up to which the library reads integers exactly.
+        Largest absolute value up to which the library reads integers of arrays
+        exactly; those of data frames it reads exactly up to 2**53 at least.
     float32
         Whether float32 columns give what their float64 copies give.
     objects

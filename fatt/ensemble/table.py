@@ -122,7 +122,11 @@ def _from_array(
 
 def _places(frame: Any, features: Sequence[Feature], inputs: Inputs) -> list[int]:
     """Return where in the frame each feature stands."""
-    names = [str(name) for name in frame.columns]
+    names = [
+        # Names of several levels are joined, as XGBoost does.
+        " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+        for name in frame.columns
+    ]
     if not inputs.named:
         if len(names) != len(features):
             raise DataError(
@@ -152,22 +156,45 @@ def _from_series(series: Any) -> Column:
         raise DataError(
             f"column {series.name!r} has type {dtype}; pass numbers or labels."
         )
-    is_number = dtype.is_float() or dtype.is_integer() or dtype == nw.Boolean
     has_nulls = series.null_count() > 0
-    if not is_number or (dtype == nw.Boolean and has_nulls):
-        cells = np.empty(len(series), dtype=object)
-        cells[:] = series.to_list()
-        return Column(
-            cells, True, is_objects=dtype in (nw.Object, nw.Categorical, nw.Enum)
-        )
+    # pandas hands the libraries its nullable booleans as numbers, others as objects.
+    is_pandas = series.implementation.is_pandas_like()
+    is_number = dtype.is_float() or dtype.is_integer()
+    if dtype == nw.Boolean:
+        is_number = is_pandas or not has_nulls
+    if not is_number:
+        return _of_objects(series, has_nulls and is_pandas and dtype == nw.Categorical)
     if not has_nulls:
         return Column(series.to_numpy(), True, is_objects=False)
-    if dtype.is_integer() and not -_EXACT <= series.min() <= series.max() <= _EXACT:
-        raise DataError(
-            f"column {series.name!r} holds integers beyond 2**53 and nulls, which no "
-            "float64 holds exactly."
-        )
+    if dtype.is_integer() and series.null_count() < len(series):
+        _check_integers(series)
+    if dtype == nw.Boolean:
+        series = series.cast(nw.Int8)
     numbers = series.cast(nw.Float64).to_numpy()
     if dtype == nw.Float32:
         numbers = numbers.astype(np.float32)
     return Column(numbers, True, is_objects=False)
+
+
+def _of_objects(series: Any, is_nullable_category: bool) -> Column:
+    import narwhals as nw
+
+    cells = np.empty(len(series), dtype=object)
+    cells[:] = series.to_list()
+    if is_nullable_category and any(
+        isinstance(cell, bool | np.bool_) for cell in cells
+    ):
+        raise DataError(
+            f"column {series.name!r} has booleans and nulls as categories, which "
+            "libraries see as numbers; pass it as type boolean."
+        )
+    kinds = (nw.Object, nw.Categorical, nw.Enum, nw.Boolean)
+    return Column(cells, True, is_objects=series.dtype in kinds)
+
+
+def _check_integers(series: Any) -> None:
+    if not -_EXACT <= series.min() <= series.max() <= _EXACT:
+        raise DataError(
+            f"column {series.name!r} holds integers beyond 2**53 and nulls, which no "
+            "float64 holds exactly."
+        )

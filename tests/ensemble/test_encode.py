@@ -149,10 +149,10 @@ REFUSED = [
         {"float32": False},
         "pass float64",
     ),
-    (np.zeros((1, 1), int), Numeric(name="age", float64_only=True), {}, "imputer"),
+    (np.zeros((1, 1), int), Numeric(name="age", number_types="float64"), {}, "imputer"),
     (
         np.zeros((1, 1), np.float32),
-        Categorical(name="age", categories=(0, 1), float64_only=True),
+        Categorical(name="age", categories=(0, 1), number_types="wide"),
         {},
         "imputer",
     ),
@@ -185,6 +185,14 @@ REFUSED = [
     ),
     (np.zeros(3), AGE, {}, "1 dimension"),
     (csr_array(np.eye(1)), AGE, {}, "sparse"),
+    (
+        pd.DataFrame({"age": pd.array([True, None], dtype="boolean")}).astype(
+            "category"
+        ),
+        AGE,
+        {},
+        "as categories",
+    ),
     (pl.LazyFrame({"age": [1]}), AGE, {}, "lazy"),
     (pd.DataFrame({"agee": [1]}), AGE, {}, "Did you mean 'agee'"),
     (pd.DataFrame({"a": [1], "b": [1]}), AGE, {"named": False}, "by position"),
@@ -261,12 +269,50 @@ def test_categories_are_no_numbers_to_a_library_that_takes_codes(dtype: Any) -> 
         encoded(rows, AGE, objects=False)
 
 
-@pytest.mark.parametrize("frame", FRAMES)
-def test_a_null_among_booleans_is_none(frame: Any) -> None:
-    flag = Categorical(name="flag", categories=(False, True), missing_as="none")
-    rows = frame({"flag": [True, None, False]})
-    result = encode(rows, (flag,), Inputs())
-    assert np.array_equal(result, [[1.0], [np.nan], [0.0]], equal_nan=True)
+def test_a_null_among_booleans_is_what_the_library_sees() -> None:
+    none = Categorical(name="flag", categories=(False, True), missing_as="none")
+    nan = Categorical(name="flag", categories=(False, True), missing_as="nan")
+    cells = [True, None, False]
+    for frame, feature in [
+        (pl.DataFrame({"flag": cells}), none),
+        (pa.table({"flag": cells}), none),
+        (pd.DataFrame({"flag": pd.array(cells, dtype="boolean")}), nan),
+    ]:
+        result = encode(frame, (feature,), Inputs())
+        assert np.array_equal(result, [[1.0], [np.nan], [0.0]], equal_nan=True)
+
+
+@pytest.mark.parametrize("nan", [float("nan"), np.float64("nan"), np.float32("nan")])
+def test_every_nan_among_labels_is_missing(nan: Any) -> None:
+    sex = Categorical(name="sex", categories=("F", "M"), missing_as="nan")
+    rows = np.array([["M"], [nan], [None]], dtype=object)
+    result = encode(rows, (sex,), Inputs())
+    assert np.array_equal(result, [[1.0], [np.nan], [2.0]], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pl.DataFrame({"age": pl.Series([None], dtype=pl.Int64)}),
+        pd.DataFrame({"age": pd.array([None], dtype="Int64")}),
+    ],
+)
+def test_columns_of_nulls_only(rows: Any) -> None:
+    assert np.isnan(encode(rows, (AGE,), Inputs())).all()
+
+
+def test_integers_of_frames_are_read_exactly() -> None:
+    rows = np.array([[2**24 + 1]])
+    with pytest.raises(DataError, match="16777217"):
+        encoded(rows, AGE, integer_limit=2**24)
+    frame = pd.DataFrame(rows, columns=["age"])
+    assert encoded(frame, AGE, integer_limit=2**24) == [[2.0**24 + 1]]
+
+
+def test_names_of_several_levels_are_joined() -> None:
+    columns = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")])
+    rows = pd.DataFrame([[1.0, 2.0]], columns=columns)
+    assert encoded(rows, Numeric(name="a y"), Numeric(name="a x")) == [[2.0, 1.0]]
 
 
 def test_cells_that_are_no_labels_are_unknown() -> None:

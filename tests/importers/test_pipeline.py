@@ -913,3 +913,26 @@ def test_adult_in_raw_columns() -> None:
     ensemble = fatt.load(pipeline.fit(train, income[:8000]))
     assert [feature.name for feature in ensemble.features] == list(frame)
     agree(pipeline, ensemble, test)
+
+
+@pytest.mark.parametrize("strategy", ["most_frequent", "median", "constant"])
+def test_integers_behind_an_imputer_are_ordinary(strategy: str) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"zip": rng.choice([10115, 20095, 80331], 60)})
+    y = (frame["zip"] == 10115).astype(int)
+    for encoder in (OneHotEncoder(handle_unknown="ignore"), "passthrough"):
+        imputer = SimpleImputer(strategy=strategy)
+        model = make_pipeline(imputer, encoder, DecisionTreeClassifier()).fit(frame, y)
+        ensemble = fatt.load(model)
+        assert np.array_equal(ensemble.predict(frame), model.predict(frame))
+
+
+def test_nullable_booleans_are_numbers_to_an_encoder() -> None:
+    rng = np.random.default_rng(0)
+    flags = pd.array(rng.random(80) < 0.5, dtype="boolean")
+    flags[rng.random(80) < 0.3] = pd.NA
+    frame = pd.DataFrame({"flag": flags})
+    y = frame["flag"].isna().to_numpy().astype(int)
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    model = make_pipeline(encoder, DecisionTreeClassifier()).fit(frame, y)
+    assert np.array_equal(fatt.load(model).predict(frame), model.predict(frame))

@@ -811,3 +811,16 @@ def _samples() -> list[bytes]:
     files = sorted([*folder.glob("xgboost-*.json"), *folder.glob("xgboost-*.ubj")])
     assert files
     return [file.read_bytes() for file in files]
+
+
+@pytest.mark.parametrize("missing", [-999.0, 0.5, -1.0])
+def test_labels_stay_if_no_code_can_be_missing(missing: float) -> None:
+    frame = pd.DataFrame(
+        {"k": pd.Categorical(list("abc") * 50), "f": np.arange(150) % 5 * 1.0}
+    )
+    clf = classifier(enable_categorical=True, missing=missing)
+    clf.fit(frame, np.arange(150) % 2)
+    ensemble = fatt.load(clf)
+    assert np.array_equal(ensemble.predict(frame), clf.predict(frame))
+    margins = clf.predict(frame, output_margin=True)
+    assert np.array_equal(ensemble.raw_scores(frame)[:, 0], margins)

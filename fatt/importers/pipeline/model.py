@@ -28,6 +28,7 @@ from fatt.ensemble import (
     Label,
     Numeric,
 )
+from fatt.ensemble.features import NumberTypes
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers._registry import converter_for
 from fatt.importers.pipeline.sparse import on_sparse_matrix
@@ -151,9 +152,8 @@ def _in_raw_columns(
         if names is not None and not mine and not idle:
             continue
         feature, made = _resolve(name, len(features), chains, idle)
-        if not all(_is_exact(feature, chain) for chain in chains):
-            feature = msgspec.structs.replace(feature, float64_only=True)
-        features.append(feature)
+        number_types = _number_types(chains)
+        features.append(msgspec.structs.replace(feature, number_types=number_types))
         for i, column in zip(mine, made, strict=True):
             columns[i] = column
         if isinstance(feature, Numeric):
@@ -181,15 +181,10 @@ def _in_raw_columns(
     )
 
 
-def _is_exact(feature: Feature, chain: Chain) -> bool:
-    """Tell whether imputers write into the raw column, of any type, without rounding.
-
-    A numeric column that a step reads is never taken in float32.
-    """
-    return all(
-        step.is_exact() or (isinstance(feature, Numeric) and not step.into_integers)
-        for step in chain.first_replacements()
-    )
+def _number_types(chains: Sequence[Chain]) -> NumberTypes:
+    """Tell which types of numbers all imputers write into without rounding."""
+    found = {step.number_types() for c in chains for step in c.first_replacements()}
+    return "float64" if "float64" in found else "wide" if "wide" in found else "any"
 
 
 def _resolve(

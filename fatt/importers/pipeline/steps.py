@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Feature, Label, Numeric
+from fatt.ensemble.features import NumberTypes
 from fatt.errors import UnsupportedModelError
 from fatt.importers.pullback import (
     Flags,
@@ -110,10 +111,16 @@ class Replace:
     new: Label
     into_integers: bool = False
 
-    def is_exact(self) -> bool:
-        """Tell whether no type of column that can hold the old value rounds the new."""
-        kinds = "efbBhHiIlL" if self.into_integers else "ef"
-        return all(_holds(kind, self.new) for kind in kinds if _holds(kind, self.old))
+    def number_types(self) -> NumberTypes:
+        """Tell which types that can hold the old value do not round the new one."""
+
+        def is_exact(kinds: str) -> bool:
+            able = [kind for kind in kinds if _holds(kind, self.old)]
+            return all(_holds(kind, self.new) for kind in able)
+
+        if self.into_integers and not is_exact("bBhHiIlL"):
+            return "float64"
+        return "any" if is_exact("ef") else "wide"
 
     def as_numbers(self) -> Numbers:
         """Return the step on a column of numbers."""
@@ -238,7 +245,7 @@ Step: TypeAlias = Numbers | Replace | Flag | Lookup
 
 def is_nan(cell: object) -> bool:
     """Tell whether a cell is NaN."""
-    return isinstance(cell, float) and math.isnan(cell)
+    return isinstance(cell, float | np.floating) and math.isnan(cell)
 
 
 def _holds(kind: str, label: Label | None) -> bool:

@@ -45,6 +45,11 @@ class Cells:
             low = float(np.nextafter(below_float32(single), np.inf))
         return low, float(at_most_float32(single))
 
+    def may_miss_codes(self) -> bool:
+        """Tell whether the number taken for missing could be the code of a category."""
+        single = np.float32(self.missing)
+        return bool(np.isfinite(single) and single >= 0 and single == np.trunc(single))
+
 
 def make_features(
     file: ModelFile, cells: Cells
@@ -66,8 +71,8 @@ def make_features(
             continue
         labels = file.categories[index]
         # A frame's own codes are compared with `missing` before its labels are
-        # matched, so that labels say nothing if some number means missing.
-        labelled = labels is not None and missing_range is None
+        # matched, so that labels say nothing if a code may mean missing.
+        labelled = labels is not None and not cells.may_miss_codes()
         categorical = Categorical(
             name=name,
             categories=labels if labels and labelled else tuple(range(n_codes[index])),
