@@ -54,13 +54,17 @@ def loading(
     light = lightgbm.LGBMClassifier(n_estimators=1000, verbose=-1, n_jobs=2).fit(X, y)
     text = folder / "lightgbm.txt"
     light.booster_.save_model(text)
+    # Small steps, so that the late trees are deep too.
+    deep = xgboost.XGBClassifier(
+        n_estimators=1000, max_depth=12, learning_rate=0.01, n_jobs=2
+    ).fit(X, y)
     found = []
-    for suffix in ("ubj", "json"):
-        path = folder / f"xgboost.{suffix}"
-        boosted.save_model(path)
+    for model, name in ((boosted, "6.ubj"), (boosted, "6.json"), (deep, "12.ubj")):
+        path = folder / f"1000x{name}"
+        model.save_model(path)
         found.append(
             (
-                f"load XGBoost 1000x6 .{suffix}",
+                f"load XGBoost {path.name}",
                 *ratio(
                     lambda path=path: fatt.load(path),
                     lambda path=path: xgboost.Booster(model_file=path),

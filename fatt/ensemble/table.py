@@ -134,18 +134,34 @@ def _places(frame: Any, features: Sequence[Feature], inputs: Inputs) -> list[int
                 f"column names and reads {len(features)}, by position."
             )
         return list(range(len(names)))
-    known = {name: place for place, name in enumerate(names)}
+    exact: dict[str, list[int]] = {}
     # LightGBM writes the blanks of a name as underscores.
-    known = {name.replace(" ", "_"): place for name, place in known.items()} | known
-    for feature in features:
-        if feature.name not in known:
-            close = difflib.get_close_matches(feature.name, names, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise DataError(
-                f"the rows lack the column {feature.name!r}, which the model reads."
-                f"{hint} Columns found: {', '.join(names)}."
-            )
-    return [known[feature.name] for feature in features]
+    loose: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        exact.setdefault(name, []).append(place)
+        loose.setdefault(name.replace(" ", "_"), []).append(place)
+    return [
+        _only_place(
+            feature.name, exact.get(feature.name) or loose.get(feature.name), names
+        )
+        for feature in features
+    ]
+
+
+def _only_place(wanted: str, places: list[int] | None, names: list[str]) -> int:
+    if places is None:
+        close = difflib.get_close_matches(wanted, names, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise DataError(
+            f"the rows lack the column {wanted!r}, which the model reads.{hint} "
+            f"Columns found: {', '.join(names)}."
+        )
+    if len(places) > 1:
+        raise DataError(
+            f"several columns of the rows could be {wanted!r}, which the model reads; "
+            "rename the others."
+        )
+    return places[0]
 
 
 def _from_series(series: Any) -> Column:

@@ -203,6 +203,13 @@ REFUSED = [
     (np.array([[1j]]), AGE, {}, "complex128"),
     (pl.DataFrame({"age": [2**60, None]}), AGE, {}, "nulls"),
     (pd.DataFrame([[1, 2]], columns=["age", "age"]), AGE, {}, "same name"),
+    (pd.DataFrame([[1, 2]], columns=[1, "1"]), Numeric(name="1"), {}, "could be '1'"),
+    (
+        pd.DataFrame({"a b_c": [1], "a_b c": [2]}),
+        Numeric(name="a_b_c"),
+        {},
+        "could be 'a_b_c'",
+    ),
     (
         np.array([["X"]], dtype=object),
         Categorical(name="sex", categories=("F", "M"), accepts_unknown=False),
