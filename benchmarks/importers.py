@@ -54,10 +54,12 @@ def loading(
     light = lightgbm.LGBMClassifier(n_estimators=1000, verbose=-1, n_jobs=2).fit(X, y)
     text = folder / "lightgbm.txt"
     light.booster_.save_model(text)
-    # Small steps, so that the late trees are deep too.
+    # Noise and small steps keep all trees deep and full: a file of 25 MB.
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(20_000, 20))
     deep = xgboost.XGBClassifier(
         n_estimators=1000, max_depth=12, learning_rate=0.01, n_jobs=2
-    ).fit(X, y)
+    ).fit(noise, noise[:, 0] + rng.normal(size=len(noise)) > 0)
     found = []
     for model, name in ((boosted, "6.ubj"), (boosted, "6.json"), (deep, "12.ubj")):
         path = folder / f"1000x{name}"
