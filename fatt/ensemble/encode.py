@@ -19,9 +19,18 @@ _EXACT = 2**53
 
 
 def encode(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
+    """Turn rows into the float64 matrix that the trees walk on.
+
+    As `read`, and the numbers that the library reads as missing become NaN as well.
+    """
+    return mark_missing(read(rows, features, inputs), features)
+
+
+def read(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
     """Turn rows into a float64 matrix of numbers and category codes.
 
-    Missing values become NaN, and so do the numbers that the library reads as missing.
+    Missing values become NaN. Numbers that the library reads as missing stay, so that
+    one can tell how far they are from others; `mark_missing` turns them into NaN.
 
     Parameters
     ----------
@@ -50,7 +59,7 @@ def encode(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
             values = _numbers(column, feature, inputs)
         else:
             values = _codes(column, feature)
-        missing = np.isnan(values)
+        missing = np.isnan(mark_missing(values[:, np.newaxis], (feature,))[:, 0])
         if not feature.accepts_missing and missing.any():
             raise DataError(
                 f"row {int(np.argmax(missing))}: column {feature.name!r} is missing, "
@@ -58,6 +67,24 @@ def encode(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
             )
         matrix[:, index] = values
     return matrix
+
+
+def mark_missing(matrix: Matrix, features: Sequence[Feature]) -> Matrix:
+    """Turn the numbers that the library reads as missing into NaN.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_rows, n_features)
+        What `read` returned.
+    features
+        What the model reads, in order.
+    """
+    marked = matrix
+    for index, feature in enumerate(features):
+        if isinstance(feature, Numeric) and feature.missing_range is not None:
+            marked = matrix.copy() if marked is matrix else marked
+            marked[:, index] = _mark_missing(matrix[:, index], feature)
+    return marked
 
 
 def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
@@ -96,9 +123,11 @@ def _largest(integers: NDArray[Any]) -> int:
 
 def _numbers(column: Column, feature: Numeric, inputs: Inputs) -> Matrix:
     if column.is_numeric:
-        numbers = _within_bounds(column.cells.astype(np.float64), feature)
+        numbers = column.cells.astype(np.float64)
+        seen = _within_bounds(numbers, feature)
     else:
-        numbers = _within_bounds(_objects_to_numbers(column.cells, feature), feature)
+        numbers = _objects_to_numbers(column.cells, feature)
+        seen = _within_bounds(numbers, feature)
         if column.is_objects and not inputs.objects:
             raise DataError(
                 f"column {feature.name!r} holds Python objects or categories, of which "
@@ -106,8 +135,8 @@ def _numbers(column: Column, feature: Numeric, inputs: Inputs) -> Matrix:
                 "frame if other columns hold labels."
             )
     if feature.integer:
-        broken = numbers != np.trunc(numbers)
-        broken &= ~np.isnan(numbers)
+        broken = seen != np.trunc(seen)
+        broken &= ~np.isnan(seen)
         if broken.any():
             row = int(np.argmax(broken))
             raise DataError(
@@ -117,11 +146,16 @@ def _numbers(column: Column, feature: Numeric, inputs: Inputs) -> Matrix:
     return numbers
 
 
+def _mark_missing(numbers: Matrix, feature: Feature) -> Matrix:
+    if feature.missing_range is None:
+        return numbers
+    low, high = feature.missing_range
+    return np.where((numbers >= low) & (numbers <= high), np.nan, numbers)
+
+
 def _within_bounds(numbers: Matrix, feature: Feature) -> Matrix:
     """Turn the numbers read as missing into NaN; refuse those beyond the bounds."""
-    if feature.missing_range is not None:
-        low, high = feature.missing_range
-        numbers = np.where((numbers >= low) & (numbers <= high), np.nan, numbers)
+    numbers = _mark_missing(numbers, feature)
     refused = (numbers < feature.lower) | (numbers > feature.upper)
     if refused.any():
         row = int(np.argmax(refused))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.check import check
-from fatt.ensemble.encode import encode
+from fatt.ensemble.encode import encode, read
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label
 from fatt.ensemble.record import Record
 from fatt.ensemble.scoring import Argmax, Cut, Decision, Scoring, decide
@@ -164,6 +164,14 @@ class Ensemble:
         """
         return encode(rows, self.features, self.inputs)
 
+    def read(self, rows: Any) -> NDArray[np.float64]:
+        """Turn rows into numbers and category codes, as `encode` does, but keep numbers.
+
+        Numbers that the library reads as missing stay as they are, so that one can tell
+        which other numbers are near.
+        """
+        return read(rows, self.features, self.inputs)
+
     def raw_scores(self, rows: Any) -> NDArray[Any]:
         """Return the scores that the library's label rests on, with its own bits.
 
@@ -180,6 +188,10 @@ class Ensemble:
             trees; `score_bounds` then says how far off the library may be.
         """
         return self._scores(self.encode(rows))
+
+    def decide(self, encoded: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the index of the class that the library answers for encoded rows."""
+        return decide(self._scores(encoded), self.decision)
 
     def score_bounds(self, rows: Any) -> ScoreBounds:
         """Return bounds between which the library's raw scores lie, whatever its order.
