@@ -165,7 +165,7 @@ class Ensemble:
         return encode(rows, self.features, self.inputs)
 
     def read(self, rows: Any) -> NDArray[np.float64]:
-        """Turn rows into numbers and category codes, as `encode` does, but keep numbers.
+        """Turn rows into numbers and category codes as `encode` does, but lose nothing.
 
         Numbers that the library reads as missing stay as they are, so that one can tell
         which other numbers are near.
