@@ -19,6 +19,7 @@ lint: $(VENV)/dev
 
 bench: $(VENV)/dev
 	$(RUN)/python benchmarks/importers.py
+	$(RUN)/python -m benchmarks.verify
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

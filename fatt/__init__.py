@@ -12,14 +12,45 @@ from typing import TYPE_CHECKING
 from fatt import errors
 
 if TYPE_CHECKING:
+    from fatt.audit import radius, score_gap, verify
     from fatt.ensemble import Ensemble
     from fatt.importers import load
+    from fatt.region import Schema, Similarity
+    from fatt.report import Report
+    from fatt.verdict import Bounds, Verdict
+    from fatt.verifier import Budget
 
 __version__ = "0.1.0"
 
-__all__ = ["Ensemble", "__version__", "errors", "load"]
+__all__ = [
+    "Bounds",
+    "Budget",
+    "Ensemble",
+    "Report",
+    "Schema",
+    "Similarity",
+    "Verdict",
+    "__version__",
+    "errors",
+    "load",
+    "radius",
+    "score_gap",
+    "verify",
+]
 
-_HOME = {"Ensemble": "fatt.ensemble", "load": "fatt.importers"}
+_HOME = {
+    "Bounds": "fatt.verdict",
+    "Budget": "fatt.verifier",
+    "Ensemble": "fatt.ensemble",
+    "Report": "fatt.report",
+    "Schema": "fatt.region",
+    "Similarity": "fatt.region",
+    "Verdict": "fatt.verdict",
+    "load": "fatt.importers",
+    "radius": "fatt.audit",
+    "score_gap": "fatt.audit",
+    "verify": "fatt.audit",
+}
 
 
 def __getattr__(name: str) -> object:

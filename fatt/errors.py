@@ -7,7 +7,9 @@ FattError
 │   └── MalformedModelError       a file or object that contradicts itself
 ├── SpecError (ValueError)        an argument names something absent or senseless
 ├── DataError (ValueError)        rows that the model's library would not take
-└── MissingDependencyError (ImportError)
+├── ReplayError                   a counterexample that the model itself denies
+├── MissingDependencyError (ImportError)
+└── UnfairError                   only from `Report.raise_if_unfair`
 
 A message says what is wrong, where, what was found, and the next step.
 """
@@ -45,3 +47,21 @@ class DataError(FattError, ValueError):
 
 class MissingDependencyError(FattError, ImportError):
     """An optional package is needed and is not installed."""
+
+
+class ReplayError(FattError):
+    """The model itself gives another label than `fatt` says: a bug in `fatt`."""
+
+
+class UnfairError(FattError):
+    """A report does not prove the fairness that was asked for.
+
+    Attributes
+    ----------
+    report
+        The report.
+    """
+
+    def __init__(self, message: str, report: object = None) -> None:
+        super().__init__(message)
+        self.report = report

@@ -182,7 +182,7 @@ def _check_outputs(ensemble: Ensemble) -> None:
             ensemble.scoring.ordered or decision.link == "identity",
             "a sum without order cannot decide through a link.",
         )
-        _require(math.isfinite(decision.scale), "the scale is not a finite number.")
+        _require(0 < decision.scale < math.inf, "the scale is not a positive number.")
 
 
 def _check_finite(ensemble: Ensemble) -> None:
@@ -203,7 +203,7 @@ def _check_finite(ensemble: Ensemble) -> None:
     if isinstance(ensemble.decision, Argmax):
         divisors.append(ensemble.decision.divisor)
     _require(
-        all(abs(divisor) >= 1 and math.isfinite(divisor) for divisor in divisors),
+        all(1 <= divisor < math.inf for divisor in divisors),
         "a divisor is smaller than 1, or not a finite number.",
     )
     with np.errstate(over="ignore"):

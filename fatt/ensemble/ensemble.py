@@ -191,7 +191,8 @@ class Ensemble:
 
     def decide(self, encoded: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the index of the class that the library answers for encoded rows."""
-        return decide(self._scores(encoded), self.decision)
+        rows = np.ascontiguousarray(encoded, dtype=np.float64)
+        return decide(self._scores(rows), self.decision)
 
     def score_bounds(self, rows: Any) -> ScoreBounds:
         """Return bounds between which the library's raw scores lie, whatever its order.

@@ -78,12 +78,13 @@ def columns_of(
     if isinstance(native, nw.LazyFrame):
         raise DataError("the rows are a lazy frame; pass rows.collect().")
     if isinstance(native, nw.DataFrame):
-        places = _places(native, features, inputs)
+        places = places_of(native, features, inputs)
         return [_from_series(native[:, place]) for place in places], len(native)
-    return _from_array(_as_table(rows), features)
+    return _from_array(as_array(rows), features)
 
 
-def _as_table(rows: Any) -> NDArray[Any]:
+def as_array(rows: Any) -> NDArray[Any]:
+    """Return rows that are no data frame as an array, of objects if there is text."""
     try:
         table = np.asarray(rows)
         # Of numbers and texts together numpy would make texts only.
@@ -120,8 +121,23 @@ def _from_array(
     return columns, len(array)
 
 
-def _places(frame: Any, features: Sequence[Feature], inputs: Inputs) -> list[int]:
-    """Return where in the frame each feature stands."""
+def places_of(frame: Any, features: Sequence[Feature], inputs: Inputs) -> list[int]:
+    """Return where in the frame each feature stands.
+
+    Parameters
+    ----------
+    frame
+        Data frame of `narwhals`.
+    features
+        The columns wanted.
+    inputs
+        How the library reads tables.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, or several could be the one.
+    """
     names = [
         # Names of several levels are joined, as XGBoost does.
         " ".join(map(str, name)) if isinstance(name, tuple) else str(name)

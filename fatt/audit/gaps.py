@@ -1,0 +1,297 @@
+"""How much a score can change among similar people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.audit.job import Chunk, Job, Progress
+from fatt.ensemble import Argmax, Cut, Ensemble, Feature, Label
+from fatt.ensemble.encode import mark_missing
+from fatt.errors import SpecError
+from fatt.region import Relation, Schema
+from fatt.report.words import values_of
+from fatt.verdict import Bounds, Change, Value, changes_between
+from fatt.verifier import Budget
+
+Floats = NDArray[np.float64]
+Link: TypeAlias = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreGap:
+    """How much a score can change around one person.
+
+    Attributes
+    ----------
+    index
+        Which row the person is, counted from 0.
+    bounds
+        The largest change of a score: `lower` is attained by the twin, and no similar
+        person exceeds `upper`.
+    label
+        The class whose score it is.
+    individual, twin
+        The values of the person, and of the similar person with the largest change
+        that was found, by variable.
+    """
+
+    index: int
+    bounds: Bounds
+    label: Label
+    individual: dict[str, Value]
+    twin: dict[str, Value]
+
+    @property
+    def changes(self) -> dict[str, Change]:
+        """The variables in which the two differ, with both values."""
+        return changes_between(self.individual, self.twin)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreGaps(Sequence[ScoreGap]):
+    """One gap per person, in order; made when it is looked at.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (n_people,)
+        The largest change that was found, and the one that nobody exceeds.
+    output : ndarray of shape (n_people,)
+        Which score changes most.
+    people, twins : ndarray of shape (n_people, n_variables)
+        The values of each person and of the twin that attains `lower`, as numbers and
+        codes.
+    features
+        The variables.
+    labels
+        The class of each score.
+    """
+
+    lower: Floats
+    upper: Floats
+    output: NDArray[np.int64]
+    people: Floats
+    twins: Floats
+    features: tuple[Feature, ...]
+    labels: tuple[Label, ...]
+
+    def __post_init__(self) -> None:
+        for array in (self.lower, self.upper, self.output, self.people, self.twins):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def __repr__(self) -> str:
+        lower, upper = self.largest
+        return f"<{len(self):,} gaps, the largest between {lower:.6g} and {upper:.6g}>"
+
+    @property
+    def largest(self) -> Bounds:
+        """Bounds on the largest change of all."""
+        return Bounds(float(self.lower.max()), float(self.upper.max()))
+
+    @overload
+    def __getitem__(self, index: int) -> ScoreGap: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ScoreGap]: ...
+
+    def __getitem__(self, index: int | slice) -> ScoreGap | Sequence[ScoreGap]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        return ScoreGap(
+            index=place,
+            bounds=Bounds(float(self.lower[place]), float(self.upper[place])),
+            label=self.labels[self.output[place]],
+            individual=values_of(self.features, self.people[place]),
+            twin=values_of(self.features, self.twins[place]),
+        )
+
+
+def score_gap(
+    model: Any,
+    X: Any,
+    *,
+    similarity: Relation,
+    of: Literal["score", "probability"] = "score",
+    schema: Schema | None = None,
+    budget: Budget | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> ScoreGaps:
+    """Find the largest change of score between each person and all similar people.
+
+    Parameters
+    ----------
+    model, X, similarity, schema, n_jobs, progress
+        As in `fatt.verify`.
+    of
+        ``"score"`` for the raw scores that the label rests on, see
+        `Ensemble.raw_scores`; ``"probability"`` for what forests average, and for the
+        logistic function, in float64, of the margins of boosted models with two
+        classes.
+    budget
+        As in `fatt.verify`, for each score.
+
+    Returns
+    -------
+    ScoreGaps
+        Of several scores, the change of the one that changes most.
+
+    Raises
+    ------
+    SpecError
+        If the similarity or schema names something absent, or probabilities are asked
+        of a model whose scores are not known to give any.
+    DataError
+        If there are no rows, or the model's library would refuse one.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
+    >>> gaps = fatt.score_gap(
+    ...     tree, [[25.0], [34.0]], similarity=fatt.Similarity(noise={"x0": 2}))
+    >>> gaps[0].bounds, gaps[1].bounds
+    (Bounds(lower=0.0, upper=0.0), Bounds(lower=1.0, upper=1.0))
+
+    Notes
+    -----
+    For a library without a fixed order of summation the scores are those in the order
+    of the trees; its own differ in their last bits.
+    """
+    if of not in _LINKS:
+        raise SpecError(f"of is {of!r}; write 'score' or 'probability'.")
+    job = Job(
+        model,
+        X,
+        similarity=similarity,
+        schema=schema,
+        budget=budget,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    link = _LINKS[of](job.variables.model)
+    parts: list[tuple[NDArray[Any], ...]] = []
+    for chunk in job.chunks():
+        parts.append(_gaps(job, chunk, link))
+        job.report(chunk.stop)
+    lower, upper, output, people, twins = (
+        np.concatenate(part) for part in zip(*parts, strict=True)
+    )
+    ensemble = job.variables.ensemble
+    is_cut = isinstance(ensemble.decision, Cut)
+    return ScoreGaps(
+        lower,
+        upper,
+        output,
+        people,
+        twins,
+        ensemble.features,
+        ensemble.classes[1:] if is_cut else ensemble.classes,
+    )
+
+
+class _Side(NamedTuple):
+    """Similar people who change one score as far as possible in one direction."""
+
+    output: int
+    points: Floats
+    found: Floats
+    bound: Floats
+
+
+def _gaps(job: Job, chunk: Chunk, link: Link) -> tuple[NDArray[Any], ...]:
+    people = chunk.values
+    own = link(_scores(job, people))
+    n_people = len(people)
+    lower, upper = np.zeros(n_people), np.zeros(n_people)
+    output = np.zeros(n_people, dtype=np.int64)
+    twins = people.copy()
+    for side in _sides(job, chunk, link):
+        change = np.abs(side.found - own[:, side.output])
+        larger = change > lower
+        lower[larger], output[larger] = change[larger], side.output
+        twins[larger] = side.points[larger]
+        # Rounding keeps the order: what is nearer also has the smaller difference.
+        upper = np.maximum(upper, np.abs(side.bound - own[:, side.output]))
+    return lower, np.maximum(lower, upper), output, people, twins
+
+
+def _sides(job: Job, chunk: Chunk, link: Link) -> Iterator[_Side]:
+    for output in range(job.variables.ensemble.n_outputs):
+        extremes = job.extremes(chunk, output)
+        for points, bound in (
+            (extremes.lowest_at, extremes.lowest.lower),
+            (extremes.highest_at, extremes.highest.upper),
+        ):
+            found = link(_scores(job, points))[:, output]
+            yield _Side(output, points, found, link(bound))
+
+
+def _scores(job: Job, values: Floats) -> Floats:
+    ensemble = job.variables.ensemble
+    encoded = mark_missing(values, ensemble.features)
+    return ensemble._scores(encoded).astype(np.float64)
+
+
+def _same_scores(_: Ensemble) -> Link:
+    return lambda scores: scores
+
+
+def _probabilities(model: Ensemble) -> Link:
+    """Return how to get from scores to probabilities."""
+    if isinstance(model.decision, Cut):
+        if _is_logistic(model):
+            return _logistic
+    elif _is_average(model):
+        return lambda scores: scores
+    raise SpecError(
+        f"a {model.source.model or 'model'} of {model.source.library} with the "
+        f"objective {model.source.objective or '(none)'!r} has no probabilities that "
+        "fatt knows: they are known of forests and of logistic boosting with two "
+        "classes. Ask for of='score'."
+    )
+
+
+_LINKS = {"score": _same_scores, "probability": _probabilities}
+
+#: Objectives whose probability is the logistic function of the only score.
+_LOGISTIC = {("xgboost", "binary:logistic"), ("scikit-learn", "log_loss")}
+#: Where LightGBM's label changes if its logistic function has the usual scale.
+_LIGHTGBM_CUT = float.fromhex("0x1.8000000000001p-53")
+
+
+def _is_logistic(model: Ensemble) -> bool:
+    source, decision = model.source, model.decision
+    is_usual = isinstance(decision, Cut) and decision.at == _LIGHTGBM_CUT
+    return (source.library, source.objective) in _LOGISTIC or (
+        source.library == "lightgbm"
+        and source.objective in {"binary", "cross_entropy"}
+        and is_usual
+    )
+
+
+def _is_average(model: Ensemble) -> bool:
+    """Tell whether the scores are averages of the probabilities in the leaves."""
+    scoring, trees = model.scoring, model.trees
+    if not isinstance(model.decision, Argmax) or np.any(trees.targets != -1):
+        return False
+    share = scoring.divisor / max(1, len(trees))
+    values = np.asarray(trees.values, dtype=np.float64)
+    return (
+        not any(scoring.base)
+        and bool(np.all(values >= 0))
+        and np.allclose(values.sum(axis=1), share, rtol=1e-6, atol=0.0)
+    )
+
+
+def _logistic(scores: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return 1.0 / (1.0 + np.exp(-scores))

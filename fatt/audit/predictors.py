@@ -1,0 +1,162 @@
+"""The model itself, asked for labels: what its own library answers for a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Categorical, Ensemble
+from fatt.importers._registry import HEAD, format_of
+
+Matrix = NDArray[np.float64]
+
+#: Takes a table and what `Ensemble.read` makes of it; gives a label per row.
+Predictor: TypeAlias = Callable[[Any, Matrix], Any]
+
+_ONNX_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(int32)": np.int32,
+    "tensor(int64)": np.int64,
+}
+_ONNX_LABELS = {"tensor(int32)", "tensor(int64)", "tensor(string)"}
+
+
+def predictor_of(model: Any, ensemble: Ensemble) -> Predictor | None:
+    """Return how to ask a model for its labels, or None if it is not at hand.
+
+    Parameters
+    ----------
+    model
+        Whatever `fatt.load` takes.
+    ensemble
+        What it made of the model.
+
+    Returns
+    -------
+    callable or None
+        None for an `Ensemble`, for files that hold no model of their own (or whose
+        objects are not to be trusted), and if the model's library is not installed or
+        does not take the model, for instance because the file is too old for it.
+    """
+    if isinstance(model, Ensemble):
+        return None
+    try:
+        if isinstance(model, str | os.PathLike):
+            return _of_file(Path(model), ensemble)
+        return _of_object(model, ensemble)
+    except Exception:  # libraries raise what they like
+        return None
+
+
+def _of_file(path: Path, ensemble: Ensemble) -> Predictor | None:
+    data = path.read_bytes()
+    match format_of(path.name, data[:HEAD]).module:
+        case "xgboost":
+            import xgboost
+
+            if _release(ensemble.source.version) != _release(xgboost.__version__):
+                # Some files of other versions make it kill the process.
+                return None
+            classifier = xgboost.XGBClassifier(enable_categorical=True)
+            classifier.load_model(bytearray(data))
+            return lambda table, _: classifier.predict(table)
+        case "lightgbm":
+            import lightgbm
+
+            return _of_lightgbm(lightgbm.Booster(model_str=data.decode()))
+        case "onnx":
+            return _of_onnx(data, ensemble)
+    return None
+
+
+def _release(version: str) -> list[str]:
+    return version.split(".")[:2]
+
+
+def _of_object(model: Any, ensemble: Ensemble) -> Predictor | None:
+    package = type(model).__module__.partition(".")[0]
+    match package, type(model).__name__:
+        case "xgboost", "Booster":
+            return _of_xgboost(model, ensemble.source.objective)
+        case "lightgbm", "Booster":
+            return _of_lightgbm(model)
+        case "onnx", _:
+            return _of_onnx(model.SerializeToString(), ensemble)
+    return lambda table, _: model.predict(table)
+
+
+def _of_xgboost(booster: Any, objective: str) -> Predictor:
+    import xgboost
+
+    def predict(table: Any, _: Matrix) -> Any:
+        names: dict[str, Any] = {}
+        if isinstance(table, np.ndarray):
+            names = {
+                "feature_names": booster.feature_names,
+                "feature_types": booster.feature_types,
+            }
+        matrix = xgboost.DMatrix(table, enable_categorical=True, **names)
+        answers = booster.predict(matrix)
+        if objective == "multi:softprob":
+            return np.argmax(answers, axis=1)
+        if objective in {"binary:logistic", "binary:logitraw"}:
+            return (answers > np.float32(0.5)).astype(np.int64)
+        return answers.astype(np.int64)
+
+    return predict
+
+
+def _of_lightgbm(booster: Any) -> Predictor:
+    def predict(table: Any, _: Matrix) -> Any:
+        answers = booster.predict(table)
+        if answers.ndim == 1:
+            answers = np.column_stack([1.0 - answers, answers])
+        return np.argmax(answers, axis=1)
+
+    return predict
+
+
+def _of_onnx(data: bytes, ensemble: Ensemble) -> Predictor | None:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(
+        data, options, providers=["CPUExecutionProvider"]
+    )
+    outputs = [o.name for o in session.get_outputs() if o.type in _ONNX_LABELS]
+    if len(outputs) != 1:
+        return None
+
+    def predict(_: Any, matrix: Matrix) -> Any:
+        feed, start = {}, 0
+        for item in session.get_inputs():
+            stop = start + item.shape[1]
+            cells = matrix[:, start:stop]
+            if item.type in _ONNX_TYPES:
+                with np.errstate(over="ignore"):
+                    feed[item.name] = cells.astype(_ONNX_TYPES[item.type])
+            else:
+                feed[item.name] = _texts(ensemble, start, cells)
+            start = stop
+        return np.ravel(session.run(outputs, feed)[0])
+
+    return predict
+
+
+def _texts(ensemble: Ensemble, start: int, codes: Matrix) -> NDArray[Any]:
+    """Return the labels of columns of codes."""
+    texts = np.empty(codes.shape, dtype=object)
+    for place, column in enumerate(codes.T):
+        feature = ensemble.features[start + place]
+        assert isinstance(feature, Categorical)
+        unknown = "?" + "".join(map(str, feature.categories))
+        known = [*map(str, feature.categories), unknown]
+        texts[:, place] = [known[int(code)] for code in column]
+    return texts

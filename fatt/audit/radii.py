@@ -1,0 +1,281 @@
+"""How far the noise can grow before somebody similar gets another label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.audit.job import Chunk, Job, Progress
+from fatt.ensemble import Ensemble, Numeric
+from fatt.ensemble.floats import from_ordinal, to_ordinal
+from fatt.region import Relation, Schema
+from fatt.verdict import VERDICTS, Bounds, Verdict
+from fatt.verifier import Budget
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int8]
+Places = NDArray[np.int64]
+
+_FAIR, _UNFAIR, _UNKNOWN = range(len(VERDICTS))
+#: The multiples that are tried first, up to the largest that there is.
+_GROWTH = (1.0, 8.0, 64.0, 2.0**12, 2.0**24, float(np.finfo(np.float64).max))
+
+
+@dataclass(frozen=True, slots=True)
+class Radius:
+    """How far the noise around one person can grow.
+
+    Attributes
+    ----------
+    index
+        Which row the person is, counted from 0.
+    bounds
+        The largest multiple of the noise that is proved fair, and the smallest that is
+        proved unfair. If all is decided, no float64 lies between them. Both are
+        infinite if every multiple is fair, and both are 0 if none is.
+    at_zero
+        The verdict without any noise, when only what `vary` names may change.
+    """
+
+    index: int
+    bounds: Bounds
+    at_zero: Verdict
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Radii(Sequence[Radius]):
+    """One radius per person, in order; made when it is looked at.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (n_people,)
+        The largest multiple proved fair, and the smallest proved unfair.
+    at_zero : ndarray of shape (n_people,), int8
+        Position of the verdict without noise in `fatt.verdict.VERDICTS`.
+    """
+
+    lower: Floats
+    upper: Floats
+    at_zero: Codes
+
+    def __post_init__(self) -> None:
+        for array in (self.lower, self.upper, self.at_zero):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} radii, the median at least {np.median(self.lower):.4g}>"
+
+    @overload
+    def __getitem__(self, index: int) -> Radius: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Radius]: ...
+
+    def __getitem__(self, index: int | slice) -> Radius | Sequence[Radius]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        return Radius(
+            index=place,
+            bounds=Bounds(float(self.lower[place]), float(self.upper[place])),
+            at_zero=VERDICTS[self.at_zero[place]],
+        )
+
+
+def radius(
+    model: Any,
+    X: Any,
+    *,
+    similarity: Relation,
+    schema: Schema | None = None,
+    budget: Budget | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Radii:
+    """Find the largest multiple of the noise for which each person is treated fairly.
+
+    Parameters
+    ----------
+    model, X, similarity, schema, n_jobs, progress
+        As in `fatt.verify`. Only the amounts in `noise` grow and shrink: what may vary,
+        and ranges of interchangeable numbers, stay as they are.
+    budget
+        As in `fatt.verify`, for each multiple that is tried; totals are for all.
+
+    Returns
+    -------
+    Radii
+        Exact to the last bit where the budget suffices.
+
+    Raises
+    ------
+    SpecError
+        If the similarity or schema names something absent.
+    DataError
+        If there are no rows, or the model's library would refuse one.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
+    >>> noise = fatt.Similarity(noise={"x0": 2})
+    >>> radii = fatt.radius(tree, [[25.0], [31.0]], similarity=noise)
+    >>> [f"{one.bounds.lower:.5f}" for one in radii]
+    ['5.00000', '2.00000']
+
+    Notes
+    -----
+    A larger multiple only adds similar people, so once unfair, always unfair; and it
+    changes what the trees can tell apart at finitely many multiples only. All float64
+    multiples are bisected, and the search runs only for those that the trees tell apart
+    from both ends.
+    """
+    job = Job(
+        model,
+        X,
+        similarity=similarity,
+        schema=schema,
+        budget=budget,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    parts = []
+    for chunk in job.chunks():
+        parts.append(_Bisection(job, chunk).run())
+        job.report(chunk.stop)
+    lower, upper, at_zero = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Radii(lower, upper, at_zero)
+
+
+class _Bisection:
+    """The multiples of some people, bisected together.
+
+    At any time `low` is the largest multiple proved fair for each person, and `end` the
+    smallest one tried that was not proved fair.
+    """
+
+    def __init__(self, job: Job, chunk: Chunk) -> None:
+        self._job = job
+        self._values = chunk.values
+        self._cuts = _cuts(job.variables.ensemble)
+
+    def run(self) -> tuple[Floats, Floats, Codes]:
+        """Return the bounds, and the verdicts without noise."""
+        everybody = np.arange(len(self._values))
+        at_zero = self._verdicts(everybody, np.zeros(len(everybody)))
+        lower = np.zeros(len(everybody))
+        upper = np.where(at_zero == _UNFAIR, 0.0, np.inf)
+        who = np.flatnonzero(at_zero == _FAIR)
+        low, end, at_end = self._grow(who)
+        lower[who] = low
+        rest = np.isfinite(low)
+        if rest.any():
+            ends = to_ordinal(low[rest]), to_ordinal(end[rest])
+            lower[who[rest]], upper[who[rest]] = self._bisect(
+                who[rest], ends, at_end[rest]
+            )
+        return lower, upper, at_zero
+
+    def _grow(self, who: Places) -> tuple[Floats, Floats, Codes]:
+        """Try larger and larger multiples: in small regions verdicts are cheap."""
+        low, end = np.zeros(len(who)), np.full(len(who), np.inf)
+        at_end = np.full(len(who), _UNKNOWN, dtype=np.int8)
+        still = np.arange(len(who))
+        for scale in _GROWTH:
+            verdict = self._verdicts(who[still], np.full(len(still), scale))
+            ended = still[verdict != _FAIR]
+            end[ended], at_end[ended] = scale, verdict[verdict != _FAIR]
+            still = still[verdict == _FAIR]
+            low[still] = scale
+        low[still] = np.inf
+        return low, end, at_end
+
+    def _bisect(
+        self, who: Places, ends: tuple[Places, Places], at_end: Codes
+    ) -> tuple[Floats, Floats]:
+        """Return the largest fair and the smallest unfair multiple that are found."""
+        low, end = ends
+        at_end = at_end.copy()
+        upper = np.where(at_end == _UNFAIR, from_ordinal(end), np.inf)
+        owner, at_low = self._shapes(who, low)
+        _, beyond = self._shapes(who, end)
+        while (still := np.flatnonzero(end - low > 1)).size:
+            middle = low[still] + (end[still] - low[still]) // 2
+            rows = np.flatnonzero(np.isin(owner, still))
+            mine, shape = self._shapes(who[still], middle)
+            verdict = at_end[still]
+            is_low = _all_of(mine, (shape == at_low[rows]).all(axis=1))
+            is_end = _all_of(mine, (shape == beyond[rows]).all(axis=1))
+            verdict[is_low] = _FAIR
+            new = ~is_low & ~is_end
+            verdict[new] = self._verdicts(who[still[new]], from_ordinal(middle[new]))
+            is_fair = verdict == _FAIR
+            low[still[is_fair]], end[still[~is_fair]] = (
+                middle[is_fair],
+                middle[~is_fair],
+            )
+            at_end[still[~is_fair]] = verdict[~is_fair]
+            at_low[rows[is_fair[mine]]] = shape[is_fair[mine]]
+            beyond[rows[~is_fair[mine]]] = shape[~is_fair[mine]]
+            unfair = still[verdict == _UNFAIR]
+            upper[unfair] = from_ordinal(end[unfair])
+        return from_ordinal(low), upper
+
+    def _verdicts(self, who: Places, scale: Floats) -> Codes:
+        if not who.size:
+            return np.empty(0, dtype=np.int8)
+        values = self._values[who]
+        outcomes = self._job.search(values, self._job.boxes(values, scale=scale))
+        if outcomes.interrupted:
+            raise KeyboardInterrupt
+        return outcomes.verdict
+
+    def _shapes(self, who: Places, multiple: Places) -> tuple[Places, Places]:
+        """Return what the trees can tell of regions: equal if nothing differs.
+
+        Parameters
+        ----------
+        who
+            The people.
+        multiple
+            Of the noise, as ordinals.
+
+        Returns
+        -------
+        owner : ndarray of shape (n_boxes,)
+            The position in `who` of each box's person. The same for all multiples.
+        shape : ndarray of shape (n_boxes, ...)
+            In which cells each box begins and ends, and what else it holds.
+        """
+        boxes = self._job.boxes(self._values[who], scale=from_ordinal(multiple))
+        parts = [boxes.missing.astype(np.int64), boxes.codes.view(np.int64)]
+        for index, cuts in self._cuts.items():
+            for ends in (boxes.lower, boxes.upper):
+                parts.append(np.searchsorted(cuts, ends[:, index : index + 1]))
+        return boxes.person, np.concatenate(parts, axis=1)
+
+
+def _cuts(ensemble: Ensemble) -> dict[int, Floats]:
+    """Return where the trees tell numbers apart, for each numeric variable."""
+    cuts: dict[int, Floats] = {}
+    for index, feature in enumerate(ensemble.features):
+        if isinstance(feature, Numeric):
+            parts = [ensemble.thresholds(index), np.array(feature.edges)]
+            if feature.missing_range is not None:
+                low, high = feature.missing_range
+                parts.append(np.array([np.nextafter(low, -np.inf), high]))
+            cuts[index] = np.unique(np.concatenate(parts))
+    return cuts
+
+
+def _all_of(owner: Places, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell for each owner whether all its flags are set."""
+    failed = np.bincount(owner, weights=~flags, minlength=int(owner[-1]) + 1)
+    return np.asarray(failed == 0)

@@ -1,0 +1,179 @@
+"""Twins in tables of the very kind that the user passed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Categorical, Ensemble, Feature, Label
+from fatt.ensemble.table import places_of
+from fatt.report.words import OTHER
+
+Matrix = NDArray[np.float64]
+
+
+def with_changes(rows: Any, before: Matrix, after: Matrix, model: Ensemble) -> Any:
+    """Return rows in which the cells that differ between two matrices are replaced.
+
+    All other cells stay as they are. A column keeps its type if that can hold the new
+    values; else it becomes float64, or a column of objects.
+
+    Parameters
+    ----------
+    rows
+        Array, or data frame that `narwhals` knows.
+    before, after : ndarray of shape (n_rows, n_features)
+        What `Ensemble.read` makes of the rows, and what it is to make of the result.
+    model
+        The model that reads them.
+    """
+    changed = (before != after) & ~(np.isnan(before) & np.isnan(after))
+    if isinstance(rows, np.ndarray):
+        return _in_array(rows, changed, after, model)
+    import narwhals as nw
+
+    frame = nw.from_native(rows, eager_only=True)
+    places = places_of(frame, model.features, model.inputs)
+    for index, place in enumerate(places):
+        picks = np.flatnonzero(changed[:, index])
+        if picks.size:
+            numbers = after[picks, index]
+            frame = _in_frame(frame, place, picks, numbers, model.features[index])
+    return frame.to_native()
+
+
+def _in_array(
+    rows: NDArray[Any], changed: NDArray[np.bool_], after: Matrix, model: Ensemble
+) -> NDArray[Any]:
+    is_numeric = rows.dtype.kind in "biuf"
+    table = rows.copy() if is_numeric else rows.astype(object)
+    for index, feature in enumerate(model.features):
+        picks = np.flatnonzero(changed[:, index])
+        by_label = isinstance(feature, Categorical) and feature.coding == "label"
+        cells = [_cell(feature, x, by_label) for x in after[picks, index].tolist()]
+        if not is_numeric:
+            table[picks, index] = cells
+            continue
+        numbers = np.array(cells, dtype=np.float64)
+        if not _fits(numbers, table.dtype, model.inputs.integer_limit):
+            table = table.astype(np.float64)
+        table[picks, index] = numbers
+    return table
+
+
+def _fits(numbers: Matrix, dtype: np.dtype[Any], limit: float = 2.0**53) -> bool:
+    """Tell whether a type of numbers holds these exactly."""
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            back = numbers.astype(dtype).astype(np.float64)
+        return np.array_equal(back, numbers, equal_nan=True)
+    if not np.all(np.isfinite(numbers)) or np.any(np.abs(numbers) > limit):
+        return False
+    if dtype.kind == "b":
+        return bool(np.all((numbers == 0) | (numbers == 1)))
+    ends = np.iinfo(dtype)
+    inside = (numbers >= ends.min) & (numbers <= ends.max)
+    return bool(np.all(inside & (numbers == np.trunc(numbers))))
+
+
+def _cell(feature: Feature, number: float, by_label: bool) -> Any:
+    """Return what to write for a number or code, as a label or as a number."""
+    if math.isnan(number):
+        is_none = isinstance(feature, Categorical) and feature.missing_as == "none"
+        return None if is_none else math.nan
+    if not isinstance(feature, Categorical) or not by_label:
+        return number
+    known = feature.categories
+    return known[int(number)] if number < len(known) else _unknown(known)
+
+
+def _unknown(categories: tuple[Label, ...]) -> Label:
+    """Return a value that is no category, of the same type where there is one."""
+    if categories and not any(isinstance(c, str | bool) for c in categories):
+        return max(float(category) for category in categories) + 1
+    text = OTHER
+    while text in categories:
+        text += "?"
+    return text
+
+
+def _in_frame(
+    frame: Any, place: int, picks: NDArray[np.int64], numbers: Matrix, feature: Feature
+) -> Any:
+    import narwhals as nw
+
+    series = frame[:, place]
+    dtype = series.dtype
+    is_number = dtype.is_numeric() or dtype == nw.Boolean
+    by_label = isinstance(feature, Categorical) and (
+        feature.coding == "label" or (feature.labelled and not is_number)
+    )
+    cells = [_cell(feature, number, by_label) for number in numbers.tolist()]
+    if frame.implementation.is_pandas_like():
+        native = frame.to_native().copy(deep=False)
+        native.isetitem(place, _in_pandas(series.to_native(), picks, cells))
+        return nw.from_native(native, eager_only=True)
+    if is_number and not _holds(dtype, cells):
+        series, dtype = series.cast(nw.Float64), nw.Float64()
+    elif is_number:
+        cells = _as_type(dtype, cells).tolist()
+    else:
+        cells = [None if _is_gap(cell) else cell for cell in cells]
+    values = series.to_list()
+    for pick, cell in zip(picks.tolist(), cells, strict=True):
+        values[pick] = cell
+    if isinstance(dtype, nw.Enum) and not set(values) <= {*dtype.categories, None}:
+        dtype = nw.String()
+    new = nw.new_series(series.name, values, dtype, backend=frame.implementation)
+    return frame.with_columns(new)
+
+
+def _numpy_type(dtype: Any) -> np.dtype[Any]:
+    """Return the type of numpy behind a type of numbers of `narwhals`."""
+    return np.dtype(str(dtype).lower().replace("boolean", "bool"))
+
+
+def _as_type(dtype: Any, cells: list[Any]) -> NDArray[Any]:
+    """Return numbers that fit a type in that type."""
+    return np.array(cells).astype(_numpy_type(dtype))
+
+
+def _holds(dtype: Any, cells: list[Any]) -> bool:
+    """Tell whether a column of numbers of a frame can hold these cells."""
+    if not all(isinstance(cell, int | float) for cell in cells):
+        return False
+    return _fits(np.array(cells, dtype=np.float64), _numpy_type(dtype))
+
+
+def _in_pandas(series: Any, picks: NDArray[np.int64], cells: list[Any]) -> Any:
+    """Return a copy of a pandas series with other cells in some places."""
+    import narwhals as nw
+
+    series = series.copy()
+    dtype = nw.from_native(series, series_only=True).dtype
+    if dtype == nw.Categorical or isinstance(dtype, nw.Enum):
+        new = dict.fromkeys(cell for cell in cells if not _is_gap(cell))
+        series = series.cat.add_categories(
+            [cell for cell in new if cell not in series.cat.categories]
+        )
+        series.iloc[picks] = cells
+        return series
+    is_number = dtype.is_numeric() or dtype == nw.Boolean
+    if is_number and _holds(dtype, cells):
+        # pandas refuses floats in a column of integers.
+        series.iloc[picks] = _as_type(dtype, cells)
+        return series
+    is_numbers = all(isinstance(cell, int | float) for cell in cells)
+    if is_number and is_numbers:
+        series = series.astype("float64")
+    elif dtype != nw.Object and not all(isinstance(cell, str) for cell in cells):
+        series = series.astype(object)
+    series.iloc[picks] = cells
+    return series
+
+
+def _is_gap(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))

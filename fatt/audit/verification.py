@@ -1,0 +1,221 @@
+"""Verdicts on a model: is every person treated like all similar people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.audit.job import Chunk, Job, Progress
+from fatt.audit.membership import are_similar
+from fatt.audit.replay import BUG, Replay
+from fatt.ensemble import Label
+from fatt.errors import DataError, ReplayError
+from fatt.region import Relation, Schema
+from fatt.report import Counterexamples, Findings, Report, Twins
+from fatt.report.findings import pack
+from fatt.verdict import VERDICTS, Verdict
+from fatt.verifier import Budget, Outcomes
+
+_UNFAIR = VERDICTS.index(Verdict.UNFAIR)
+_UNKNOWN = VERDICTS.index(Verdict.UNKNOWN)
+
+
+def verify(
+    model: Any,
+    X: Any,
+    *,
+    similarity: Relation,
+    schema: Schema | None = None,
+    budget: Budget | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    sample_weight: Any = None,
+) -> Report:
+    """Prove of each person that all similar people get the same label, or refute it.
+
+    Parameters
+    ----------
+    model
+        Fitted model or path of a model file, as `fatt.load` takes it.
+    X
+        The people: array, or data frame that `narwhals` knows, one row each.
+    similarity
+        Who is similar to whom.
+    schema
+        What the columns mean. By default it is inferred from the model and `X`.
+    budget
+        Limits of the search; those that it does not decide are unknown. By default
+        there are none.
+    n_jobs
+        Number of threads, -1 for all processors; by default one. The result does not
+        depend on it.
+    progress
+        Called with the number of people done and the number of all.
+    sample_weight
+        Weight of each person in the shares of fair people.
+
+    Returns
+    -------
+    Report
+        If the run is interrupted from the keyboard, it holds what is done so far, and
+        `Report.interrupted` is true.
+
+    Raises
+    ------
+    SpecError
+        If the similarity or schema names something absent.
+    DataError
+        If there are no rows, or the model's library would refuse one.
+    ModelError
+        If the model cannot be imported exactly.
+    ReplayError
+        If the model itself denies a counterexample: a bug in `fatt`.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> ages = [[20.0], [30.0], [40.0], [50.0]]
+    >>> tree = DecisionTreeClassifier().fit(ages, ["deny", "deny", "grant", "grant"])
+    >>> report = fatt.verify(tree, ages, similarity=fatt.Similarity(noise={"x0": 6}))
+    >>> report.counts
+    {'fair': 2, 'unfair': 2, 'unknown': 0}
+    >>> report.fairness
+    Bounds(lower=0.5, upper=0.5)
+    >>> print(report.counterexamples[0])
+    #2  grant → deny   x0 40.0 → 35.0
+    """
+    job = Job(
+        model,
+        X,
+        similarity=similarity,
+        schema=schema,
+        budget=budget,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    weight = _weights(sample_weight, len(job.people))
+    results = _Results(job, model)
+    interrupted = False
+    try:
+        for chunk in job.chunks():
+            outcomes = job.search(chunk.values, chunk.boxes, chunk.start)
+            results.add(chunk, outcomes)
+            interrupted = outcomes.interrupted
+            if interrupted:
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    return Report(
+        findings=results.findings(),
+        counterexamples=results.counterexamples(),
+        people=job.people,
+        similarity=similarity,
+        budget=job.budget,
+        interrupted=interrupted,
+        sample_weight=weight,
+    )
+
+
+class _Results:
+    """What is known so far; at first nothing is known of anybody."""
+
+    def __init__(self, job: Job, model: Any) -> None:
+        self._job = job
+        self._replay = Replay(model, job.people)
+        n_people, n_classes = len(job.people), len(self._classes)
+        self._verdicts = np.full(n_people, _UNKNOWN, dtype=np.int8)
+        self._label = np.full(n_people, -1, dtype=np.int32)
+        everything = pack(np.ones((1, n_classes), dtype=bool))
+        self._possible = np.repeat(everything, n_people, axis=0)
+        self._twins: list[Twins] = []
+
+    @property
+    def _classes(self) -> tuple[Label, ...]:
+        return self._job.variables.model.classes
+
+    def add(self, chunk: Chunk, outcomes: Outcomes) -> None:
+        """Replay the counterexamples of some people, and keep the outcomes."""
+        unfair = np.flatnonzero(outcomes.verdict == _UNFAIR)
+        if unfair.size:
+            index, people = chunk.start + unfair, chunk.values[unfair]
+            twins, label = outcomes.twin[unfair], outcomes.label[unfair]
+            features = self._job.variables.ensemble.features
+            is_similar = are_similar(chunk.boxes, unfair, twins, features)
+            if not is_similar.all():
+                raise ReplayError(
+                    f"row {index[np.argmin(is_similar)]}: the twin that was found is "
+                    f"not similar. {BUG}"
+                )
+            twin_label, on_model = self._replay.check(index, people, twins, label)
+            found = Twins.of(
+                index=index,
+                people=people,
+                twins=twins,
+                label=label,
+                twin_label=twin_label,
+                on_model=on_model,
+            )
+            self._twins.append(found)
+        here = slice(chunk.start, chunk.stop)
+        self._verdicts[here] = outcomes.verdict
+        self._label[here] = outcomes.label
+        self._possible[here] = pack(outcomes.labels)
+
+    def findings(self) -> Findings:
+        return Findings(self._verdicts, self._label, self._possible, self._classes)
+
+    def counterexamples(self) -> Counterexamples:
+        features = self._job.variables.ensemble.features
+        twins = Twins.join(self._twins or [_no_twins(len(features))])
+        order = twins.closest_first(features, self._spread())
+        return Counterexamples(twins, order, features, self._classes)
+
+    def _spread(self) -> NDArray[np.float64]:
+        """Return the unit of distance of each variable: its standard deviation."""
+        schema = self._job.variables.schema
+        names = [feature.name for feature in self._job.variables.ensemble.features]
+        deviations = [getattr(schema.find(name), "sd", None) for name in names]
+        return np.array([deviation or 1.0 for deviation in deviations])
+
+
+def _no_twins(n_variables: int) -> Twins:
+    nobody = np.empty(0, dtype=np.int64)
+    values = np.empty((0, n_variables))
+    return Twins.of(
+        index=nobody,
+        people=values,
+        twins=values,
+        label=nobody,
+        twin_label=nobody,
+        on_model=False,
+    )
+
+
+def _weights(given: Any, n_people: int) -> NDArray[np.float64] | None:
+    if given is None:
+        return None
+    try:
+        weight = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            "sample_weight holds more than numbers; pass numbers."
+        ) from None
+    if weight.shape != (n_people,):
+        raise DataError(
+            f"sample_weight has the shape {weight.shape}, and there are {n_people} "
+            "people; pass one weight each."
+        )
+    is_weight = np.isfinite(weight) & (weight >= 0)
+    if not is_weight.all():
+        row = int(np.argmin(is_weight))
+        raise DataError(
+            f"row {row}: sample_weight is {weight[row]}; pass finite numbers, at least "
+            "0."
+        )
+    if not weight.any():
+        raise DataError("all of sample_weight is 0; somebody must have weight.")
+    weight.setflags(write=False)
+    return weight

@@ -1,0 +1,23 @@
+"""Who is similar: schema, similarity, and the boxes they span around a person."""
+
+from fatt.region.boxes import Boxes, code_words
+from fatt.region.kinds import Binary, Category, Integer, Number, OneHot, Ordinal
+from fatt.region.schema import Schema
+from fatt.region.similarity import Relation, Similarities, Similarity
+from fatt.region.variables import Variables
+
+__all__ = [
+    "Binary",
+    "Boxes",
+    "Category",
+    "Integer",
+    "Number",
+    "OneHot",
+    "Ordinal",
+    "Relation",
+    "Schema",
+    "Similarities",
+    "Similarity",
+    "Variables",
+    "code_words",
+]

@@ -1,0 +1,153 @@
+"""How far a value may move: the amounts of noise."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from fatt.errors import SpecError
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_AMOUNT = re.compile(rf"({_NUMBER})\s*(sd|%)?")
+_RANGE = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})")
+
+_FORMS = "write a number, '0.3 sd', '5%', one-sided '+3' or '-3', or a range '18..30'"
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a value may go down and up from where it is.
+
+    Attributes
+    ----------
+    below, above
+        The distances, finite and not negative.
+    unit
+        ``""`` for the units of the column, ``"sd"`` for standard deviations, ``"%"``
+        for hundredths of the absolute value.
+    """
+
+    below: float
+    above: float
+    unit: Literal["", "sd", "%"] = ""
+
+    def plain(self) -> float | str:
+        """Return the step as people write it."""
+        if self.below == self.above:
+            sign, size = "", self.above
+        else:
+            sign, size = ("-", self.below) if self.below else ("+", self.above)
+        if not sign and not self.unit:
+            return short(size)
+        return f"{sign}{short(size)}{' sd' if self.unit == 'sd' else self.unit}"
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers that are interchangeable; a value outside them stays."""
+
+    low: float
+    high: float
+
+    def plain(self) -> str:
+        """Return the range as people write it."""
+        return f"{short(self.low)}..{short(self.high)}"
+
+
+Amount: TypeAlias = Step | Range
+
+
+def short(number: float) -> float:
+    """Return a whole number as an integer, which reads better.
+
+    Examples
+    --------
+    >>> short(3.0), short(0.3)
+    (3, 0.3)
+    """
+    return int(number) if number == int(number) and abs(number) < 2**53 else number
+
+
+def parse_range(text: str) -> Range | None:
+    """Return the range that a text such as ``"18..30"`` means; None if it is none."""
+    match = _RANGE.fullmatch(text.strip())
+    return _range(float(match[1]), float(match[2]), text) if match else None
+
+
+def parse_amount(amount: Any, name: str) -> Amount:
+    """Return the amount of noise that a user wrote.
+
+    Parameters
+    ----------
+    amount
+        Number, text, or pair of numbers.
+    name
+        What it is said of, for the message.
+
+    Raises
+    ------
+    SpecError
+        If it has no meaning.
+
+    Examples
+    --------
+    >>> parse_amount("+0.3 sd", "age")
+    Step(below=0.0, above=0.3, unit='sd')
+    >>> parse_amount([18, 30], "age")
+    Range(low=18.0, high=30.0)
+    """
+    where = f"noise of {name!r}" if name else "noise"
+    if isinstance(amount, Step | Range):
+        return amount
+    if isinstance(amount, str):
+        return _parse_text(amount, where)
+    if is_number(amount):
+        if not 0 <= amount < math.inf:
+            raise SpecError(
+                f"{where} is {amount}; it must be a finite number, at least 0. "
+                "One-sided noise is a text: '+3' or '-3'."
+            )
+        return Step(float(amount), float(amount))
+    if isinstance(amount, Sequence) and len(amount) == 2:
+        low, high = amount
+        if is_number(low) and is_number(high):
+            return _range(float(low), float(high), amount)
+    raise SpecError(f"{where} is {amount!r}; {_FORMS}.")
+
+
+def is_number(value: object) -> bool:
+    """Tell whether something is a plain number: no truth value, no text."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int | float) or (
+        hasattr(value, "dtype") and getattr(value.dtype, "kind", "") in "iuf"
+    )
+
+
+def _parse_text(text: str, where: str) -> Amount:
+    found = parse_range(text)
+    if found is not None:
+        return found
+    match = _AMOUNT.fullmatch(text.strip())
+    size = abs(float(match[1])) if match else math.inf
+    if match is None or not math.isfinite(size):
+        raise SpecError(f"{where} is {text!r}; {_FORMS}.")
+    unit: Any = match[2] or ""
+    sign = match[1][0]
+    return Step(
+        below=0.0 if sign == "+" else size,
+        above=0.0 if sign == "-" else size,
+        unit=unit,
+    )
+
+
+def _range(low: float, high: float, given: object) -> Range:
+    if not -math.inf < low <= high < math.inf:
+        raise SpecError(
+            f"{given!r} is no range: write the smaller number first, both finite."
+        )
+    # Both zeros are one number; adding zero keeps the positive one.
+    return Range(low + 0.0, high + 0.0)

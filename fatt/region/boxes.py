@@ -1,0 +1,126 @@
+"""Where people may move: products of intervals and sets, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble.features import Categorical, Feature
+from fatt.ensemble.trees import n_words
+
+if TYPE_CHECKING:
+    from fatt.region.similarity import Relation
+    from fatt.region.variables import Variables
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Where people may move: one product of intervals and sets per row.
+
+    Several boxes of a person are a union; every box contains its person.
+
+    Attributes
+    ----------
+    person : ndarray of shape (n_boxes,)
+        Index of the person, non-decreasing; each person has at least one box.
+    lower, upper : ndarray of shape (n_boxes, n_variables)
+        Smallest and largest member of a numeric variable, both members themselves;
+        ``inf`` and ``-inf`` where no number is allowed. Zero for categorical variables.
+    missing : ndarray of shape (n_boxes, n_variables)
+        Whether a missing value is a member.
+    codes : ndarray of shape (n_boxes, n_words)
+        The members of the categorical variables as bit sets, side by side; `code_words`
+        tells where each starts.
+    """
+
+    person: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    codes: NDArray[np.uint64]
+
+    def __post_init__(self) -> None:
+        for array in (self.person, self.lower, self.upper, self.missing, self.codes):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.person)
+
+
+def code_words(features: Sequence[Feature]) -> NDArray[np.int64]:
+    """Return the first word of each variable's bit set, and the number of all words.
+
+    Parameters
+    ----------
+    features
+        The variables. A numeric one takes no word.
+
+    Returns
+    -------
+    ndarray of shape (n_features + 1,)
+    """
+    sizes = [
+        n_words(feature.n_codes) if isinstance(feature, Categorical) else 0
+        for feature in features
+    ]
+    return np.cumsum([0, *sizes], dtype=np.int64)
+
+
+def boxes(
+    similarity: Relation,
+    variables: Variables,
+    people: NDArray[np.float64],
+    *,
+    scale: NDArray[np.float64] | None = None,
+) -> Boxes:
+    """Return where people may move.
+
+    Parameters
+    ----------
+    similarity
+        Who is similar to whom.
+    variables
+        The model's variables.
+    people : ndarray of shape (n_people, n_variables)
+        What `Variables.gather` returned.
+    scale : ndarray of shape (n_people,), optional
+        Multiplies every amount of noise but ranges, for each person.
+
+    Raises
+    ------
+    SpecError
+        If the similarity does not fit the variables.
+    DataError
+        If a person has a value that the schema excludes.
+    """
+    from fatt.region.rules import bind
+    from fatt.region.spread import Draft, Space
+
+    space = Space(variables)
+    space.check(people)
+    bound = [bind(one, variables) for one in similarity.alternatives]
+    drafts = []
+    alone = np.ones(len(people), dtype=bool)
+    for rules in bound:
+        applies = space.applies(people, rules)
+        draft = Draft(space, people, np.flatnonzero(applies))
+        draft.spread(rules, None if scale is None else scale[applies])
+        drafts.append(draft)
+        alone &= ~applies
+    if alone.any():
+        drafts.append(Draft(space, people, np.flatnonzero(alone)))
+    if len(drafts) == 1:
+        return drafts[0].boxes()
+    parts = [draft.boxes() for draft in drafts]
+    order = np.argsort(np.concatenate([part.person for part in parts]), kind="stable")
+    return Boxes(
+        person=np.concatenate([part.person for part in parts])[order],
+        lower=np.concatenate([part.lower for part in parts])[order],
+        upper=np.concatenate([part.upper for part in parts])[order],
+        missing=np.concatenate([part.missing for part in parts])[order],
+        codes=np.concatenate([part.codes for part in parts])[order],
+    )

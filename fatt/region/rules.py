@@ -1,0 +1,238 @@
+"""A similarity bound to the variables of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Categorical, Numeric
+from fatt.ensemble.features import Label
+from fatt.errors import SpecError
+from fatt.region.amounts import Amount, Range, Step, is_number
+from fatt.region.conditions import Between, Condition
+from fatt.region.kinds import Number, Ordinal
+from fatt.region.names import hint
+from fatt.region.similarity import Similarity
+from fatt.region.variables import Variables
+
+Codes = NDArray[np.bool_]
+Said = TypeVar("Said")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What one similarity says of each variable, by the variable's index.
+
+    Attributes
+    ----------
+    steps
+        Noise of numeric variables, in the column's units or in hundredths.
+    ranges
+        Numbers that are interchangeable.
+    free
+        Variables that may be any number, or any known category.
+    levels
+        Noise of ordinal variables, in levels, and the codes from lowest to highest.
+    sets
+        Codes that are interchangeable.
+    between, among
+        Conditions: the smallest and the largest number, or the codes.
+    missing
+        Variables that may become missing, and known.
+    """
+
+    steps: dict[int, Step] = field(default_factory=dict)
+    ranges: dict[int, Range] = field(default_factory=dict)
+    free: list[int] = field(default_factory=list)
+    levels: dict[int, tuple[Step, NDArray[np.int64]]] = field(default_factory=dict)
+    sets: dict[int, Codes] = field(default_factory=dict)
+    between: dict[int, tuple[float, float]] = field(default_factory=dict)
+    among: dict[int, Codes] = field(default_factory=dict)
+    missing: list[int] = field(default_factory=list)
+
+
+def bind(similarity: Similarity, variables: Variables) -> Rules:
+    """Return what the similarity says of the variables.
+
+    Raises
+    ------
+    SpecError
+        If it names something that does not exist, or says something of a variable that
+        has no meaning for it.
+    """
+    rules = Rules()
+    varied = _by_variable("vary", similarity.vary, variables)
+    for index, values in varied.items():
+        if values is None:
+            rules.free.append(index)
+        else:
+            rules.sets[index] = _interchangeable(index, values, variables)
+    for index, amount in _amounts(similarity, varied, variables).items():
+        _add_noise(rules, index, amount, variables)
+    for index, met in _by_variable("where", similarity.where, variables).items():
+        if isinstance(variables.ensemble.features[index], Numeric):
+            rules.between[index] = _interval(index, met, variables)
+        else:
+            rules.among[index] = _codes_meeting(index, met, variables)
+    names = [(name, None) for name in similarity.missing]
+    for index in _by_variable("missing", names, variables):
+        feature = variables.ensemble.features[index]
+        if not feature.accepts_missing:
+            raise SpecError(
+                f"missing names {feature.name!r}, and the model takes no missing "
+                "values there; leave it out."
+            )
+        rules.missing.append(index)
+    return rules
+
+
+def _by_variable(
+    key: str, said: Iterable[tuple[str, Said]], variables: Variables
+) -> dict[int, Said]:
+    """Return what is said of each variable, by index; names of columns count too."""
+    schema = variables.schema
+    found: dict[int, Said] = {}
+    for name, what in said:
+        index = schema.variables.index(schema.find(name, said_in=key))
+        if found.get(index, what) != what:
+            raise SpecError(
+                f"{key} says two things of {schema.variables[index].name!r}, once as "
+                f"{name!r}; say one."
+            )
+        found[index] = what
+    return found
+
+
+def _amounts(
+    similarity: Similarity, varied: Mapping[int, object], variables: Variables
+) -> dict[int, Amount]:
+    if isinstance(similarity.noise, tuple):
+        amounts = _by_variable("noise", similarity.noise, variables)
+        for index in amounts.keys() & varied.keys():
+            name = variables.schema.variables[index].name
+            raise SpecError(f"{name!r} is named in noise and in vary; name it in one.")
+        return amounts
+    numeric = [
+        index
+        for index, variable in enumerate(variables.schema.variables)
+        if isinstance(variable, Number) and index not in varied
+    ]
+    if not numeric:
+        raise SpecError(
+            f"noise is {similarity.noise.plain()!r} for all numeric variables, and "
+            "there are none; leave it out."
+        )
+    return dict.fromkeys(numeric, similarity.noise)
+
+
+def _add_noise(rules: Rules, index: int, amount: Amount, variables: Variables) -> None:
+    variable = variables.schema.variables[index]
+    if isinstance(variable, Number):
+        if isinstance(amount, Range):
+            rules.ranges[index] = amount
+            return
+        if amount.unit != "sd":
+            rules.steps[index] = amount
+            return
+        if variable.sd is None:
+            raise SpecError(
+                f"noise of {variable.name!r} is {amount.plain()!r}, and its standard "
+                "deviation is not known; infer the schema from rows, or set it: "
+                "schema.with_({...: Number(sd=...)})."
+            )
+        rules.steps[index] = Step(
+            amount.below * variable.sd, amount.above * variable.sd
+        )
+    elif isinstance(variable, Ordinal):
+        if isinstance(amount, Range) or amount.unit:
+            raise SpecError(
+                f"noise of {variable.name!r} is {amount.plain()!r}, and the variable "
+                "is ordinal; write by how many levels it may move, such as 1."
+            )
+        order = [variables.code(index, level) for level in variable.levels]
+        rules.levels[index] = amount, np.array(order, dtype=np.int64)
+    else:
+        raise SpecError(
+            f"noise names {variable.name!r}, which is no number; write "
+            f"vary=[{variable.name!r}]."
+        )
+
+
+def _interchangeable(
+    index: int, values: tuple[Label, ...], variables: Variables
+) -> Codes:
+    variable = variables.schema.variables[index]
+    if isinstance(variables.ensemble.features[index], Numeric):
+        raise SpecError(
+            f"vary lists values of {variable.name!r}, which is a number; write "
+            f"noise={{{variable.name!r}: '18..30'}} for a range of numbers, or "
+            f"vary=[{variable.name!r}] for all."
+        )
+    return _codes(index, values, "vary", variables)
+
+
+def _codes(
+    index: int, labels: Iterable[Label], key: str, variables: Variables
+) -> Codes:
+    feature = variables.ensemble.features[index]
+    chosen = np.zeros(feature.n_codes, dtype=bool)
+    for label in labels:
+        code = variables.code(index, label)
+        if code is None:
+            assert isinstance(feature, Categorical)
+            raise SpecError(
+                f"{key} of {feature.name!r} names {label!r}, which is none of its "
+                f"values. {hint(label, feature.categories)}"
+            )
+        chosen[code] = True
+    return chosen
+
+
+def _interval(index: int, met: Condition, variables: Variables) -> tuple[float, float]:
+    variable = variables.schema.variables[index]
+    assert isinstance(variable, Number)
+    name, (lowest, highest) = variable.name, variable.bounds
+    if isinstance(met, Between):
+        low, high = met.closed()
+        _require_somebody(name, met, not high < lowest and not low > highest)
+        return low, high
+    try:
+        (label,) = met.labels
+        number = float(label)
+    except ValueError:
+        number = np.nan
+    if np.isnan(number) or isinstance(label, bool):
+        raise SpecError(
+            f"where of {name!r} is {met.plain()!r}, and {name!r} is a number; write "
+            "'<= 37', '> 37', '18..30' or '== 37'."
+        )
+    _require_somebody(name, met, lowest <= number <= highest)
+    return number, number
+
+
+def _codes_meeting(index: int, met: Condition, variables: Variables) -> Codes:
+    feature = variables.ensemble.features[index]
+    assert isinstance(feature, Categorical)
+    if not isinstance(met, Between):
+        return _codes(index, met.labels, "where", variables)
+    if not all(is_number(category) for category in feature.categories):
+        raise SpecError(
+            f"where of {feature.name!r} is {met.plain()!r}, and its values are no "
+            f"numbers; name them in a list. {hint('', feature.categories)}"
+        )
+    low, high = met.closed()
+    meeting = [low <= float(x) <= high for x in feature.categories]
+    _require_somebody(feature.name, met, any(meeting))
+    return np.array([*meeting, False])
+
+
+def _require_somebody(name: str, met: Condition, is_met: bool) -> None:
+    if not is_met:
+        raise SpecError(
+            f"where of {name!r} is {met.plain()!r}, which no value it can have meets; "
+            "correct the condition or the schema's bounds."
+        )

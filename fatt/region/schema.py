@@ -1,0 +1,244 @@
+"""What is known about people: the variables behind a model's columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from fatt.ensemble import Ensemble
+from fatt.ensemble.record import Record
+from fatt.errors import SpecError
+from fatt.region.kinds import AnyVariable, Number, Variable
+from fatt.region.names import hint
+
+
+class Schema(Record, frozen=True, kw_only=True):
+    """The variables behind a model's columns, and the values they can have.
+
+    Several columns may be one variable: ``race=White`` and ``race=Black`` are `race`.
+    Immutable, comparable and hashable; `save` and `read` keep it in a file.
+
+    Attributes
+    ----------
+    columns
+        The model's columns, in order.
+    variables
+        The variables, in the order of their first columns.
+
+    Examples
+    --------
+    >>> from fatt.region import Integer, Number, Schema
+    >>> schema = Schema(columns=["age"], variables=[Number(name="age", columns="age")])
+    >>> schema.with_(age=Integer(lower=17, upper=90)).variables
+    (Integer(name='age', columns=('age',), lower=17, upper=90, sd=None),)
+    """
+
+    columns: tuple[str, ...]
+    variables: tuple[AnyVariable, ...]
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "columns", tuple(self.columns))
+        places = {column: place for place, column in enumerate(self.columns)}
+        for variable in self.variables:
+            variable.check()
+        used = Counter(
+            column for variable in self.variables for column in variable.columns
+        )
+        absent = [column for column in used if column not in places]
+        if absent:
+            raise SpecError(
+                f"the schema names column {absent[0]!r}, which does not exist. "
+                + hint(absent[0], self.columns)
+            )
+        odd = [column for column in self.columns if used[column] != 1]
+        if odd:
+            count = "several variables" if used[odd[0]] else "no variable"
+            raise SpecError(f"column {odd[0]!r} belongs to {count}; it needs one.")
+        names = Counter(variable.name for variable in self.variables)
+        twice = [name for name, count in names.items() if count > 1]
+        if twice or "" in names:
+            raise SpecError(
+                f"several variables have the name {twice[0]!r}; rename them."
+                if twice
+                else "a variable has no name; give it one."
+            )
+        ordered = sorted(
+            self.variables,
+            key=lambda variable: min(places[column] for column in variable.columns),
+        )
+        force_setattr(self, "variables", tuple(ordered))
+
+    @classmethod
+    def infer(cls, ensemble: Ensemble, X: Any) -> Schema:
+        """Derive a schema from a model and rows.
+
+        Whole numbers and truth values are known by the types of the columns. Columns
+        that are named ``race=White`` and hold only 0 and 1 become one variable `race`.
+        Bounds are never guessed from rows.
+
+        Parameters
+        ----------
+        ensemble
+            The model.
+        X
+            Rows as the model takes them: array, or data frame that `narwhals` knows.
+
+        Raises
+        ------
+        DataError
+            If the rows do not fit the model.
+        """
+        from fatt.region.inference import infer
+
+        return infer(ensemble, X)
+
+    @classmethod
+    def from_ensemble(cls, ensemble: Ensemble) -> Schema:
+        """Derive a schema from a model alone: categories and whole numbers."""
+        from fatt.region.inference import from_features
+
+        return from_features(ensemble.features)
+
+    @classmethod
+    def from_transformer(cls, transformer: Any) -> Schema:
+        """Derive a schema from the fitted ColumnTransformer before a model.
+
+        For a model that reads the transformed columns. A model that was loaded with
+        its pipeline reads the raw columns and needs no such schema.
+
+        Parameters
+        ----------
+        transformer
+            Fitted ``sklearn.compose.ColumnTransformer``. The columns behind a one-hot
+            or ordinal encoder become variables with the encoder's categories.
+
+        Raises
+        ------
+        SpecError
+            If the transformer is not fitted, or is of another kind.
+        """
+        from fatt.region.transformer import from_transformer
+
+        return from_transformer(transformer)
+
+    def with_(
+        self, kinds: Mapping[str, AnyVariable] | None = None, /, **more: AnyVariable
+    ) -> Schema:
+        """Return a schema in which some variables are as given.
+
+        Parameters
+        ----------
+        kinds, **more
+            What each variable is, by name. One that names no columns keeps those the
+            variable has; one that names columns takes them from other variables, which
+            must not keep any.
+
+        Raises
+        ------
+        SpecError
+            If a name or column does not exist, or a variable would lose some columns.
+        """
+        schema = self
+        for name, kind in {**(kinds or {}), **more}.items():
+            schema = schema._with(name, kind)
+        return schema
+
+    def _with(self, name: str, kind: AnyVariable) -> Schema:
+        if not isinstance(kind, Variable):
+            raise SpecError(
+                f"variable {name!r} is given as {kind!r}; write Number(), Integer(), "
+                "Binary(), Ordinal(), Category() or OneHot()."
+            )
+        changes: dict[str, Any] = {"name": name}
+        if not kind.columns:
+            changes["name"] = self.find(name).name
+            changes["columns"] = self.find(name).columns
+        before = {variable.columns: variable for variable in self.variables}
+        kind = msgspec.structs.replace(kind, **changes)
+        was = before.get(kind.columns)
+        if isinstance(kind, Number) and isinstance(was, Number) and kind.sd is None:
+            kind = msgspec.structs.replace(kind, sd=was.sd)
+        rest = [v for v in self.variables if not set(v.columns) <= set(kind.columns)]
+        for variable in rest:
+            if set(variable.columns) & set(kind.columns):
+                raise SpecError(
+                    f"variable {name!r} would take some columns of "
+                    f"{variable.name!r}; name all of them, or give {variable.name!r} "
+                    "anew first."
+                )
+        return Schema(columns=self.columns, variables=(*rest, kind))
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """Names of the variables that are numbers, whole or not."""
+        return tuple(v.name for v in self.variables if isinstance(v, Number))
+
+    def find(self, name: str, *, said_in: str = "") -> AnyVariable:
+        """Return the variable of that name, or the one that owns that column.
+
+        Parameters
+        ----------
+        name
+            Name of a variable or of a column.
+        said_in
+            What names it, for the message.
+
+        Raises
+        ------
+        SpecError
+            If there is none, or the name means one variable and a column of another.
+        """
+        named = [variable for variable in self.variables if variable.name == name]
+        owners = [variable for variable in self.variables if name in variable.columns]
+        found = named + [owner for owner in owners if owner not in named]
+        if len(found) > 1:
+            start = f"{said_in}: " if said_in else ""
+            raise SpecError(
+                f"{start}{name!r} is a variable and also a column of "
+                f"{found[1].name!r}; rename the variable with Schema.with_."
+            )
+        if not found:
+            names = [variable.name for variable in self.variables]
+            start = (
+                f"{said_in} names {name!r}, which is no variable and no column. "
+                if said_in
+                else f"there is no variable or column {name!r}. "
+            )
+            raise SpecError(start + hint(name, [*names, *self.columns]))
+        return found[0]
+
+    def save(self, path: str | Path) -> None:
+        """Write the schema to a JSON file, whole or not at all."""
+        target = Path(path)
+        draft = target.with_name(target.name + ".part")
+        file = _File(format="fatt-schema-1", schema=self)
+        text = msgspec.json.format(msgspec.json.encode(file), indent=2)
+        try:
+            draft.write_bytes(text + b"\n")
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """Read a schema that `save` has written.
+
+        Raises
+        ------
+        SpecError
+            If the file is no such schema.
+        """
+        try:
+            return msgspec.json.decode(Path(path).read_bytes(), type=_File).schema
+        except msgspec.MsgspecError as error:
+            raise SpecError(f"{path} is no schema that fatt can use: {error}") from None
+
+
+class _File(Record, frozen=True, kw_only=True):
+    format: Literal["fatt-schema-1"]
+    schema: Schema

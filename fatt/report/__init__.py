@@ -1,0 +1,9 @@
+"""Reports: what was found out about many people, for people and for programs."""
+
+from fatt.report.counterexamples import Counterexamples, Twins
+from fatt.report.findings import Findings
+from fatt.report.groups import Group
+from fatt.report.people import People
+from fatt.report.report import Report
+
+__all__ = ["Counterexamples", "Findings", "Group", "People", "Report", "Twins"]

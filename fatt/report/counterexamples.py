@@ -1,0 +1,203 @@
+"""The counterexamples of all unfair people, kept as arrays and ordered by nearness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Feature, Label, Numeric
+from fatt.report.words import values_of
+from fatt.verdict import Counterexample
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Twins:
+    """The unfair people and their twins, as arrays.
+
+    A twin is kept as the few values in which it differs: those of case ``i`` stand at
+    ``starts[i]:starts[i + 1]``.
+
+    Attributes
+    ----------
+    index : ndarray of shape (n_cases,)
+        Index of each unfair person.
+    people : ndarray of shape (n_cases, n_variables)
+        Their values, as numbers and codes.
+    starts : ndarray of shape (n_cases + 1,)
+        Where the changes of each case start.
+    variables, values : ndarray of shape (n_changes,)
+        Which variable changes, and to which number or code.
+    label, twin_label : ndarray of shape (n_cases,)
+        The positions of both labels among the model's classes.
+    on_model : ndarray of shape (n_cases,), bool
+        Whether the model itself confirmed both labels.
+    """
+
+    index: Integers
+    people: Floats
+    starts: Integers
+    variables: Integers
+    values: Floats
+    label: Integers
+    twin_label: Integers
+    on_model: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        for array in vars(self).values():
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        index: Integers,
+        people: Floats,
+        twins: Floats,
+        label: Integers,
+        twin_label: Integers,
+        on_model: bool,
+    ) -> Twins:
+        """Compare people with their twins, and keep the changes.
+
+        Parameters
+        ----------
+        index : ndarray of shape (n_cases,)
+            Index of each unfair person, increasing.
+        people, twins : ndarray of shape (n_cases, n_variables)
+            The values of both; NaN is missing.
+        label, twin_label : ndarray of shape (n_cases,)
+            The positions of both labels among the model's classes.
+        on_model
+            Whether the model itself confirmed both labels.
+        """
+        differs = (people != twins) & ~(np.isnan(people) & np.isnan(twins))
+        starts = np.concatenate([[0], np.cumsum(differs.sum(axis=1))])
+        return cls(
+            index=index.astype(np.int64),
+            people=people,
+            starts=starts.astype(np.int64),
+            variables=np.nonzero(differs)[1].astype(np.int64),
+            values=twins[differs],
+            label=label.astype(np.int64),
+            twin_label=twin_label.astype(np.int64),
+            on_model=np.full(len(index), on_model),
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence[Twins]) -> Twins:
+        """Put the twins of several chunks of people behind each other; at least one."""
+        sizes = [len(part.values) for part in parts]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        starts = [
+            part.starts[:-1] + offset
+            for part, offset in zip(parts, offsets[:-1], strict=True)
+        ]
+        return cls(
+            index=np.concatenate([part.index for part in parts]),
+            people=np.concatenate([part.people for part in parts]),
+            starts=np.concatenate([*starts, offsets[-1:]]).astype(np.int64),
+            variables=np.concatenate([part.variables for part in parts]),
+            values=np.concatenate([part.values for part in parts]),
+            label=np.concatenate([part.label for part in parts]),
+            twin_label=np.concatenate([part.twin_label for part in parts]),
+            on_model=np.concatenate([part.on_model for part in parts]),
+        )
+
+    def twin(self, case: int) -> Floats:
+        """Return the values of one twin."""
+        changed = slice(self.starts[case], self.starts[case + 1])
+        values: Floats = self.people[case].copy()
+        values[self.variables[changed]] = self.values[changed]
+        return values
+
+    def closest_first(
+        self, features: Sequence[Feature], spread: Floats
+    ) -> NDArray[np.int64]:
+        """Order the cases: fewest changes, then shortest way, then first person.
+
+        Parameters
+        ----------
+        features
+            The variables.
+        spread : ndarray of shape (n_variables,)
+            Unit of each numeric variable's distances, such as a standard deviation.
+        """
+        is_numeric = np.array([isinstance(f, Numeric) for f in features], dtype=bool)
+        counts = np.diff(self.starts)
+        case = np.repeat(np.arange(len(self)), counts)
+        before = self.people[case, self.variables]
+        with np.errstate(invalid="ignore", over="ignore"):
+            steps = np.abs(self.values - before) / spread[self.variables]
+        # Between a number and a gap, or between categories, there is no distance.
+        steps[~is_numeric[self.variables] | np.isnan(steps)] = 0.0
+        distance = np.bincount(case, weights=steps, minlength=len(self))
+        return np.lexsort((self.index, distance, counts))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counterexamples(Sequence[Counterexample]):
+    """Pairs of similar people with different labels, closest first.
+
+    Pairs that differ in fewer variables come first; of those, the ones whose numbers
+    are nearer, in standard deviations of the people verified; then the earlier row.
+    Each is made when it is looked at.
+
+    Attributes
+    ----------
+    twins
+        All cases.
+    order : ndarray of int
+        Which of them, in this order.
+    features
+        The variables.
+    classes
+        The model's labels.
+    """
+
+    twins: Twins
+    order: NDArray[np.int64]
+    features: tuple[Feature, ...]
+    classes: tuple[Label, ...]
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} counterexamples, closest first>"
+
+    @overload
+    def __getitem__(self, index: int) -> Counterexample: ...
+    @overload
+    def __getitem__(self, index: slice) -> Counterexamples: ...
+
+    def __getitem__(self, index: int | slice) -> Counterexample | Counterexamples:
+        if isinstance(index, slice):
+            return Counterexamples(
+                self.twins, self.order[index], self.features, self.classes
+            )
+        return self._case(int(self.order[index]))
+
+    def closest(self, count: int) -> Counterexamples:
+        """Return the `count` closest pairs."""
+        return self[:count]
+
+    def _case(self, case: int) -> Counterexample:
+        twins = self.twins
+        return Counterexample(
+            index=int(twins.index[case]),
+            label=self.classes[twins.label[case]],
+            twin_label=self.classes[twins.twin_label[case]],
+            individual=values_of(self.features, twins.people[case]),
+            twin=values_of(self.features, twins.twin(case)),
+            replayed_on="model" if twins.on_model[case] else "ensemble",
+        )

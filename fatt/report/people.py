@@ -1,0 +1,167 @@
+"""The people who are verified: the user's own table, and what the trees see of it."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble.table import as_array
+from fatt.errors import DataError, SpecError
+from fatt.region import Variables
+from fatt.report.words import value_of
+from fatt.verdict import Value
+
+#: How many people are read at a time.
+CHUNK = 16_384
+
+
+class People:
+    """The rows that a user passed, read a part at a time.
+
+    The table is kept as it is, not copied: whoever changes it afterwards changes the
+    groups that a report shows, though not its verdicts and twins.
+
+    Parameters
+    ----------
+    table
+        Two-dimensional array or list, or data frame that `narwhals` knows.
+    variables
+        How the model's columns make up the variables that people know.
+
+    Raises
+    ------
+    DataError
+        If there are no rows.
+    """
+
+    def __init__(self, table: Any, variables: Variables) -> None:
+        self.variables = variables
+        self.frame = _as_frame(table)
+        self.table = (
+            as_array(table)
+            if self.frame is None and not isinstance(table, np.ndarray)
+            else table
+        )
+        if self.frame is None and self.table.ndim != 2:
+            raise DataError(
+                f"the rows have {self.table.ndim} dimension(s); pass a table with one "
+                "row per person and one column per feature."
+            )
+        if not len(self):
+            raise DataError("there are no rows; pass at least one person.")
+
+    def __len__(self) -> int:
+        return len(self.table if self.frame is None else self.frame)
+
+    def rows(self, start: int, stop: int) -> Any:
+        """Return some rows, as a table of the same kind."""
+        if self.frame is None:
+            return self.table[start:stop]
+        return self.frame[start:stop].to_native()
+
+    def take(self, index: NDArray[np.int64]) -> Any:
+        """Return the rows with these numbers, as a table of the same kind."""
+        if self.frame is None:
+            return self.table[index]
+        return self.frame[index.tolist(), :].to_native()
+
+    def values(self, start: int, stop: int) -> NDArray[np.float64]:
+        """Return the numbers and codes of some rows, one column per variable.
+
+        Raises
+        ------
+        DataError
+            If the model's library would refuse a row.
+        """
+        try:
+            return self._values(start, stop)
+        except DataError:
+            if start:
+                # Read again from the first row, so that the message counts from there.
+                self._values(0, stop)
+            raise
+
+    def _values(self, start: int, stop: int) -> NDArray[np.float64]:
+        rows = self.variables.model.read(self.rows(start, stop))
+        return self.variables.gather(rows)
+
+    def column(self, name: str) -> tuple[NDArray[np.int64], list[Value]]:
+        """Return a variable, or any column of a data frame, as groups.
+
+        Parameters
+        ----------
+        name
+            Name of a variable, or of a column that the model need not read.
+
+        Returns
+        -------
+        group : ndarray of shape (n_people,)
+            The group of each person.
+        values : list
+            What the people of each group have in common.
+
+        Raises
+        ------
+        SpecError
+            If there is neither a variable nor a column of this name.
+        """
+        names = [feature.name for feature in self.variables.ensemble.features]
+        if name in names:
+            return self._variable(names.index(name))
+        columns = [] if self.frame is None else [str(c) for c in self.frame.columns]
+        if name in columns and self.frame is not None:
+            return _groups(self.frame[:, columns.index(name)])
+        known = list(dict.fromkeys([*names, *columns]))
+        close = difflib.get_close_matches(str(name), known, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise SpecError(
+            f"there is no variable and no column {name!r} to group people by.{hint} "
+            f"Known: {', '.join(known)}."
+        )
+
+    def _variable(self, place: int) -> tuple[NDArray[np.int64], list[Value]]:
+        feature = self.variables.ensemble.features[place]
+        numbers = np.concatenate(
+            [
+                self.values(start, min(start + CHUNK, len(self)))[:, place]
+                for start in range(0, len(self), CHUNK)
+            ]
+        )
+        kinds, group = np.unique(numbers, return_inverse=True)
+        return group.astype(np.int64), [value_of(feature, n) for n in kinds.tolist()]
+
+
+def _as_frame(table: Any) -> Any:
+    """Return the table as a frame of `narwhals`, or None if it is no data frame."""
+    if isinstance(table, np.ndarray):
+        return None
+    if hasattr(table, "tocsr"):
+        raise DataError(
+            "sparse rows are not supported, since libraries differ on what an absent "
+            "cell means; pass rows.toarray()."
+        )
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(table, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(
+            "several columns of the rows have the same name; rename them."
+        ) from error
+    if isinstance(frame, nw.LazyFrame):
+        raise DataError("the rows are a lazy frame; pass rows.collect().")
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _groups(series: Any) -> tuple[NDArray[np.int64], list[Value]]:
+    places: dict[Any, int] = {}
+    keys = [
+        # NaN is no null to every kind of frame, but does not equal itself.
+        None if is_null or cell != cell else cell  # noqa: PLR0124
+        for cell, is_null in zip(series.to_list(), series.is_null(), strict=True)
+    ]
+    group = np.array([places.setdefault(key, len(places)) for key in keys])
+    return group.astype(np.int64), list(places)

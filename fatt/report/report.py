@@ -1,0 +1,196 @@
+"""The report on many people."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.errors import SpecError, UnfairError
+from fatt.report.counterexamples import Counterexamples
+from fatt.report.findings import Findings
+from fatt.report.groups import Group, by_group, count
+from fatt.report.people import People
+from fatt.verdict import Bounds, Value
+
+if TYPE_CHECKING:
+    from fatt.region import Relation
+    from fatt.verifier import Budget
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """Who is treated fairly, who is not, and of whom that is not known.
+
+    A report keeps arrays, so that one on a million people is small. It has no truth
+    value: ask ``report.fairness.lower >= 0.95``, or call `raise_if_unfair`.
+
+    Attributes
+    ----------
+    findings
+        One finding per person, in order.
+    counterexamples
+        Each unfair person with a twin, closest first.
+    people
+        The people, and how the model reads them.
+    similarity
+        Who counts as similar.
+    budget
+        The limits of the search.
+    interrupted
+        Whether the run was interrupted; those not reached then are unknown.
+    sample_weight : ndarray of shape (n_people,), optional
+        Weight of each person in the shares of fair people.
+    """
+
+    findings: Findings
+    counterexamples: Counterexamples
+    people: People
+    similarity: Relation
+    budget: Budget
+    interrupted: bool = False
+    sample_weight: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "a report has no truth value; ask report.fairness.lower >= 0.95, or call "
+            "report.raise_if_unfair()."
+        )
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{number:,} {name}" for name, number in self.counts.items())
+        lower, upper = self.fairness
+        share = f"{lower:.2%}" if lower == upper else f"{lower:.2%} to {upper:.2%}"
+        ended = " (interrupted)" if self.interrupted else ""
+        return (
+            f"<Report on {len(self):,} people{ended}: {counts}\n"
+            f" fairness {share}, {self.similarity!r}>"
+        )
+
+    @functools.cached_property
+    def _total(self) -> Group:
+        return count(self.findings.verdicts, self.sample_weight)
+
+    @property
+    def fairness(self) -> Bounds:
+        """The share of fair people lies between these; unknown people lie between."""
+        return self._total.fairness
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many people are ``"fair"``, ``"unfair"`` and ``"unknown"``."""
+        return dict(self._total.counts)
+
+    def by_group(self, *names: str) -> dict[Value | tuple[Value, ...], Group]:
+        """Count the verdicts group by group.
+
+        Parameters
+        ----------
+        *names
+            Names of variables, or of any columns of the data frame that was verified,
+            whether the model reads them or not. Several make intersections.
+
+        Returns
+        -------
+        dict
+            By value, or by tuple of values: ``size``, ``counts`` and ``fairness``.
+
+        Raises
+        ------
+        SpecError
+            If there is no such variable or column.
+
+        Examples
+        --------
+        >>> report.by_group("sex")["F"].fairness.lower     # doctest: +SKIP
+        0.913
+        """
+        if not names:
+            raise SpecError("name at least one variable to group people by.")
+        return by_group(self.people, names, self.findings.verdicts, self.sample_weight)
+
+    def to_frame(self) -> Any:
+        """Return a data frame with one row per person.
+
+        Returns
+        -------
+        data frame
+            Of the kind that was verified; else pandas, polars or pyarrow, whichever is
+            installed. Columns: ``verdict``, ``label``, ``labels`` (those still
+            possible), and for unfair people ``twin_label`` and ``changes`` in words.
+
+        Raises
+        ------
+        MissingDependencyError
+            If an array was verified and no such package is installed.
+        """
+        from fatt.report.exports import to_frame
+
+        return to_frame(self)
+
+    def to_json(self) -> str:
+        """Return the report as JSON.
+
+        Returns
+        -------
+        str
+            An object with ``format`` (``"fatt-report-1"``), ``model`` (its ``digest``,
+            ``library``, ``version``, ``kind`` and ``classes``), ``similarity``,
+            ``budget``, ``interrupted``, ``counts``, ``fairness`` (``lower`` and
+            ``upper``), ``findings`` (``verdict``, ``label`` and ``labels`` of each
+            person, in order) and ``counterexamples``, closest first (``index``,
+            ``label``, ``twin_label``, ``individual``, ``twin``, ``changes`` with
+            ``before`` and ``after``, ``replayed_on``). Missing values are null, and
+            infinities the texts ``"inf"`` and ``"-inf"``.
+        """
+        from fatt.report.exports import to_json
+
+        return to_json(self)
+
+    def raise_if_unfair(self, min_fairness: float = 1.0) -> None:
+        """Raise unless a share of people is proved to be treated fairly.
+
+        Parameters
+        ----------
+        min_fairness
+            The share that must be proved.
+
+        Raises
+        ------
+        UnfairError
+            If fewer people are treated fairly, or if too many are unknown to say. The
+            report rides on the error.
+        """
+        if not 0 <= min_fairness <= 1:
+            raise SpecError(
+                f"min_fairness is {min_fairness}; pass a share from 0 to 1."
+            )
+        lower, upper = self.fairness
+        if lower >= min_fairness:
+            return
+        counts = self.counts
+        found = (
+            f"{counts['fair']:,} people are treated fairly, {counts['unfair']:,} "
+            f"unfairly, and {counts['unknown']:,} are unknown"
+        )
+        nearest = ""
+        if len(self.counterexamples):
+            nearest = f" The nearest twin: {self.counterexamples[0]}."
+        if upper < min_fairness:
+            raise UnfairError(
+                f"refuted: at most {upper:.4%} of the people are treated fairly, and "
+                f"{min_fairness:.4%} were asked for: {found}.{nearest}",
+                self,
+            )
+        raise UnfairError(
+            f"undecided: between {lower:.4%} and {upper:.4%} of the people are treated "
+            f"fairly, and {min_fairness:.4%} were asked for: {found}. Raise the "
+            f"budget to decide the rest.{nearest}",
+            self,
+        )

@@ -1,0 +1,151 @@
+"""What is said of one person: a verdict, the labels possible, and perhaps a twin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, NamedTuple, TypeAlias
+
+from fatt.ensemble import Label
+
+#: A value as people write it: a number, a category, or None if it is missing.
+Value: TypeAlias = Label | None
+
+
+class Verdict(StrEnum):
+    """Whether everybody similar to a person gets the person's label.
+
+    Examples
+    --------
+    >>> Verdict.FAIR == "fair"
+    True
+    """
+
+    #: Proved: every similar person gets the same label.
+    FAIR = "fair"
+    #: Refuted: a twin, a similar person with another label, is known.
+    UNFAIR = "unfair"
+    #: The budget ended before one or the other was shown.
+    UNKNOWN = "unknown"
+
+
+#: The verdicts in the order of the codes that arrays hold: 0, 1 and 2.
+VERDICTS = (Verdict.FAIR, Verdict.UNFAIR, Verdict.UNKNOWN)
+
+
+class Bounds(NamedTuple):
+    """A number that is known to lie between two others, both included.
+
+    Attributes
+    ----------
+    lower, upper
+        The two numbers; equal if the number is known exactly.
+    """
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found out about one person.
+
+    Attributes
+    ----------
+    index
+        Which row the person is, counted from 0.
+    verdict
+        Fair, unfair or unknown.
+    label
+        The class that the model gives to the person; None only for a person whom an
+        interrupted run did not reach.
+    labels
+        The classes that similar people may still get: exactly the own one if the
+        verdict is fair; never too few.
+    """
+
+    index: int
+    verdict: Verdict
+    label: Label | None
+    labels: tuple[Label, ...]
+
+
+class Change(NamedTuple):
+    """How a twin differs from an individual in one variable."""
+
+    before: Value
+    after: Value
+
+    def __str__(self) -> str:
+        return f"{in_words(self.before)} → {in_words(self.after)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """Two similar people whom the model treats differently.
+
+    Attributes
+    ----------
+    index
+        Which row the individual is, counted from 0.
+    label, twin_label
+        The class of the individual and that of the twin.
+    individual, twin
+        The values of both, by variable.
+    changes
+        The variables in which they differ, with both values.
+    replayed_on
+        What confirmed both labels: the ``"model"`` itself, asked for its predictions,
+        or, if neither it nor its library was at hand, the ``"ensemble"`` read from it.
+
+    Examples
+    --------
+    >>> print(Counterexample(
+    ...     index=17, label="approve", twin_label="deny",
+    ...     individual={"age": 41, "sex": "F"}, twin={"age": 43, "sex": "M"},
+    ...     replayed_on="model"))
+    #17  approve → deny   age 41 → 43, sex F → M
+    """
+
+    index: int
+    label: Label
+    twin_label: Label
+    individual: Mapping[str, Value]
+    twin: Mapping[str, Value]
+    replayed_on: Literal["model", "ensemble"]
+
+    @property
+    def changes(self) -> dict[str, Change]:
+        """The variables in which the two differ, with both values."""
+        return changes_between(self.individual, self.twin)
+
+    @property
+    def changes_in_words(self) -> str:
+        """The changes as one line of text."""
+        return ", ".join(f"{name} {change}" for name, change in self.changes.items())
+
+    def __str__(self) -> str:
+        labels = f"{self.label} → {self.twin_label}"
+        return f"#{self.index}  {labels}   {self.changes_in_words}"
+
+
+def changes_between(
+    individual: Mapping[str, Value], twin: Mapping[str, Value]
+) -> dict[str, Change]:
+    """Return the variables in which two people differ, with both values."""
+    return {
+        name: Change(value, twin[name])
+        for name, value in individual.items()
+        if not _same(value, twin[name])
+    }
+
+
+def _same(value: Value, other: Value) -> bool:
+    """Tell whether two values are the same, where True and 1 are not."""
+    return value == other and isinstance(value, bool) == isinstance(other, bool)
+
+
+def in_words(value: Value) -> str:
+    """Write a value for people; numbers with all the digits that tell them apart."""
+    return "missing" if value is None else str(value)

@@ -1,0 +1,45 @@
+"""How the kernels are compiled: without the GIL, and kept on disk where possible."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+
+
+def _digest() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+# Names the text of all kernels. Numba looks only at the file of the kernel itself to
+# tell whether what it keeps on disk is out of date, so this becomes part of the name.
+_SOURCES = _digest()
+
+# What turns Python objects into arrays takes long to compile, and is not needed.
+_NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Compile a function together with the kernels that call it."""
+    return numba.njit(nogil=True, **_NO_WRAPPERS)(function)
+
+
+def small(function: Callable[..., Any]) -> Any:
+    """Compile a function into its callers, since handing over its arrays costs more."""
+    return numba.njit(nogil=True, forceinline=True, **_NO_WRAPPERS)(function)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function that is called from Python, and keep the result on disk."""
+    function.__qualname__ += f"-{_SOURCES}"
+    try:
+        return numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:
+        # Neither the package nor the user has a folder that can be written to.
+        return numba.njit(nogil=True)(function)

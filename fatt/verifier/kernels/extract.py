@@ -1,0 +1,223 @@
+"""The leaves that a box reaches, with what each asks of the variables that are free.
+
+Each tree is walked once. On the way down the box is narrowed to the side taken, and
+widened again on the way back, so that exactly the reachable leaves are found.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fatt.verifier.kernels.compiled import inner, small
+from fatt.verifier.kernels.records import ASKED, LEAF
+from fatt.verifier.kernels.screen import rank_of
+from fatt.verifier.kernels.sets import add, add_range, has, remove
+
+
+@inner
+def enter(variables, cuts, box, ranges, cells):
+    """Bring a box into rank space.
+
+    Parameters
+    ----------
+    variables, cuts
+        The cells of each variable.
+    box
+        The rows of `Regions`: lower, upper, missing and codes.
+    ranges : ndarray of `RANGE`
+        Receives the cells of the ordered variables.
+    cells : ndarray of uint64
+        Receives the sets of cells of the others.
+    """
+    lower, upper, missing, codes = box
+    for index in range(len(variables)):
+        variable = variables[index]
+        first, last = 0, -1
+        if variable.kind != 1 and lower[index] <= upper[index]:
+            begin, end = variable.cut_start, variable.cut_end
+            first = rank_of(cuts, begin, end, lower[index])
+            last = rank_of(cuts, begin, end, upper[index])
+        if variable.kind == 0:
+            ranges[index].first = first
+            ranges[index].last = last
+            ranges[index].missing = 1 if missing[index] else 0
+            continue
+        start = variable.set_start
+        cells[start : start + variable.width] = 0
+        is_missing = missing[index]
+        if variable.kind == 1:
+            for code in range(variable.n_cells):
+                if has(codes, variable.code_start, code):
+                    add(cells, start, code)
+        else:
+            add_range(cells, start, first, last)
+            for cell in range(variable.hole_first, variable.hole_last + 1):
+                if has(cells, start, cell):
+                    remove(cells, start, cell)
+                    is_missing = True
+        if is_missing:
+            add(cells, start, variable.n_cells)
+
+
+@small
+def _sides(node, variable, mine, cells, masks):
+    """Tell to which sides of a node the box may go: 1 left, 2 right, 3 both."""
+    found = 0
+    if variable.kind == 0:
+        if mine.first <= min(node.split, mine.last):
+            found = 1
+        if mine.last > node.split:
+            found |= 2
+        if mine.missing != 0:
+            found |= 1 if node.missing_left != 0 else 2
+        return found
+    for offset in range(variable.width):
+        here = cells[variable.set_start + offset]
+        left = masks[node.split + offset]
+        if here & left != 0:
+            found |= 1
+        if here & ~left != 0:
+            found |= 2
+    return found
+
+
+@small
+def _narrow(node, variable, mine, cells, masks, is_left, old, old_cells):
+    """Cut the box to one side of a node, and remember what it was."""
+    old.variable = node.feature
+    if variable.kind == 0:
+        old.first, old.last, old.missing = mine.first, mine.last, mine.missing
+        if is_left:
+            mine.last = min(mine.last, node.split)
+        else:
+            mine.first = max(mine.first, node.split + 1)
+        if (node.missing_left != 0) != is_left:
+            mine.missing = 0
+        return
+    for offset in range(variable.width):
+        here = cells[variable.set_start + offset]
+        left = masks[node.split + offset]
+        old_cells[offset] = here
+        cells[variable.set_start + offset] = here & (left if is_left else ~left)
+
+
+@small
+def _undo(variable, mine, cells, old, old_cells):
+    """Give a variable back what it was."""
+    if variable.kind == 0:
+        mine.first, mine.last, mine.missing = old.first, old.last, old.missing
+        return
+    for offset in range(variable.width):
+        cells[variable.set_start + offset] = old_cells[offset]
+
+
+@inner
+def _more(array, size):
+    """Return a longer array, of at least `size`, with the same entries."""
+    grown = np.empty(max(2 * len(array), size), dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+@inner
+def _ask(variables, ranges, cells, trail, depth, seen, leaf, found):
+    """Write the constraints of the leaf that the walk stands at.
+
+    Returns the numbers of constraints and of words that are now in use.
+    """
+    asked, asked_cells, n_asked, n_words = found
+    for level in range(depth):
+        index = trail[level].variable
+        if seen[index] == leaf:
+            continue
+        seen[index] = leaf
+        ask, variable, mine = asked[n_asked], variables[index], ranges[index]
+        ask.variable = index
+        ask.first, ask.last, ask.missing = mine.first, mine.last, mine.missing
+        n_asked += 1
+        if variable.kind != 0:
+            ask.first = n_words
+            for place in range(variable.width):
+                asked_cells[n_words + place] = cells[variable.set_start + place]
+            n_words += variable.width
+    return n_asked, n_words
+
+
+@inner
+def extract(forest, ranges, cells, trail, trail_cells, seen):
+    """Collect the leaves that a box reaches.
+
+    Parameters
+    ----------
+    forest
+        The trees.
+    ranges, cells
+        The box in rank space; it is the same afterwards.
+    trail, trail_cells, seen
+        Scratch: one entry per level of the deepest tree, and one per variable.
+
+    Returns
+    -------
+    Where the leaves of each tree begin, the leaves with one entry more than there are,
+    their constraints, and the sets of cells that these name.
+    """
+    nodes, roots, masks = forest.nodes, forest.roots, forest.masks
+    variables = forest.variables
+    tree_start = np.zeros(len(roots) + 1, dtype=np.int64)
+    leaves = np.empty(4 * len(roots) + 16, dtype=LEAF)
+    asked = np.empty(4 * len(leaves), dtype=ASKED)
+    asked_cells = np.empty(64, dtype=np.uint64)
+    n_leaves, n_asked, n_words = 0, 0, 0
+    widest = trail_cells.shape[1]
+    seen[:] = -1
+    for tree in range(len(roots)):
+        node = roots[tree]
+        size, depth = 0, 0
+        while True:
+            feature = nodes[node].feature
+            if feature >= 0:
+                variable, mine = variables[feature], ranges[feature]
+                found = _sides(nodes[node], variable, mine, cells, masks)
+                left = nodes[node].left
+                if found == 3:
+                    trail[size].node, trail[size].mark = node, depth
+                    size += 1
+                    old, old_cells = trail[depth], trail_cells[depth]
+                    _narrow(
+                        nodes[node], variable, mine, cells, masks, True, old, old_cells
+                    )
+                    depth += 1
+                node = left + (found == 2)
+                continue
+            if n_leaves + 1 == len(leaves):
+                leaves = _more(leaves, 0)
+            if n_asked + depth > len(asked):
+                asked = _more(asked, n_asked + depth)
+            if n_words + depth * widest > len(asked_cells):
+                asked_cells = _more(asked_cells, n_words + depth * widest)
+            leaves[n_leaves].row = nodes[node].leaf
+            leaves[n_leaves].start = n_asked
+            room = (asked, asked_cells, n_asked, n_words)
+            n_asked, n_words = _ask(
+                variables, ranges, cells, trail, depth, seen, n_leaves, room
+            )
+            n_leaves += 1
+            stop = trail[size - 1].mark if size > 0 else 0
+            while depth > stop:
+                depth -= 1
+                index = trail[depth].variable
+                old, old_cells = trail[depth], trail_cells[depth]
+                _undo(variables[index], ranges[index], cells, old, old_cells)
+            if size == 0:
+                break
+            size -= 1
+            node = trail[size].node
+            feature = nodes[node].feature
+            variable, mine = variables[feature], ranges[feature]
+            old, old_cells = trail[depth], trail_cells[depth]
+            _narrow(nodes[node], variable, mine, cells, masks, False, old, old_cells)
+            depth += 1
+            node = nodes[node].left + 1
+        tree_start[tree + 1] = n_leaves
+    leaves[n_leaves].start = n_asked
+    return tree_start, leaves[: n_leaves + 1], asked[:n_asked], asked_cells

@@ -1,0 +1,366 @@
+"""The kernel that Python calls: decide a range of people, one after the other."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fatt.verifier.kernels.band import needed, score_error
+from fatt.verifier.kernels.branch import (
+    FOUND,
+    LARGEST,
+    NODES,
+    NOW,
+    STOP,
+    STOPPED,
+    TIME,
+    branch,
+)
+from fatt.verifier.kernels.climb import (
+    climb_of,
+    descend,
+    stand,
+    start_at_person,
+    step_once,
+)
+from fatt.verifier.kernels.compact import compact
+from fatt.verifier.kernels.compiled import inner, kernel, small
+from fatt.verifier.kernels.extract import enter, extract
+from fatt.verifier.kernels.lead import lead_of
+from fatt.verifier.kernels.records import RANGE, TOTAL, TRAIL, Forest, Library
+from fatt.verifier.kernels.screen import rank_of, screen
+
+FAIR, UNFAIR, UNKNOWN = 0, 1, 2
+
+#: Less than any exponent of a bit: nothing is known to be a whole number of steps.
+NO_STEP = -5000
+
+#: Less than any lead.
+NO_LEAD = -(2**62)
+
+#: How many points in doubt are kept for one person.
+MOST_DOUBTS = 4
+
+
+class Regions(NamedTuple):
+    """People and their boxes, as the kernel reads them.
+
+    Attributes
+    ----------
+    people
+        Encoded rows; numbers that the library reads as missing are NaN.
+    label
+        The class of each person.
+    start
+        Where the boxes of each person begin.
+    lower, upper, missing, codes
+        As in `fatt.region.Boxes`.
+    """
+
+    people: Any
+    label: Any
+    start: Any
+    lower: Any
+    upper: Any
+    missing: Any
+    codes: Any
+
+
+class Answers(NamedTuple):
+    """What the kernel found, one row per person.
+
+    Attributes
+    ----------
+    verdict
+        `FAIR`, `UNFAIR` or `UNKNOWN`.
+    possible
+        Which classes a similar person may get.
+    box
+        The box in which the twin is.
+    first, last
+        The cells of the twin in each variable; -1 where it does not differ.
+    nodes
+        Number of nodes of the search.
+    doubts
+        How many points could not be told.
+    doubt_box, doubt_first, doubt_last
+        The first few of them, as for twins.
+    lead, bound, error
+        If the largest lead is asked for: the largest found, a bound on all, and a bound
+        on the rounding of the library, in units. The point is then where the twin is.
+    """
+
+    verdict: Any
+    possible: Any
+    box: Any
+    first: Any
+    last: Any
+    nodes: Any
+    doubts: Any
+    doubt_box: Any
+    doubt_first: Any
+    doubt_last: Any
+    lead: Any
+    bound: Any
+    error: Any
+
+
+@inner
+def _own_cells(variables, cuts, person, cell):
+    """Write the cell of each of a person's values."""
+    for index in range(len(variables)):
+        variable, value = variables[index], person[index]
+        if value != value:
+            cell[index] = variable.n_cells
+        elif variable.kind == 1:
+            cell[index] = np.int64(value)
+        else:
+            cell[index] = rank_of(cuts, variable.cut_start, variable.cut_end, value)
+
+
+@inner
+def _least_bit(library, leaves):
+    """Return the exponent of the last bit of all values that a box reaches."""
+    least = np.int64(library.bases[0].trailing)
+    for output in range(len(library.bases)):
+        least = min(least, library.bases[output].trailing)
+    for leaf in range(len(leaves) - 1):
+        least = min(least, library.trailing[leaves[leaf].row])
+    return least
+
+
+@inner
+def _write_cells(problem, point, first, last):
+    """Write the cells of the variables in which a point differs from the person."""
+    first[:] = -1
+    last[:] = -1
+    for number in range(len(problem.facts)):
+        fact = problem.facts[number]
+        if point[number] != fact.own:
+            taken = problem.classes[fact.class_start + point[number]]
+            first[fact.variable] = taken.first
+            last[fact.variable] = taken.last
+
+
+class Scratch(NamedTuple):
+    """Room that is used again for every box."""
+
+    totals: Any
+    stack: Any
+    ranges: Any
+    cells: Any
+    trail: Any
+    trail_cells: Any
+    seen: Any
+    own_cell: Any
+    chosen: Any
+    points: Any
+    rivals: Any
+    used: Any
+    doubts: Any
+    until: Any
+
+
+def scratch_for(forest: Forest, library: Library, n_classes: int) -> Scratch:
+    """Make room for one thread."""
+    variables = forest.variables
+    levels = int(library.rule["depth"][0]) + 2
+    widest = max(1, int(variables["width"].max(initial=0)))
+    return Scratch(
+        totals=np.zeros(max(n_classes, len(library.bases)), dtype=TOTAL),
+        stack=np.zeros(levels, dtype=np.int64),
+        ranges=np.zeros(len(variables), dtype=RANGE),
+        cells=np.zeros(int(variables["width"].sum()) + 1, dtype=np.uint64),
+        trail=np.zeros(levels, dtype=TRAIL),
+        trail_cells=np.zeros((levels, widest), dtype=np.uint64),
+        seen=np.zeros(len(variables), dtype=np.int64),
+        own_cell=np.zeros(len(variables), dtype=np.int64),
+        chosen=np.zeros(len(forest.roots), dtype=np.int64),
+        points=np.zeros((MOST_DOUBTS, len(variables)), dtype=np.int64),
+        rivals=np.zeros(n_classes, dtype=np.int64),
+        used=np.zeros(1, dtype=np.int64),
+        doubts=np.zeros(1, dtype=np.int64),
+        until=np.zeros(3, dtype=np.int64),
+    )
+
+
+@inner
+def _open_rivals(library, totals, own, rivals):
+    """List the classes that the first look does not exclude; return their number."""
+    count = 0
+    for rival in range(len(rivals)):
+        if rival != own:
+            may, _ = needed(library.rule[0], totals, own, rival, NO_STEP)
+            if totals[rival].lead >= may:
+                rivals[count] = rival
+                count += 1
+    return count
+
+
+@inner
+def _keep_doubts(problem, answers, person, box, count, points):
+    """Keep the points that could not be told for the library's own functions."""
+    for doubt in range(min(count, len(points))):
+        at = answers.doubts[person]
+        if at < answers.doubt_box.shape[1]:
+            answers.doubt_box[person, at] = box
+            first, last = (
+                answers.doubt_first[person, at],
+                answers.doubt_last[person, at],
+            )
+            _write_cells(problem, points[doubt], first, last)
+        answers.doubts[person] += 1
+
+
+@small
+def _bounds_of(regions, box):
+    return (
+        regions.lower[box],
+        regions.upper[box],
+        regions.missing[box],
+        regions.codes[box],
+    )
+
+
+@inner
+def _problem_of(forest, regions, person, box, scratch):
+    """Collect what matters in a box: the leaves that it reaches, in compact form."""
+    variables, cuts, own_cell = forest.variables, forest.cuts, scratch.own_cell
+    ranges, cells = scratch.ranges, scratch.cells
+    enter(variables, cuts, _bounds_of(regions, box), ranges, cells)
+    _own_cells(variables, cuts, regions.people[person], own_cell)
+    reached = extract(
+        forest, ranges, cells, scratch.trail, scratch.trail_cells, scratch.seen
+    )
+    return compact(variables, ranges, cells, reached, own_cell)
+
+
+@inner
+def _ask_rival(library, problem, lead, scratch, clock):
+    """Find out whether a rival can win; the climb returned stands where it does."""
+    climb = climb_of(problem, lead.order)
+    start_at_person(problem, lead, climb)
+    scratch.doubts[0] = 0
+    if scratch.until[LARGEST] == 0 and step_once(problem, lead, climb):
+        return FOUND, climb.total[0], climb
+    doubts = (scratch.doubts, scratch.points)
+    limits = (scratch.until, clock, scratch.used)
+    outcome, bound = branch(
+        library, problem, lead, climb, scratch.chosen, doubts, limits
+    )
+    return outcome, bound, climb
+
+
+@inner
+def _decide_box(forest, library, regions, answers, person, box, scratch, clock):
+    """Exclude, for one box, the rivals that cannot win; stop at the first that wins.
+
+    Returns `UNFAIR` if a rival wins, `UNKNOWN` if one may win, else `FAIR`.
+    """
+    own, totals, rivals = regions.label[person], scratch.totals, scratch.rivals
+    screen(forest, library, _bounds_of(regions, box), own, scratch.stack, totals)
+    n_open = _open_rivals(library, totals, own, rivals)
+    if n_open == 0:
+        return FAIR
+    problem = _problem_of(forest, regions, person, box, scratch)
+    trailing = _least_bit(library, problem.leaves)
+    verdict = FAIR
+    for place in range(n_open):
+        rival = rivals[place]
+        may, surely = needed(library.rule[0], totals, own, rival, trailing)
+        if totals[rival].lead < may:
+            continue
+        lead = lead_of(library, problem, own, rival, may, surely)
+        outcome, _, climb = _ask_rival(library, problem, lead, scratch, clock)
+        if outcome == FOUND:
+            answers.box[person] = box
+            descend(problem, climb, surely)
+            first, last = answers.first[person], answers.last[person]
+            _write_cells(problem, climb.point, first, last)
+            # Rivals behind this one are not asked.
+            for other in range(place, n_open):
+                answers.possible[person, rivals[other]] = True
+            return UNFAIR
+        count = scratch.doubts[0]
+        if outcome == STOPPED or count > 0:
+            answers.possible[person, rival] = True
+            verdict = UNKNOWN
+        _keep_doubts(problem, answers, person, box, count, scratch.points)
+    return verdict
+
+
+@inner
+def _stretch_box(forest, library, regions, answers, person, box, scratch, clock):
+    """Look in one box for a larger lead than the largest so far."""
+    own, totals = regions.label[person], scratch.totals
+    screen(forest, library, _bounds_of(regions, box), own, scratch.stack, totals)
+    rival, least = 1 - own, answers.lead[person] + 1
+    if totals[rival].lead < least:
+        return
+    problem = _problem_of(forest, regions, person, box, scratch)
+    trailing = _least_bit(library, problem.leaves)
+    error = score_error(library.rule[0], totals[0], trailing)
+    answers.error[person] = max(answers.error[person], error)
+    lead = lead_of(library, problem, own, rival, least, least)
+    outcome, bound, climb = _ask_rival(library, problem, lead, scratch, clock)
+    stand(problem, lead, climb)
+    if outcome == STOPPED:
+        answers.verdict[person] = UNKNOWN
+    answers.bound[person] = max(answers.bound[person], bound)
+    if climb.total[0] >= least:
+        answers.lead[person] = climb.total[0]
+        answers.box[person] = box
+        first, last = answers.first[person], answers.last[person]
+        _write_cells(problem, climb.point, first, last)
+
+
+@kernel
+def search(forest, library, regions, answers, scratch, begin, end, limits, clock):
+    """Decide the people from `begin` to before `end`.
+
+    Parameters
+    ----------
+    forest, library
+        The ensemble.
+    regions
+        The people and their boxes.
+    answers
+        Receives the answers.
+    scratch
+        What `scratch_for` returned.
+    limits
+        The most nodes and milliseconds for a person, and whether to look for the
+        largest lead, of the only score over its negative (class 1) or the other way.
+    clock
+        The milliseconds since the start, and whether to stop: another thread writes it.
+    """
+    for person in range(begin, end):
+        answers.possible[person, :] = False
+        answers.possible[person, regions.label[person]] = True
+        answers.verdict[person] = FAIR
+        scratch.used[0] = 0
+        scratch.until[NODES] = limits[NODES]
+        scratch.until[TIME] = clock[NOW] + limits[TIME]
+        scratch.until[LARGEST] = limits[LARGEST]
+        for box in range(regions.start[person], regions.start[person + 1]):
+            if limits[LARGEST] != 0:
+                _stretch_box(
+                    forest, library, regions, answers, person, box, scratch, clock
+                )
+                continue
+            verdict = UNKNOWN
+            if clock[STOP] == 0:
+                verdict = _decide_box(
+                    forest, library, regions, answers, person, box, scratch, clock
+                )
+            else:
+                answers.possible[person, :] = True
+            if verdict != FAIR:
+                answers.verdict[person] = verdict
+            if verdict == UNFAIR:
+                # Boxes behind this one are not looked at.
+                if box + 1 < regions.start[person + 1]:
+                    answers.possible[person, :] = True
+                break
+        answers.nodes[person] = scratch.used[0]

@@ -1,0 +1,369 @@
+"""The verifier: who is treated like all similar people, and who is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Argmax, Categorical, Ensemble, ScoreBounds
+from fatt.ensemble.encode import mark_missing
+from fatt.errors import FattError
+from fatt.region.boxes import Boxes, code_words
+from fatt.verifier.budget import Budget
+from fatt.verifier.kernels.records import Forest, Library
+from fatt.verifier.ranks import forest_of, variables_of
+from fatt.verifier.rounding import library_of, one_output, to_scores
+from fatt.verifier.threads import clock_for, run_in_threads
+from fatt.verifier.twins import clip_to_numbers, read_cells
+
+if TYPE_CHECKING:
+    from fatt.verifier.kernels.search import Answers
+
+FAIR, UNFAIR, UNKNOWN = 0, 1, 2
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+_NO_LIMIT = 2**61
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What was found, one entry per person.
+
+    Attributes
+    ----------
+    verdict : ndarray of int8
+        0 fair, 1 unfair, 2 unknown.
+    label : ndarray of int64
+        Index of the class that the model gives the person.
+    labels : ndarray of bool, shape (n_people, n_classes)
+        Classes that a similar person may get: none other can occur.
+    twin : ndarray of shape (n_people, n_variables)
+        For the unfair, a similar person with another label; NaN for all others.
+    nodes : ndarray of int64
+        How many nodes the search took.
+    interrupted
+        Whether the user stopped the search; people not reached are unknown.
+    """
+
+    verdict: NDArray[np.int8]
+    label: NDArray[np.int64]
+    labels: NDArray[np.bool_]
+    twin: Floats
+    nodes: NDArray[np.int64]
+    interrupted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """The lowest and the highest of one score among similar people.
+
+    Attributes
+    ----------
+    lowest, highest : ScoreBounds
+        Bounds, one entry per person, on the library's own lowest and highest score.
+    lowest_at, highest_at : ndarray of shape (n_people, n_variables)
+        Similar people who have these scores, or the nearest to them that were found.
+    nodes : ndarray of int64
+        How many nodes the search took.
+    """
+
+    lowest: ScoreBounds
+    highest: ScoreBounds
+    lowest_at: Floats
+    highest_at: Floats
+    nodes: NDArray[np.int64]
+
+
+class Verifier:
+    """Decides, for people and the boxes of their similar people, if labels can differ.
+
+    Sound and complete: without a budget every answer is fair or unfair, except where
+    the library itself does not fix the order of its sums.
+
+    Parameters
+    ----------
+    ensemble
+        The model, with one feature per variable.
+    """
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self.ensemble = ensemble
+        self._variables = variables_of(ensemble)
+        self._forest = forest_of(ensemble, code_words(ensemble.features))
+        self._library = library_of(ensemble)
+
+    def verify(
+        self,
+        people: Floats,
+        boxes: Boxes,
+        *,
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> Outcomes:
+        """Decide each person.
+
+        Parameters
+        ----------
+        people : ndarray of shape (n_people, n_variables)
+            Numbers and category codes, NaN for missing.
+        boxes
+            Where each person may move.
+        budget
+            When to give up; by default never.
+        n_jobs
+            Number of threads; -1 for all processors, by default one.
+        progress
+            Called with the number of people done and of all.
+        """
+        label = self._labels_of(people)
+        run = _Run((self._forest, self._library), budget or Budget(), n_jobs, progress)
+        answers, interrupted = self._search(people, label, boxes, run)
+        if self.ensemble.scoring.ordered:
+            self._settle_doubts(people, boxes, label, answers)
+        else:
+            self._doubt_own_labels(people, label, answers)
+        twin = self._twins(people, boxes, label, answers)
+        return Outcomes(
+            answers.verdict, label, answers.possible, twin, answers.nodes, interrupted
+        )
+
+    def extremes(
+        self,
+        people: Floats,
+        boxes: Boxes,
+        output: int,
+        *,
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+    ) -> Extremes:
+        """Find the lowest and the highest of one score that similar people get.
+
+        Parameters
+        ----------
+        people, boxes, budget, n_jobs
+            As in `verify`.
+        output
+            Which of the raw scores.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the user stops it.
+        """
+        model = one_output(self._forest, self._library, output)
+        run = _Run(model, budget or Budget(), n_jobs, largest=True)
+        sides = []
+        for sign in (-1, 1):
+            # The lead of class 1 over class 0 is the score, the other way its negative.
+            label = np.full(len(people), int(sign < 0), dtype=np.int64)
+            answers, interrupted = self._search(people, label, boxes, run)
+            if interrupted:
+                raise KeyboardInterrupt
+            cells = (answers.first, answers.last)
+            points = self._read(people, boxes, answers.box, cells)
+            far = to_scores(answers.bound, answers.error, model[1], sign)
+            near = self._scores_of(points)[:, output]
+            ends = (far, near) if sign < 0 else (near, far)
+            sides.append((ScoreBounds(*ends), points, answers.nodes))
+        (lowest, lowest_at, less), (highest, highest_at, more) = sides
+        return Extremes(lowest, highest, lowest_at, highest_at, less + more)
+
+    def _search(
+        self, people: Floats, label: NDArray[np.int64], boxes: Boxes, run: _Run
+    ) -> tuple[Answers, bool]:
+        """Ask the kernel; tell also whether the user interrupted it."""
+        from fatt.verifier.kernels.search import (
+            MOST_DOUBTS,
+            Regions,
+            scratch_for,
+            search,
+        )
+
+        features, count = self.ensemble.features, len(people)
+        decision, n_classes = self.ensemble.decision, len(self.ensemble.classes)
+        is_linked = isinstance(decision, Argmax) and decision.link != "identity"
+        kept = MOST_DOUBTS if is_linked and not run.largest else 0
+        parts = (
+            mark_missing(people, features),
+            label,
+            np.searchsorted(boxes.person, np.arange(count + 1)),
+            *clip_to_numbers(boxes, features),
+        )
+        regions = Regions(*map(_frozen, parts))
+        answers = _room_for(people.shape, 2 if run.largest else n_classes, kept)
+        model, limits = run.model, run.limits()
+
+        def decide(begin: int, end: int) -> None:
+            scratch = scratch_for(*model, answers.possible.shape[1])
+            search(*model, regions, answers, scratch, begin, end, limits, clock)
+
+        def after(done: int) -> None:
+            if run.progress is not None:
+                run.progress(done, count)
+            total = run.budget.total_nodes
+            if total is not None and answers.nodes[:done].sum() > total:
+                clock[1] = 1
+
+        with clock_for(run.budget) as clock:
+            interrupted = run_in_threads(
+                decide, count, clock, n_jobs=run.n_jobs, after=after
+            )
+        _keep_total(answers, run.budget)
+        return answers, interrupted
+
+    def _twins(
+        self,
+        people: Floats,
+        boxes: Boxes,
+        label: NDArray[np.int64],
+        answers: Answers,
+    ) -> Floats:
+        """Read the twins back from their cells, and make sure that they are twins."""
+        twin = np.full(people.shape, np.nan)
+        who = np.flatnonzero(answers.verdict == UNFAIR)
+        if not len(who):
+            return twin
+        cells = (answers.first[who], answers.last[who])
+        twin[who] = self._read(people[who], boxes, answers.box[who], cells)
+        found = self._labels_of(twin[who])
+        wrong = np.flatnonzero(found == label[who])
+        if len(wrong):
+            raise FattError(
+                f"person {who[wrong[0]]}: the search found a twin that has the same "
+                "label after all. This is a bug in fatt; please report it."
+            )
+        answers.possible[who, found] = True
+        return twin
+
+    def _read(
+        self,
+        people: Floats,
+        boxes: Boxes,
+        which: NDArray[np.int64],
+        cells: tuple[NDArray[np.int32], NDArray[np.int32]],
+    ) -> Floats:
+        features = self.ensemble.features
+        return read_cells(people, boxes, which, cells, features, self._variables)
+
+    def _settle_doubts(
+        self,
+        people: Floats,
+        boxes: Boxes,
+        label: NDArray[np.int64],
+        answers: Answers,
+    ) -> None:
+        """Evaluate the first few points that the kernel could not tell."""
+        doubtful = (answers.verdict == UNKNOWN) & (answers.doubts > 0)
+        for who in np.flatnonzero(doubtful):
+            kept = slice(int(answers.doubts[who]))
+            first, last = answers.doubt_first[who, kept], answers.doubt_last[who, kept]
+            which = answers.doubt_box[who, kept]
+            rows = np.repeat(people[who : who + 1], len(which), axis=0)
+            found = self._labels_of(self._read(rows, boxes, which, (first, last)))
+            other = np.flatnonzero(found != label[who])
+            if len(other):
+                answers.verdict[who] = UNFAIR
+                answers.box[who] = which[other[0]]
+                answers.first[who], answers.last[who] = first[other[0]], last[other[0]]
+
+    def _doubt_own_labels(
+        self, people: Floats, label: NDArray[np.int64], answers: Answers
+    ) -> None:
+        """Claim nothing about people whose own label the library does not fix."""
+        who = np.flatnonzero(answers.verdict == UNFAIR)
+        alone = _alone(people[who], self.ensemble)
+        run = _Run((self._forest, self._library), Budget())
+        own, _ = self._search(people[who], label[who], alone, run)
+        unsure = who[own.verdict != FAIR]
+        answers.verdict[unsure] = UNKNOWN
+        answers.possible[unsure] = True
+
+    def _labels_of(self, people: Floats) -> NDArray[np.int64]:
+        return self.ensemble.decide(mark_missing(people, self.ensemble.features))
+
+    def _scores_of(self, people: Floats) -> Floats:
+        encoded = mark_missing(people, self.ensemble.features)
+        scores = self.ensemble._scores(np.ascontiguousarray(encoded))
+        return scores.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """How a search runs, and what it looks for."""
+
+    model: tuple[Forest, Library]
+    budget: Budget
+    n_jobs: int | None = None
+    progress: Progress | None = None
+    largest: bool = False
+
+    def limits(self) -> NDArray[np.int64]:
+        """Return the most nodes and milliseconds for a person, and what to look for."""
+        nodes, seconds = self.budget.nodes, self.budget.seconds
+        limits = (
+            _NO_LIMIT if nodes is None else min(nodes, _NO_LIMIT),
+            _NO_LIMIT if seconds is None else int(min(seconds * 1000, _NO_LIMIT)),
+            int(self.largest),
+        )
+        return np.array(limits, dtype=np.int64)
+
+
+def _room_for(shape: tuple[int, ...], n_classes: int, kept: int) -> Answers:
+    """Make room for the answers, and for so many doubts of each person."""
+    from fatt.verifier.kernels.search import NO_LEAD, Answers
+
+    count, n_variables = shape
+    return Answers(
+        verdict=np.full(count, UNKNOWN, dtype=np.int8),
+        possible=np.ones((count, n_classes), dtype=np.bool_),
+        box=np.zeros(count, dtype=np.int64),
+        first=np.full((count, n_variables), -1, dtype=np.int32),
+        last=np.full((count, n_variables), -1, dtype=np.int32),
+        nodes=np.zeros(count, dtype=np.int64),
+        doubts=np.zeros(count, dtype=np.int64),
+        doubt_box=np.zeros((count, kept), dtype=np.int64),
+        doubt_first=np.full((count, kept, n_variables), -1, dtype=np.int32),
+        doubt_last=np.full((count, kept, n_variables), -1, dtype=np.int32),
+        lead=np.full(count, NO_LEAD, dtype=np.int64),
+        bound=np.full(count, NO_LEAD, dtype=np.int64),
+        error=np.zeros(count),
+    )
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view: the kernel is compiled for one type of arrays only."""
+    view = np.ascontiguousarray(array).view()
+    view.setflags(write=False)
+    return view
+
+
+def _keep_total(answers: Answers, budget: Budget) -> None:
+    """Forget the answers for people who come after the last node of the whole run."""
+    if budget.total_nodes is None:
+        return
+    late = np.cumsum(answers.nodes) > budget.total_nodes
+    answers.verdict[late] = UNKNOWN
+    answers.possible[late] = True
+
+
+def _alone(people: Floats, ensemble: Ensemble) -> Boxes:
+    """Return for each person the box that holds nobody else."""
+    starts = code_words(ensemble.features)
+    codes = np.zeros((len(people), starts[-1]), dtype=np.uint64)
+    missing = np.isnan(people)
+    lower, upper = np.where(missing, np.inf, people), np.where(missing, -np.inf, people)
+    for index, feature in enumerate(ensemble.features):
+        if isinstance(feature, Categorical):
+            who = np.flatnonzero(~missing[:, index])
+            code = people[who, index].astype(np.int64)
+            codes[who, starts[index] + code // 64] = np.uint64(1) << (code % 64).astype(
+                np.uint64
+            )
+    return Boxes(np.arange(len(people)), lower, upper, missing, codes)

@@ -1,0 +1,358 @@
+"""`fatt.verify` from end to end, on models small enough to know the answer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.typing import NDArray
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import fatt
+from fatt import Bounds, Budget, Similarity, Verdict
+from fatt.audit import job, verification
+from fatt.errors import DataError, ReplayError, SpecError
+from fatt.report import people as report_people
+
+AGES = [[20.0], [30.0], [40.0], [50.0]]
+NOISE = Similarity(noise={"x0": 6})
+
+
+def tree() -> DecisionTreeClassifier:
+    return DecisionTreeClassifier().fit(AGES, ["deny", "deny", "grant", "grant"])
+
+
+def people(n_rows: int = 60, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 70, n_rows),
+            "sex": rng.choice(["F", "M"], n_rows),
+            "hours": np.round(rng.normal(35, 8, n_rows), 1),
+        }
+    )
+
+
+def outcome(table: pd.DataFrame) -> NDArray[Any]:
+    score = table["age"] / 10 + table["hours"] / 8 + (table["sex"] == "M")
+    return np.where(score > score.median(), "grant", "deny")
+
+
+def pipeline(model: Any) -> Any:
+    columns = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["sex"]),
+        (StandardScaler(), ["age", "hours"]),
+    )
+    table = people(300, seed=1)
+    return make_pipeline(columns, model).fit(table, outcome(table))
+
+
+MODELS = [
+    DecisionTreeClassifier(max_depth=5, random_state=0),
+    RandomForestClassifier(8, max_depth=4, random_state=0),
+    GradientBoostingClassifier(n_estimators=8, random_state=0),
+    HistGradientBoostingClassifier(max_iter=8, random_state=0),
+]
+
+
+def test_a_tree() -> None:
+    report = fatt.verify(tree(), AGES, similarity=NOISE)
+    assert report.counts == {"fair": 2, "unfair": 2, "unknown": 0}
+    assert report.fairness == Bounds(0.5, 0.5)
+    assert [finding.verdict for finding in report.findings] == [
+        Verdict.FAIR,
+        Verdict.UNFAIR,
+        Verdict.UNFAIR,
+        Verdict.FAIR,
+    ]
+    assert [finding.labels for finding in report.findings] == [
+        ("deny",),
+        ("deny", "grant"),
+        ("deny", "grant"),
+        ("grant",),
+    ]
+    assert [case.index for case in report.counterexamples] == [2, 1]
+    assert str(report.counterexamples[0]) == "#2  grant → deny   x0 40.0 → 35.0"
+    assert {case.replayed_on for case in report.counterexamples} == {"model"}
+    assert not report.interrupted
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_every_twin_is_similar_and_the_pipeline_gives_it_another_label(
+    model: Any,
+) -> None:
+    fitted, table = pipeline(model), people()
+    similarity = Similarity(noise={"age": 2, "hours": 1.5}, vary=["sex"])
+    report = fatt.verify(fitted, table, similarity=similarity)
+    assert report.counts["fair"] > 0
+    assert report.counts["unfair"] > 0
+    own = fitted.predict(table)
+    for case in report.counterexamples:
+        row = table.iloc[case.index]
+        assert case.individual == row.to_dict()
+        assert case.replayed_on == "model"
+        twin = pd.DataFrame([case.twin])
+        assert fitted.predict(twin)[0] == case.twin_label != case.label
+        assert own[case.index] == case.label
+        assert abs(case.twin["age"] - row["age"]) <= 2
+        assert isinstance(case.twin["age"], int)
+        assert row["hours"] - 1.5 <= case.twin["hours"] <= row["hours"] + 1.5
+        assert case.twin["sex"] in {"F", "M"}
+    labels = [finding.label for finding in report.findings]
+    assert labels == own.tolist()
+
+
+def test_every_kind_of_table_gives_the_same_report() -> None:
+    fitted, table = pipeline(MODELS[1]), people()
+    similarity = Similarity(noise={"age": 2}, vary=["sex"])
+    expected = fatt.verify(fitted, table, similarity=similarity).to_json()
+    schema = fatt.Schema.infer(fatt.load(fitted), table)
+    categories = table.astype({"sex": "category"})
+    wider = table.assign(name="somebody")[["name", "hours", "sex", "age"]]
+    for other in (
+        pl.from_pandas(table),
+        pa.Table.from_pandas(table),
+        categories,
+        wider,
+        table.astype({"hours": np.float64, "age": np.int8}),
+    ):
+        report = fatt.verify(fitted, other, similarity=similarity, schema=schema)
+        assert report.to_json() == expected
+
+
+def test_an_array_of_objects_cannot_be_replayed_on_a_model_that_wants_names() -> None:
+    fitted, table = pipeline(MODELS[0]), people()
+    ensemble = fatt.load(fitted)
+    schema = fatt.Schema.infer(ensemble, table)
+    array = table[[feature.name for feature in ensemble.features]].to_numpy()
+    similarity = Similarity(noise={"age": 2}, vary=["sex"])
+    report = fatt.verify(fitted, array, similarity=similarity, schema=schema)
+    assert report.counts == fatt.verify(fitted, table, similarity=similarity).counts
+    assert {case.replayed_on for case in report.counterexamples} == {"ensemble"}
+
+
+def test_an_ensemble_is_replayed_on_itself() -> None:
+    report = fatt.verify(fatt.load(tree()), AGES, similarity=NOISE)
+    assert {case.replayed_on for case in report.counterexamples} == {"ensemble"}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "array"])
+def test_columns_that_are_one_variable(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    race = rng.choice(["Asian", "Black", "White"], 200)
+    table = pd.DataFrame(
+        {f"race={name}": (race == name).astype(float) for name in np.unique(race)}
+    )
+    table["sex=male"] = rng.integers(2, size=200)
+    table["age"] = rng.integers(18, 70, size=200)
+    score = table["age"] + 20 * table["race=White"] + 10 * table["sex=male"]
+    model = DecisionTreeClassifier(max_depth=5).fit(table, score > 60)
+    schema = fatt.Schema.infer(fatt.load(model), table)
+    people: Any = table
+    if kind != "pandas":
+        people = pl.from_pandas(table) if kind == "polars" else table.to_numpy()
+    similarity = Similarity(vary=["race", "sex"])
+    report = fatt.verify(model, people, similarity=similarity, schema=schema)
+    assert report.counts["unfair"] > 5
+    assert report.counts["fair"] > 5
+    for case in report.counterexamples:
+        assert set(case.individual) == {"race", "sex", "age"}
+        assert case.individual["race"] == race[case.index]
+        assert set(case.changes) <= {"race", "sex"}
+        assert case.replayed_on == "model"
+    assert set(report.by_group("race")) == set(race)
+
+
+def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted, table = pipeline(MODELS[2]), people()
+    similarity = Similarity(noise={"age": 2}, vary=["sex"])
+    expected = fatt.verify(fitted, table, similarity=similarity)
+    steps: list[tuple[int, int]] = []
+    for module in (job, report_people):
+        monkeypatch.setattr(module, "CHUNK", 7)
+    report = fatt.verify(
+        fitted,
+        table,
+        similarity=similarity,
+        progress=lambda done, total: steps.append((done, total)),
+    )
+    assert report.to_json() == expected.to_json()
+    assert report.by_group("sex") == expected.by_group("sex")
+    assert steps == sorted(steps)
+    assert steps[-1] == (60, 60)
+    assert len({done for done, _ in steps}) >= 9
+
+
+def test_rows_are_counted_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHUNK", 2)
+    rows = [*AGES, [30.0], [np.inf]]
+    with pytest.raises(DataError, match="row 5"):
+        fatt.verify(tree(), rows, similarity=NOISE, schema=schema_of_ages())
+    whole = schema_of_ages(upper=45.0)
+    with pytest.raises(DataError, match="row 3"):
+        fatt.verify(tree(), AGES, similarity=NOISE, schema=whole)
+
+
+def schema_of_ages(**bounds: float) -> fatt.Schema:
+    from fatt.region import Number
+
+    return fatt.Schema.infer(fatt.load(tree()), AGES).with_(x0=Number(**bounds))
+
+
+def test_an_interrupted_run_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHUNK", 2)
+    calls = []
+
+    def stop(*args: Any, **kwargs: Any) -> Any:
+        calls.append(args)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return search(*args, **kwargs)
+
+    search = job.Verifier.verify
+    monkeypatch.setattr(job.Verifier, "verify", stop)
+    report = fatt.verify(tree(), AGES, similarity=NOISE)
+    assert report.interrupted
+    assert report.counts == {"fair": 1, "unfair": 1, "unknown": 2}
+    assert report.fairness == Bounds(0.25, 0.75)
+    assert [case.index for case in report.counterexamples] == [1]
+    assert report.findings[3].label is None
+    assert report.findings[3].labels == ("deny", "grant")
+    assert report.to_frame()["label"].tolist()[:2] == ["deny", "deny"]
+
+
+def test_a_search_that_says_it_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHUNK", 2)
+    search = job.Verifier.verify
+
+    def stop(*args: Any, **kwargs: Any) -> Any:
+        return replace(search(*args, **kwargs), interrupted=True)
+
+    monkeypatch.setattr(job.Verifier, "verify", stop)
+    report = fatt.verify(tree(), AGES, similarity=NOISE)
+    assert report.interrupted
+    assert report.counts == {"fair": 1, "unfair": 1, "unknown": 2}
+    with pytest.raises(KeyboardInterrupt):
+        fatt.radius(tree(), AGES, similarity=NOISE)
+
+
+def test_the_number_of_threads_does_not_show() -> None:
+    fitted, table = pipeline(MODELS[1]), people()
+    similarity = Similarity(noise={"age": 2, "hours": 1}, vary=["sex"])
+    one, two = (
+        fatt.verify(fitted, table, similarity=similarity, n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    )
+    assert one.to_json() == two.to_json()
+
+
+def test_a_budget_of_nothing_leaves_all_that_is_not_plain_unknown() -> None:
+    fitted, table = pipeline(MODELS[1]), people()
+    similarity = Similarity(noise={"age": 2, "hours": 3}, vary=["sex"])
+    report = fatt.verify(
+        fitted, table, similarity=similarity, budget=Budget(total_nodes=0)
+    )
+    assert report.counts["unknown"] > 0
+    full = fatt.verify(fitted, table, similarity=similarity)
+    assert report.fairness.lower <= full.fairness.lower
+    assert full.fairness.upper <= report.fairness.upper
+    for some, all_ in zip(report.findings, full.findings, strict=True):
+        assert set(some.labels) >= set(all_.labels) or some.verdict != "unknown"
+
+
+def test_weights() -> None:
+    report = fatt.verify(tree(), AGES, similarity=NOISE, sample_weight=[3, 1, 0, 0])
+    assert report.fairness == Bounds(0.75, 0.75)
+    for weights, message in (
+        ([1, 2], "shape"),
+        ([1, 1, 1, -1], "row 3"),
+        ([1, np.nan, 1, 1], "row 1"),
+        ([0, 0, 0, 0], "somebody"),
+        (["a", "b", "c", "d"], "more than numbers"),
+    ):
+        with pytest.raises(DataError, match=message):
+            fatt.verify(tree(), AGES, similarity=NOISE, sample_weight=weights)
+
+
+def test_nobody_and_nonsense() -> None:
+    with pytest.raises(DataError, match="no rows"):
+        fatt.verify(tree(), np.empty((0, 1)), similarity=NOISE)
+    empty = people().iloc[:0]
+    for table in (empty, pl.from_pandas(empty)):
+        with pytest.raises(DataError, match="no rows"):
+            fatt.verify(pipeline(MODELS[0]), table, similarity=Similarity(vary=["sex"]))
+    with pytest.raises(SpecError, match="x1"):
+        fatt.verify(tree(), AGES, similarity=Similarity(noise={"x1": 1}))
+
+
+def test_missing_values_may_change_and_are_none() -> None:
+    X = np.array([[20.0], [30.0], [np.nan], [50.0]])
+    model = DecisionTreeClassifier().fit(X, [0, 0, 1, 1])
+    similarity = Similarity(noise={"x0": 1}, missing=["x0"])
+    report = fatt.verify(model, X, similarity=similarity)
+    first = {case.index: case for case in report.counterexamples}[0]
+    assert first.individual == {"x0": 20.0}
+    assert first.twin == {"x0": None}
+    assert first.replayed_on == "model"
+
+
+def test_a_wrong_search_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = job.Verifier.verify
+
+    def wrong(*args: Any, **kwargs: Any) -> Any:
+        outcomes = search(*args, **kwargs)
+        outcomes.verdict[0] = 1
+        outcomes.twin[0] = twin
+        return outcomes
+
+    monkeypatch.setattr(job.Verifier, "verify", wrong)
+    twin = 40.0
+    with pytest.raises(ReplayError, match=r"row 0: .* is not similar.*bug in fatt"):
+        fatt.verify(tree(), AGES, similarity=NOISE)
+    twin = 21.0
+    with pytest.raises(ReplayError, match=r"row 0: .* own label, 'deny'.*bug in fatt"):
+        fatt.verify(tree(), AGES, similarity=NOISE)
+
+
+def test_a_wrong_import_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other(DecisionTreeClassifier):
+        def predict(self, X: Any, check_input: bool = True) -> Any:
+            return np.where(np.asarray(X)[:, 0] <= 33, "deny", "grant")
+
+    liar = Other().fit(AGES, ["deny", "deny", "grant", "grant"])
+    monkeypatch.setattr(job, "load", lambda model: fatt.load(tree()))
+    with pytest.raises(ReplayError, match=r"row 2: .* the twin gets 'deny'.*'grant'"):
+        fatt.verify(liar, AGES, similarity=NOISE)
+
+
+def test_an_audit_of_a_file_imports_no_framework(tmp_path: Path) -> None:
+    fatt.load(tree()).save(tmp_path / "tree.fatt")
+    code = (
+        "import sys, numpy as np, fatt\n"
+        f"path = {str(tmp_path / 'tree.fatt')!r}\n"
+        "report = fatt.verify(path, np.array([[25.0], [34.0]]), "
+        "similarity=fatt.Similarity(noise={'x0': 2}))\n"
+        "assert report.counts['unfair'] == 1\n"
+        "assert not {'pandas', 'sklearn', 'xgboost'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_module_of_the_function_is_not_in_its_way() -> None:
+    assert fatt.verify is verification.verify

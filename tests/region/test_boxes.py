@@ -1,0 +1,369 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fatt.ensemble import Numeric
+from fatt.errors import DataError
+from fatt.region import Integer, Schema, Similarities, Similarity, Variables
+from fatt.region.boxes import Boxes, boxes, code_words
+from fatt.region.similarity import Relation, any_of
+from tests.region import town
+from tests.region.oracle import holds, similar
+from tests.region.town import NAMES, POINTS
+
+NUMBERS = ["age", "income", "score", "ratio"]
+LABELLED = ["grade", "size", "city", "race", "sex", "job"]
+AMOUNTS = [0, 1, 2.5, 500, "1", "+1", "-2", "5%", "+100%", "-10%", "18..30", "0..1"]
+VARIABLES = town.variables()
+LEVELS: dict[str, list[Any]] = {
+    name: [x for x in POINTS[name] if x not in {None, town.UNKNOWN}]
+    for name in LABELLED
+}
+LEVELS["city"] = [*LEVELS["city"], "city 5"]
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> dict[str, Any]:
+    """What a user may write."""
+    spec: dict[str, Any] = {}
+    varied = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=3))
+    if draw(st.booleans()):
+        spec["vary"] = {
+            name: "any"
+            if name in NUMBERS or draw(st.booleans())
+            else draw(st.lists(st.sampled_from(LEVELS[name]), unique=True, min_size=1))
+            for name in varied
+        }
+    else:
+        spec["vary"] = varied
+    spec["noise"] = {}
+    for name in draw(st.lists(st.sampled_from(NUMBERS), unique=True)):
+        if name not in varied:
+            amounts = [*AMOUNTS, "0.4 sd", "+2 sd"]
+            spec["noise"][name] = draw(
+                st.sampled_from(AMOUNTS if name in {"income", "ratio"} else amounts)
+            )
+    for name in ("grade", "size"):
+        if name not in varied and draw(st.booleans()):
+            spec["noise"][name] = draw(st.sampled_from([0, 1, 2, "+1", "-1"]))
+    if draw(st.integers(0, 4)) == 0:
+        spec["noise"] = draw(st.sampled_from([1, "+1", "5%"]))
+    spec["missing"] = draw(
+        st.lists(
+            st.sampled_from([name for name in NAMES if name != "income"]),
+            unique=True,
+            max_size=2,
+        )
+    )
+    spec["where"] = {
+        name: draw(st.sampled_from(CONDITIONS.get(name) or [LEVELS[name][:2]]))
+        for name in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=2))
+    }
+    if not (spec["vary"] or spec["noise"] or spec["missing"]):
+        spec["vary"] = ["sex"]
+    return spec
+
+
+CONDITIONS = {
+    "age": ["<= 37", "< 38", "> 18", ">= 18.5", "18..30", "== 37"],
+    "income": ["<= 37", "< 500", "> 38.5", "18..500"],
+    "score": ["<= 37", "< 0.5", "> -1.5", "-1..0.5"],
+    "ratio": ["<= 37", "< 8", "> 0.25", "0..1"],
+    "grade": ["<= 2", "> 1", [1, 5], "== 5", "1..2"],
+    "sex": ["== male", ["male"]],
+}
+
+
+def draw_points(rng: np.random.Generator, count: int) -> list[list[Any]]:
+    return [
+        [POINTS[name][rng.integers(len(POINTS[name]))] for name in NAMES]
+        for _ in range(count)
+    ]
+
+
+def near(rng: np.random.Generator, x: list[Any], count: int) -> list[list[Any]]:
+    """Points that differ from x in a few variables."""
+    points = []
+    for other in draw_points(rng, count):
+        changed = rng.choice(len(NAMES), size=rng.integers(1, 4), replace=False)
+        points.append([other[i] if i in changed else x[i] for i in range(len(NAMES))])
+    return points
+
+
+def alternatives(found: list[dict[str, Any]]) -> Relation:
+    return any_of(*(Similarity(**spec) for spec in found))
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.lists(specs(), min_size=1, max_size=3), st.integers(0, 2**32 - 1))
+def test_boxes_hold_exactly_the_similar_points(
+    found: list[dict[str, Any]], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    people = draw_points(rng, 5)
+    encoded = town.encode(people, VARIABLES)
+    made = boxes(alternatives(found), VARIABLES, encoded)
+    check_form(made, encoded)
+    for person, x in enumerate(people):
+        mine = np.flatnonzero(made.person == person)
+        others = [x, *near(rng, x, 20)]
+        for y, code in zip(others, town.encode(others, VARIABLES), strict=True):
+            expected = any(similar(spec, VARIABLES, x, y) for spec in found)
+            inside = any(holds(made, box, VARIABLES, code) for box in mine)
+            assert inside == expected, (found, x, y)
+
+
+def check_form(made: Boxes, people: Any) -> None:
+    assert np.all(np.diff(made.person) >= 0)
+    assert np.array_equal(np.unique(made.person), np.arange(len(people)))
+    features = VARIABLES.ensemble.features
+    assert made.codes.shape == (len(made), code_words(features)[-1])
+    for box, person in enumerate(made.person):
+        crossed = made.lower[box] > made.upper[box]
+        assert np.all(made.lower[box][crossed] == math.inf)
+        assert np.all(made.upper[box][crossed] == -math.inf)
+        for index, feature in enumerate(features):
+            if hasattr(feature, "categories"):
+                assert made.lower[box, index] == made.upper[box, index] == 0
+            elif feature.integer and not crossed[index]:
+                assert made.lower[box, index] == math.floor(made.lower[box, index])
+                assert made.upper[box, index] == math.floor(made.upper[box, index])
+        assert holds(made, box, VARIABLES, people[person])
+
+
+PERSON = [20, 500.0, 0.5, 1.0, 2, "M", "city 1", "A", "male", "x"]
+
+
+def around(similarity: Relation, scale: float | None = None, **values: Any) -> Boxes:
+    point = [values.get(name, cell) for name, cell in zip(NAMES, PERSON, strict=True)]
+    scales = None if scale is None else np.array([scale])
+    return boxes(similarity, VARIABLES, town.encode([point], VARIABLES), scale=scales)
+
+
+def interval(made: Boxes, name: str, box: int = 0) -> tuple[float, float]:
+    index = NAMES.index(name)
+    return float(made.lower[box, index]), float(made.upper[box, index])
+
+
+def levels(made: Boxes, name: str, box: int = 0) -> set[Any]:
+    features = VARIABLES.ensemble.features
+    index = NAMES.index(name)
+    names = [*features[index].categories, town.UNKNOWN]  # type: ignore[union-attr]
+    start = code_words(features)[index]
+    words = [int(word) for word in made.codes[box, start:]]
+    return {x for i, x in enumerate(names) if words[i // 64] >> (i % 64) & 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "amount", "value", "expected"),
+    [
+        ("age", 3, 20, (17, 23)),
+        ("age", 2.5, 20, (18, 22)),
+        ("age", 3, 119, (116, 120)),
+        ("age", "0.5 sd", 20, (19, 21)),
+        ("age", "+2 sd", 20, (20, 25)),
+        ("age", "-2 sd", 20, (15, 20)),
+        ("age", "+3", 20, (20, 23)),
+        ("age", "-3", 1, (0, 1)),
+        ("age", "17.5..30", 20, (18, 30)),
+        ("age", [18, 30], 31, (31, 31)),
+        ("income", 3, 1.0, (0, 4)),
+        ("income", 3, 998.0, (995, 1000)),
+        ("income", "10%", 500.0, (450, 550)),
+        ("income", "-10%", 500.0, (450, 500)),
+        ("score", "0.3 sd", 0.0, (-0.15, 0.15)),
+        ("score", 3, math.inf, (math.inf, math.inf)),
+        ("score", "5%", -math.inf, (-math.inf, -math.inf)),
+        ("score", 3, -1.0, (-4, 2)),
+        ("score", 1e308, 1e308, (0, 1.7976931348623157e308)),
+        ("ratio", 3, math.inf, (math.inf, math.inf)),
+        ("score", 3, None, (math.inf, -math.inf)),
+    ],
+)
+def test_noise(name: str, amount: Any, value: Any, expected: Any) -> None:
+    made = around(Similarity(noise={name: amount}), **{name: value})
+    assert interval(made, name) == expected
+    assert bool(made.missing[0, NAMES.index(name)]) == (value is None)
+    for other in {"age", "income"} - {name}:
+        own = PERSON[NAMES.index(other)]
+        assert interval(made, other) == (own, own)
+
+
+def test_noise_for_all_moves_numbers_and_nothing_else() -> None:
+    made = around(Similarity(noise=1, vary=["income"]))
+    assert interval(made, "age") == (19, 21)
+    assert interval(made, "income") == (0, 1000)
+    assert interval(made, "score") == (-0.5, 1.5)
+    assert levels(made, "grade") == {2}
+    assert levels(made, "sex") == {"male"}
+
+
+def test_ends_are_computed_as_floats() -> None:
+    made = around(Similarity(noise={"score": 0.1}), score=0.3)
+    assert interval(made, "score") == (0.3 - 0.1, 0.3 + 0.1)
+
+
+def test_scale_multiplies_noise_but_no_ranges() -> None:
+    noise = {"age": 3, "income": "10%", "score": "0..2", "size": 1}
+    made = around(Similarity(noise=noise, vary=["ratio"]), scale=0.5)
+    assert interval(made, "age") == (19, 21)
+    assert interval(made, "income") == (475, 525)
+    assert interval(made, "score") == (0, 2)
+    assert interval(made, "ratio") == (0, 9)
+    assert levels(made, "size") == {"M"}
+    assert levels(around(Similarity(noise=noise), scale=1.0), "size") == {"S", "M", "L"}
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e300, math.inf])
+def test_extreme_scales_keep_the_person(scale: float) -> None:
+    for value in (math.inf, -math.inf, 0.0, 1e308):
+        made = around(
+            Similarity(noise={"score": 3, "income": "5%"}), scale, score=value
+        )
+        low, high = interval(made, "score")
+        assert low <= value <= high
+    nothing = {"age": "+0", "income": "-5%", "size": "+1"}
+    made = around(Similarity(noise=nothing), scale, income=0.0)
+    assert interval(made, "age") == (20, 20)
+    assert interval(made, "income") == (0, 0)
+    assert levels(made, "size") == ({"M"} if scale == 0 else {"M", "L"})
+
+
+def test_vary_spares_the_unknown() -> None:
+    made = around(Similarity(vary=["city", "race", "sex", "job", "size", "grade"]))
+    assert levels(made, "city") == set(town.CITIES)
+    assert levels(made, "race") == {"A", "B", "neither"}
+    assert levels(made, "sex") == {"not male", "male"}
+    assert levels(made, "job") == {"x", "y"}
+    assert levels(made, "size") == {"S", "M", "L", "other"}
+    made = around(Similarity(vary=["city", "job"]), city=town.UNKNOWN, job=town.UNKNOWN)
+    assert levels(made, "city") == {*town.CITIES, town.UNKNOWN}
+    assert levels(made, "job") == {"x", "y", town.UNKNOWN}
+    assert interval(around(Similarity(vary=["age"])), "age") == (0, 120)
+
+
+def test_vary_within_a_list() -> None:
+    similarity = Similarity(vary={"city": ["city 1", "city 69"], "sex": "any"})
+    assert levels(around(similarity), "city") == {"city 1", "city 69"}
+    assert levels(around(similarity, city="city 2"), "city") == {"city 2"}
+    assert levels(around(similarity), "sex") == {"male", "not male"}
+
+
+def test_levels_move_in_their_own_order() -> None:
+    assert levels(around(Similarity(noise={"size": 1}), size="S"), "size") == {"S", "M"}
+    up = Similarity(noise={"size": "+1"})
+    assert levels(around(up, size="M"), "size") == {"M", "L"}
+    assert levels(around(up, size="other"), "size") == {"other"}
+    assert levels(around(up, size=None), "size") == set()
+
+
+def test_conditions_cut_both_persons() -> None:
+    young = Similarity(noise={"age": 3}, where={"age": "< 22"})
+    assert interval(around(young), "age") == (17, 21)
+    assert interval(around(young, age=22), "age") == (22, 22)
+    assert interval(around(young, age=None), "age") == (math.inf, -math.inf)
+    female = Similarity(vary=["race"], where={"sex": "not male"})
+    assert levels(around(female), "race") == {"A"}
+    assert levels(around(female, sex="not male"), "race") == {"A", "B", "neither"}
+    some = Similarity(vary=["race"], where={"race": ["A", "neither"]})
+    assert levels(around(some), "race") == {"A", "neither"}
+
+
+def test_missing_may_come_and_go() -> None:
+    similarity = Similarity(missing=["age", "race"])
+    made = around(similarity)
+    assert made.missing[0, [NAMES.index("age"), NAMES.index("race")]].all()
+    assert made.missing[0].sum() == 2
+    assert interval(made, "age") == (20, 20)
+    assert levels(made, "race") == {"A"}
+    made = around(similarity, age=None, race=None)
+    assert interval(made, "age") == (0, 120)
+    assert levels(made, "race") == {"A", "B", "neither"}
+    # The library takes this number for missing.
+    assert interval(around(Similarity(missing=["ratio"]), ratio=math.inf), "ratio") == (
+        0,
+        9,
+    )
+
+
+def test_a_union_has_a_box_for_each_that_applies() -> None:
+    young = Similarity(noise={"age": 2}, where={"age": "<= 37"})
+    older = Similarity(noise={"age": 5}, where={"age": "> 37"})
+    both = young | older | Similarity(vary=["sex"])
+    made = around(both)
+    assert len(made) == 2
+    assert interval(made, "age", 0) == (18, 22)
+    assert levels(made, "sex", 1) == {"male", "not male"}
+    assert interval(around(young | older, age=38), "age") == (38, 43)
+    assert len(around(young | older, age=None)) == 1
+    assert isinstance(both, Similarities)
+
+
+def test_several_people_keep_their_order() -> None:
+    people = [[age, *PERSON[1:]] for age in (50, 20, 60, 30)]
+    similarity = Similarity(noise={"age": 2}, where={"age": "<= 37"}) | Similarity(
+        noise={"age": 1}
+    )
+    made = boxes(similarity, VARIABLES, town.encode(people, VARIABLES))
+    assert made.person.tolist() == [0, 1, 1, 2, 3, 3]
+    assert made.lower[:, 0].tolist() == [49, 18, 19, 59, 28, 29]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("age", 121, "row 0: column 'age' is 121.0"),
+        ("age", 20.5, "whole number"),
+        ("income", -1.0, "'income' is from 0.0 to inf"),
+    ],
+)
+def test_people_outside_the_schema_are_refused(
+    name: str, value: float, words: str
+) -> None:
+    with pytest.raises(DataError, match=words):
+        around(Similarity(vary=["sex"]), **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("given", "value", "expected"),
+    [
+        ({"noise": {"age": 5}}, -9.0, (-9, -9, False)),
+        ({"noise": {"age": 12}}, -9.0, (0, 3, True)),
+        ({"noise": {"age": 12}}, -9.5, (0, 2, True)),
+        ({"vary": ["age"]}, -9.0, (0, 120, True)),
+        ({"missing": ["age"]}, -9.0, (0, 120, True)),
+        ({"missing": ["age"]}, 50.0, (50, 50, True)),
+        ({"noise": {"age": 12}, "where": {"age": "<= 90"}}, -9.0, (-9, -9, False)),
+        ({"noise": {"age": "-10..5"}}, -9.0, (0, 5, True)),
+        ({"noise": {"age": "1..5"}}, -9.0, (-9, -9, False)),
+    ],
+)
+def test_numbers_that_stand_for_missing(
+    given: Any, value: float, expected: Any
+) -> None:
+    # The library takes -10 to -9 for missing, and the schema says that ages are whole
+    # and not negative: such a person is not refused, and is no end of an interval.
+    model = town.make((Numeric(name="age", missing_range=(-10.0, -9.0)),))
+    schema = Schema.from_ensemble(model).with_(age=Integer(lower=0, upper=120))
+    variables = Variables(model, schema)
+    made = boxes(Similarity(**given), variables, np.array([[value]]))
+    assert (made.lower.item(), made.upper.item(), made.missing.item()) == expected
+    with pytest.raises(DataError, match=r"-8\.0"):
+        boxes(Similarity(**given), variables, np.array([[-8.0]]))
+
+
+def test_boxes_are_read_only() -> None:
+    made = around(Similarity(vary=["sex"]))
+    with pytest.raises(ValueError, match="read-only"):
+        made.lower[0, 0] = 1.0
+
+
+def test_nobody_has_no_box() -> None:
+    made = boxes(Similarity(noise=1), VARIABLES, np.empty((0, len(NAMES))))
+    assert len(made) == 0

@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from fatt.ensemble import Categorical, Ensemble, Feature, Numeric
+from fatt.errors import DataError, SpecError
+from fatt.region import (
+    Binary,
+    Category,
+    Integer,
+    Number,
+    OneHot,
+    Ordinal,
+    Schema,
+    Variables,
+)
+from tests.region import town
+
+
+def numeric_model(*names: str, named: bool = True) -> Ensemble:
+    return town.make(tuple(Numeric(name=name) for name in names), named=named)
+
+
+def infer(frame: dict[str, list[Any]]) -> dict[str, Any]:
+    schema = Schema.infer(numeric_model(*frame), pd.DataFrame(frame))
+    return {variable.name: variable for variable in schema.variables}
+
+
+def test_types_of_columns_tell_the_kind() -> None:
+    found = infer({"a": [1, 2, 4], "b": [True, False, True], "c": [0.0, 1.0, 1.0]})
+    assert found["a"] == Integer(name="a", columns="a", sd=float(np.std([1, 2, 4])))
+    assert found["b"] == Binary(name="b", columns="b", levels=(False, True))
+    # A float column is never taken for binary or whole, whatever it holds.
+    assert found["c"] == Number(name="c", columns="c", sd=float(np.std([0, 1, 1])))
+
+
+def test_the_model_tells_the_kind() -> None:
+    features: tuple[Feature, ...] = (
+        Numeric(name="a", integer=True),
+        Categorical(name="b", categories=("x", "y")),
+        Numeric(name="c"),
+    )
+    expected = (
+        Integer(name="a", columns="a"),
+        Category(name="b", columns="b"),
+        Number(name="c", columns="c"),
+    )
+    assert Schema.from_ensemble(town.make(features)).variables == expected
+    frame = pd.DataFrame({"a": [1.0, 1.0], "b": ["x", "y"], "c": [2.0, np.nan]})
+    inferred = Schema.infer(town.make(features), frame).variables
+    assert [type(v) for v in inferred] == [Integer, Category, Number]
+    assert inferred[2].sd == 0.0  # type: ignore[union-attr]
+
+
+def test_deviations_leave_out_what_is_missing() -> None:
+    model = town.make((Numeric(name="a", missing_range=(-9.0, -9.0)),))
+    rows = np.array([[1.0], [3.0], [np.nan], [-9.0]])
+    (variable,) = Schema.infer(model, rows).variables
+    assert variable == Number(name="a", columns="a", sd=1.0)
+    assert infer({"a": [1.0, np.inf]})["a"].sd is None
+    assert infer({"a": [np.nan, np.nan]})["a"].sd is None
+
+
+def test_names_with_equal_signs_make_groups() -> None:
+    found = infer(
+        {
+            "race=a": [1.0, 0.0, 0.0],
+            "age": [1.5, 2.5, 3.5],
+            "race=b=c": [0.0, 1.0, 1.0],
+            "job=x": [1, 0, 0],
+            "job=y": [False, True, False],
+            "sex=male": [1.0, 0.0, 0.0],
+        }
+    )
+    assert list(found) == ["race", "age", "job", "sex"]
+    assert found["race"] == OneHot(
+        name="race", columns=("race=a", "race=b=c"), levels=("a", "b=c")
+    )
+    assert found["job"] == OneHot(
+        name="job",
+        columns=("job=x", "job=y"),
+        levels=("x", "y"),
+        dropped="none of these",
+    )
+    assert found["sex"] == Binary(
+        name="sex", columns="sex=male", levels=("not male", "male")
+    )
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"r=a": [1.0, 1.0], "r=b": [0.0, 1.0]},
+        {"r=a": [1.0, 2.0]},
+        {"r=a": [1.0, 0.0], "r=b": [0.0, 0.5]},
+        {"r=a": [1.0, 0.0], "r=b": [0.0, np.nan]},
+        {"r=a": [1.0, 0.0], "r": [0.5, 0.5]},
+        {"=a": [1.0, 0.0], "r=": [0.0, 1.0]},
+        {"r=a": [np.nan, np.nan]},
+        {"r=a": [], "r=b": []},
+    ],
+)
+def test_columns_that_are_no_group_stay_numbers(frame: dict[str, list[Any]]) -> None:
+    frame = {name: [float(x) for x in cells] for name, cells in frame.items()}
+    schema = Schema.infer(numeric_model(*frame), pd.DataFrame(frame, dtype=np.float64))
+    assert [(v.name, type(v)) for v in schema.variables] == [
+        (name, Number) for name in frame
+    ]
+
+
+def test_missing_rows_do_not_break_a_group() -> None:
+    found = infer({"r=a": [1.0, 0.0, np.nan], "r=b": [0.0, 1.0, np.nan]})
+    assert found["r"] == OneHot(name="r", columns=("r=a", "r=b"), levels=("a", "b"))
+
+
+def test_a_model_that_reads_zero_as_missing_has_groups_too() -> None:
+    features = (
+        Numeric(name="r=a", missing_range=(0.0, 0.0)),
+        Numeric(name="r=b", missing_range=(0.0, 0.0)),
+    )
+    rows = np.array([[1.0, 0.0], [0.0, 1.0]])
+    (variable,) = Schema.infer(town.make(features), rows).variables
+    assert variable == OneHot(name="r", columns=("r=a", "r=b"), levels=("a", "b"))
+
+
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_names_come_from_the_frame_if_the_model_has_none(frame_of: Any) -> None:
+    model = numeric_model("x0", "x1", named=False)
+    frame = frame_of({"age": [1.0, 2.0], "sex=male": [0.0, 1.0]})
+    schema = Schema.infer(model, frame)
+    assert [v.name for v in schema.variables] == ["age", "sex"]
+    features = Variables(model, schema).ensemble.features
+    assert [feature.name for feature in features] == ["age", "sex"]
+
+
+def test_arrays_have_the_models_names() -> None:
+    model = numeric_model("age", "sex=male")
+    schema = Schema.infer(model, np.array([[30.0, 1.0], [20.0, 0.0]]))
+    assert [v.name for v in schema.variables] == ["age", "sex"]
+    with pytest.raises(DataError, match="lack the column 'age'"):
+        Schema.infer(model, pd.DataFrame({"sex=male": [1.0]}))
+
+
+def test_with_changes_a_variable_and_keeps_what_is_known() -> None:
+    schema = town.schema()
+    changed = schema.with_(age=Integer(lower=17, upper=90))
+    assert changed.find("age") == Integer(
+        name="age", columns="age", lower=17, upper=90, sd=2.5
+    )
+    assert changed.variables[1:] == schema.variables[1:]
+    renamed = schema.with_({"sex=male": Binary(levels=["female", "male"])})
+    assert renamed.find("sex").levels == ("female", "male")  # type: ignore[union-attr]
+    assert schema.with_(age=Number(sd=1.0)).find("age").sd == 1.0  # type: ignore[union-attr]
+
+
+def test_with_makes_groups_by_hand() -> None:
+    model = numeric_model("age", "white", "black")
+    group = OneHot(columns=["white", "black"], dropped="other")
+    schema = Schema.from_ensemble(model).with_(race=group)
+    assert [v.name for v in schema.variables] == ["age", "race"]
+    assert schema.find("black").labels == ("white", "black", "other")  # type: ignore[union-attr]
+    with pytest.raises(SpecError, match="some columns of 'race'"):
+        schema.with_(white=Binary(columns="white"))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"agee": Integer()}, "'agee'. Did you mean 'age'"),
+        ({"x": OneHot(columns=["race=X"])}, "'race=X', which does not exist"),
+        ({"age": 3}, "write Number"),
+        ({"age": Integer(lower=3, upper=2)}, "no value: its bounds are 3 and 2"),
+        ({"age": Integer(lower=2.1, upper=2.9)}, "no whole number lies between"),
+        ({"age": Number(lower=float("nan"))}, "no value"),
+        ({"age": Number(lower=float("inf"))}, "no value"),
+        ({"age": Number(sd=-1.0)}, "standard deviation -1.0"),
+        ({"age": Ordinal()}, "needs levels, each once; it has none"),
+        ({"age": Ordinal(levels=[1, 1])}, "needs levels, each once"),
+        ({"age": Ordinal(levels=["a", "b"], values=[1])}, "each level its own number"),
+        ({"age": Ordinal(levels=["a", "b"], values=[1, 1])}, "each level its own"),
+        (
+            {"age": Ordinal(levels=["a"], values=[1], unknown_value=1.0)},
+            "each level its own number",
+        ),
+        ({"age": Binary(levels=[1, 2, 3])}, "has 3 levels"),
+        ({"race": OneHot(levels=["A"])}, "2 columns and 1 levels"),
+        ({"race": OneHot(dropped="x", accepts_unknown=True)}, "choose one"),
+        ({"race": Binary()}, "'race' has 2 columns"),
+        ({"other": Number(columns="age"), "income": Number(columns="x")}, "'x'"),
+        ({"income": Number(columns="age")}, "several variables have the name 'income'"),
+    ],
+)
+def test_senseless_schemas_are_refused(change: Any, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        town.schema().with_(change)
+
+
+def test_levels_are_labels() -> None:
+    with pytest.raises(SpecError, match="levels is a list"):
+        Ordinal(levels="abc")  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="None cannot be a level"):
+        Ordinal(levels=[1, None])  # type: ignore[arg-type]
+    assert Ordinal(levels=list(np.array([1, 2]))).levels == (1, 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("columns", "kinds", "words"),
+    [
+        (("a", "b"), [Number(name="a", columns="a")], "'b' belongs to no variable"),
+        (
+            ("a",),
+            [Number(name="a", columns="a"), Number(name="b", columns="a")],
+            "'a' belongs to several variables",
+        ),
+        (("a",), [Number(columns="a")], "has no name"),
+    ],
+)
+def test_every_column_has_one_variable(columns: Any, kinds: Any, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        Schema(columns=columns, variables=kinds)
+
+
+def test_names_find_variables_and_columns() -> None:
+    schema = town.schema()
+    assert schema.find("race=B") == schema.find("race")
+    assert schema.numeric == ("age", "income", "score", "ratio")
+    kinds = (Number(name="a", columns="b"), Number(name="b", columns="c"))
+    with pytest.raises(SpecError, match="'b' is a variable and also a column of 'a'"):
+        Schema(columns=("b", "c"), variables=kinds).find("b")
+
+
+def test_files_keep_schemas(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    schema = town.schema().with_(
+        score=Number(lower=-np.inf, upper=5),
+        sex=Binary(levels=(False, True)),
+        grade=Ordinal(levels=("low", 2, 2.5), values=(0, 1, 2)),
+    )
+    schema.save(path)
+    again = Schema.read(path)
+    assert again == schema
+    assert hash(again) == hash(schema)
+    assert again.find("sex").levels[1] is True  # type: ignore[union-attr]
+    assert [file.name for file in tmp_path.iterdir()] == ["schema.json"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"lower"', '"lowest"'),
+        ('"format"', '"formats"'),
+        ("fatt-schema-1", "fatt-schema-2"),
+        ('"integer"', '"whole"'),
+        ('"upper": 120', '"upper": -120'),
+        ("{", "["),
+    ],
+)
+def test_damaged_files_are_refused(tmp_path: Path, old: str, new: str) -> None:
+    path = tmp_path / "schema.json"
+    town.schema().save(path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(SpecError, match="no schema that fatt can use"):
+        Schema.read(path)

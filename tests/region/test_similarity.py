@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fatt.errors import SpecError
+from fatt.region import Number, Schema, Similarities, Similarity
+from fatt.region.rules import bind
+from fatt.region.similarity import Relation, any_of
+from tests.region import town
+
+sizes = st.floats(0, 1e300)
+amounts = st.one_of(
+    sizes,
+    st.integers(0, 10**12),
+    st.builds(
+        lambda sign, size, unit: f"{sign}{size!r}{unit}",
+        st.sampled_from(["", "+", "-"]),
+        sizes,
+        st.sampled_from(["", " sd", "%", "sd", " %"]),
+    ),
+    st.tuples(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9)).map(sorted),
+)
+names = st.text(min_size=1, max_size=5) | st.sampled_from(["age", "h w", 'a"b', "a=b"])
+labels = st.lists(
+    st.text(max_size=4)
+    | st.integers(-(2**60), 2**60)
+    | st.booleans()
+    | st.floats(0, 9),
+    min_size=1,
+    max_size=3,
+)
+conditions = st.one_of(
+    st.builds(
+        lambda sign, number: f"{sign}{number!r}",
+        st.sampled_from(["<=", "< ", "> ", ">= ", "== "]),
+        st.floats(-1e9, 1e9),
+    ),
+    labels,
+    st.just("18..30"),
+    st.just("== Female"),
+)
+
+
+@st.composite
+def similarities(draw: st.DrawFn) -> Similarity:
+    noise: Any = draw(st.dictionaries(names, amounts, max_size=3))
+    free = names.filter(lambda name: name not in noise)
+    vary: Any = draw(
+        st.dictionaries(free, labels | st.just("any"), max_size=3)
+        | st.lists(free, max_size=3)
+    )
+    missing = draw(st.lists(names, max_size=2))
+    if not (noise or vary or missing):
+        noise = draw(sizes)
+    where = draw(st.dictionaries(names, conditions, max_size=2))
+    return Similarity(noise=noise, vary=vary, where=where, missing=missing)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.lists(similarities(), min_size=1, max_size=3))
+def test_every_form_says_the_same(found: list[Similarity]) -> None:
+    relation = any_of(*found)
+    for again in (
+        eval(repr(relation)),
+        Similarity.from_toml(relation.to_toml()),
+        pickle.loads(pickle.dumps(relation)),
+    ):
+        assert again == relation
+        assert hash(again) == hash(relation)
+        assert repr(again) == repr(relation)
+    assert relation.describe()
+
+
+def test_equal_things_are_equal() -> None:
+    first = Similarity(noise={"a": 3, "b": "0.30 sd"}, vary=["x", "y"])
+    second = Similarity(noise={"b": "0.3sd", "a": "3.0"}, vary=("y", "x", "x"))
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != Similarity(noise={"a": 3}, vary=["x", "y"])
+    assert Similarity(noise={"a": [18, 30]}) == Similarity(noise={"a": "18 .. 30.0"})
+    assert Similarity(noise={"a": "+3"}) != Similarity(noise={"a": 3})
+    assert Similarity(noise=np.float64(0.3)) == Similarity(noise=0.3)
+    where = Similarity(vary=["x"], where={"a": "<=37", "b": ["q", "p"]})
+    assert where == Similarity(vary=["x"], where={"b": ["p", "q"], "a": "<= 37.0"})
+    assert Similarity(vary=["x"], where={"a": "== p"}) == Similarity(
+        vary=["x"], where={"a": "p"}
+    )
+
+
+def test_unions_are_flat_and_unordered() -> None:
+    a, b, c = (Similarity(vary=[name]) for name in "abc")
+    union = (a | b) | (c | a)
+    assert isinstance(union, Similarities)
+    assert union.alternatives == (a, b, c)
+    assert union == c | b | a
+    assert hash(union) == hash(c | b | a)
+    assert union != a | b
+    assert (a | a) == a
+    assert a.alternatives == (a,)
+
+
+def test_what_has_no_meaning_says_what_to_write() -> None:
+    a, b = Similarity(vary=["a"]), Similarity(vary=["b"])
+    with pytest.raises(TypeError, match="one Similarity that names all"):
+        a & b
+    with pytest.raises(TypeError, match="one Similarity that names all"):
+        (a | b) & a
+    with pytest.raises(TypeError, match="neither true nor false"):
+        bool(a)
+    with pytest.raises(TypeError, match="neither true nor false"):
+        bool(a | b)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        a | 3  # type: ignore[operator]
+    with pytest.raises(AttributeError):
+        a.vary = ()  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "nothing may change"),
+        ({"where": {"age": "<= 37"}}, "nothing may change"),
+        ({"noise": {}, "vary": []}, "nothing may change"),
+        ({"noise": {"age": -3}}, "at least 0. One-sided"),
+        ({"noise": {"age": math.inf}}, "must be a finite number"),
+        ({"noise": {"age": math.nan}}, "must be a finite number"),
+        ({"noise": {"age": "1e999"}}, "write a number"),
+        ({"noise": {"age": "3 years"}}, "'3 years'; write a number, '0.3 sd'"),
+        ({"noise": {"age": ""}}, "write a number"),
+        ({"noise": {"age": True}}, "write a number"),
+        ({"noise": {"age": None}}, "write a number"),
+        ({"noise": {"age": [1, 2, 3]}}, "write a number"),
+        ({"noise": {"age": [30, 18]}}, "smaller number first"),
+        ({"noise": {"age": "30..18"}}, "smaller number first"),
+        ({"noise": "18..30"}, "name the variable"),
+        ({"noise": {3: 3}}, "names are texts"),
+        ({"noise": {"age": 3}, "vary": ["age"]}, "'age' is named in noise and in vary"),
+        ({"vary": "sex"}, r"write a list of names: \['sex'\]"),
+        ({"vary": [3]}, "names are texts"),
+        ({"vary": {"sex": "Male"}}, "write a list of the values"),
+        ({"vary": {"sex": []}}, "empty list"),
+        ({"vary": {"sex": [None]}}, "a label or a list of labels"),
+        ({"vary": ["sex"], "where": ["age"]}, "write {'age': '<= 37'}"),
+        ({"vary": ["sex"], "where": {"age": "<= old"}}, r"write \['<= old'\]"),
+        ({"vary": ["sex"], "where": {"age": "< nan"}}, "compares with no number"),
+        ({"vary": ["sex"], "where": {"age": []}}, "nobody meets"),
+        ({"missing": "age"}, "write a list of names"),
+    ],
+)
+def test_senseless_similarities_are_refused(given: Any, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        Similarity(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"noise": {"agee": 3}}, "noise names 'agee'.*Did you mean 'age'"),
+        ({"vary": ["rase"]}, "vary names 'rase'.*Did you mean 'race'"),
+        ({"vary": ["SEX"]}, "Did you mean 'sex'"),
+        ({"missing": ["agee"]}, "missing names 'agee'"),
+        ({"vary": ["sex"], "where": {"agee": "> 3"}}, "where names 'agee'"),
+        ({"noise": {"race": 1}}, r"write vary=\['race'\]"),
+        ({"noise": {"race=A": 1}}, r"write vary=\['race'\]"),
+        ({"noise": {"sex": 1}}, r"write vary=\['sex'\]"),
+        ({"noise": {"city": 1}}, r"write vary=\['city'\]"),
+        ({"noise": {"size": "1 sd"}}, "by how many levels"),
+        ({"noise": {"size": "1..2"}}, "by how many levels"),
+        ({"noise": {"income": "1 sd"}}, "deviation is not known"),
+        ({"noise": "1 sd"}, "deviation is not known"),
+        ({"vary": {"city": ["city 01"]}}, "'city 01', which is none.*Did you mean"),
+        ({"vary": {"age": [18, 19]}}, "write noise={'age': '18..30'}"),
+        ({"vary": {"sex": ["male"], "sex=male": ["not male"]}}, "two things of 'sex'"),
+        ({"noise": {"age": 3}, "vary": ["sex"], "where": {"sex": "mal"}}, "'mal'"),
+        ({"vary": ["sex"], "where": {"age": "old"}}, "'age' is a number"),
+        ({"vary": ["sex"], "where": {"age": [18, 19]}}, "'age' is a number"),
+        ({"vary": ["sex"], "where": {"age": True}}, "'age' is a number"),
+        ({"vary": ["sex"], "where": {"race": "<= 3"}}, "name them in a list"),
+        ({"vary": ["sex"], "where": {"age": "> 120"}}, "which no value it can have"),
+        ({"vary": ["sex"], "where": {"age": "== 121"}}, "which no value it can have"),
+        ({"vary": ["sex"], "where": {"grade": "> 5"}}, "which no value it can have"),
+        ({"missing": ["income"]}, "takes no missing values"),
+    ],
+)
+def test_what_does_not_fit_the_variables_is_refused(given: Any, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        bind(Similarity(**given), town.variables())
+
+
+def test_the_same_variable_under_two_names() -> None:
+    rules = bind(Similarity(vary=["race=A", "race=B", "race"]), town.variables())
+    assert rules.free == [town.NAMES.index("race")]
+    kinds = (Number(name="years", columns="age"), Number(name="b", columns="b"))
+    schema = Schema(columns=("age", "b"), variables=kinds)
+    from fatt.ensemble import Numeric
+    from fatt.region import Variables
+
+    variables = Variables(town.make((Numeric(name="age"), Numeric(name="b"))), schema)
+    with pytest.raises(SpecError, match="two things of 'years'"):
+        bind(Similarity(noise={"age": 3, "years": 4}), variables)
+    with pytest.raises(SpecError, match="'years' is named in noise and in vary"):
+        bind(Similarity(noise={"age": 3}, vary=["years"]), variables)
+    assert bind(Similarity(noise=1, vary=["years"]), variables).steps.keys() == {1}
+    with pytest.raises(SpecError, match="there are none"):
+        bind(Similarity(noise=1, vary=["years", "b"]), variables)
+
+
+def test_labels_are_found_by_value_or_text() -> None:
+    grade = town.NAMES.index("grade")
+    for label in (5, 5.0, "5", "== 5"):
+        similarity = Similarity(vary=["sex"], where={"grade": label})
+        codes = bind(similarity, town.variables()).among[grade]
+        assert codes.tolist() == [False, False, True, False]
+
+
+def test_one_at_a_time() -> None:
+    similarity = Similarity(
+        noise={"age": 3},
+        vary={"sex": "any", "race": ["a", "b"]},
+        where={"age": "> 3"},
+        missing=["age", "job"],
+    )
+    where = {"age": "> 3"}
+    assert similarity.one_at_a_time() == any_of(
+        Similarity(noise={"age": 3}, where=where, missing=["age"]),
+        Similarity(vary=["sex"], where=where),
+        Similarity(vary={"race": ["a", "b"]}, where=where),
+        Similarity(missing=["job"], where=where),
+    )
+    union = Similarity(vary=["a", "b"]) | Similarity(vary=["c"])
+    assert len(union.one_at_a_time().alternatives) == 3
+    with pytest.raises(SpecError, match=r"dict.fromkeys\(schema.numeric, 0.3\)"):
+        Similarity(noise=0.3).one_at_a_time()
+
+
+def test_words() -> None:
+    similarity: Relation = Similarity(
+        noise={"age": "2 sd", "size": 1, "income": "-5%", "score": "0..1"},
+        vary={"race": ["A", "B"], "sex": "any"},
+        where={"age": "> 18", "city": ["city 1", "city 2"]},
+        missing=["job"],
+    ) | Similarity(noise="+1", vary=["age"])
+    assert similarity.describe(town.schema()).splitlines() == [
+        "Two persons are similar if for both of them 'age' is > 18 and 'city' is "
+        "'city 1' or 'city 2', and they agree in everything, except that:",
+        "- 'age' may differ by up to 2 standard deviations (5)",
+        "- 'income' may be up to 5% lower",
+        "- 'score' may be any number from 0 to 1 if it is one of them",
+        "- 'size' may differ by up to 1 levels",
+        "- the values 'A', 'B' of 'race' are interchangeable",
+        "- 'sex' may be anything",
+        "- 'job' may be missing for one and known for the other",
+        "Or they are if they agree in everything, except that:",
+        "- 'income' may be up to 1 higher",
+        "- 'score' may be up to 1 higher",
+        "- 'ratio' may be up to 1 higher",
+        "- 'age' may be anything",
+    ]
+    assert "every number may be up to 1 higher" in similarity.describe()
+
+
+def test_toml_is_read_from_files(tmp_path: Path) -> None:
+    path = tmp_path / "audit.toml"
+    path.write_text(
+        '[[similar]]\nnoise = { age = 3, "hours per week" = "0.3 sd", x = [1, 2] }\n'
+        'vary = ["sex"]\n\n[similar.where]\nage = "<= 37"\n\n'
+        '[[similar]]\nvary = { race = ["a", "b"] }\n',
+        encoding="utf-8",
+    )
+    assert Similarity.read_toml(path) == Similarity(
+        noise={"age": 3, "hours per week": "0.3 sd", "x": "1..2"},
+        vary=["sex"],
+        where={"age": "<= 37"},
+    ) | Similarity(vary={"race": ["a", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no .*similar.* table"),
+        ("similar = 3", "no .*similar.* table"),
+        ("similar = [3]", "make it a table"),
+        ("[[similar]]\nnose = 3", "key 'nose'.*Did you mean 'noise'"),
+        ("[[similr]]\nnoise = 3", "key 'similr'.*Did you mean 'similar'"),
+        ("[[similar]]\nnoise = ", "no valid TOML"),
+        ("[[similar]]", "nothing may change"),
+        ('[[similar]]\nvary = ["x"]\nwhere = {d = 2020-01-01}', "a label or a list"),
+    ],
+)
+def test_senseless_toml_is_refused(text: str, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        Similarity.from_toml(text)

@@ -1,0 +1,218 @@
+"""The report as a whole, and its exports."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from fatt.errors import DataError, MissingDependencyError, SpecError, UnfairError
+from fatt.report import People, Report, exports
+from fatt.verdict import Bounds
+from tests.report.made import AGES, frame, report, variables
+
+
+def test_counts_and_bounds() -> None:
+    some = report()
+    assert len(some) == 5
+    assert some.counts == {"fair": 1, "unfair": 3, "unknown": 1}
+    assert some.fairness == Bounds(0.2, 0.4)
+
+
+def test_weights_change_the_share_and_not_the_counts() -> None:
+    some = report(sample_weight=np.array([5.0, 1.0, 1.0, 2.0, 1.0]))
+    assert some.counts == {"fair": 1, "unfair": 3, "unknown": 1}
+    assert some.fairness == Bounds(0.5, 0.7)
+
+
+def test_a_report_has_no_truth_value() -> None:
+    with pytest.raises(TypeError, match=r"report\.fairness\.lower"):
+        bool(report())
+
+
+def test_a_report_is_printed_in_two_lines() -> None:
+    lines = repr(report(interrupted=True)).splitlines()
+    assert len(lines) == 2
+    assert "5 people (interrupted): 1 fair, 3 unfair, 1 unknown" in lines[0]
+    assert "fairness 20.00% to 40.00%, Similarity(noise={'age': 5}" in lines[1]
+
+
+def test_groups_by_variable() -> None:
+    groups = report().by_group("sex")
+    assert list(groups) == ["F", "M"]
+    assert groups["F"].size == 2
+    assert groups["F"].counts == {"fair": 1, "unfair": 1, "unknown": 0}
+    assert groups["F"].fairness == Bounds(0.5, 0.5)
+    assert groups["M"].fairness == Bounds(0.0, 1 / 3)
+    assert list(report().by_group("age")) == AGES
+
+
+def test_groups_by_a_column_that_the_model_does_not_read() -> None:
+    for table in (frame(), pl.from_pandas(frame()), pa.Table.from_pandas(frame())):
+        groups = report(table).by_group("city")
+        assert [group.size for group in groups.values()] == [2, 2, 1]
+        assert list(groups) == ["Bonn", "Ulm", None]
+
+
+def test_groups_of_several_names_are_intersections() -> None:
+    groups = report().by_group("city", "sex")
+    assert list(groups) == [
+        ("Bonn", "F"),
+        ("Bonn", "M"),
+        ("Ulm", "F"),
+        ("Ulm", "M"),
+        (None, "M"),
+    ]
+    assert groups["Ulm", "F"].counts["fair"] == 1
+
+
+def test_groups_are_weighted() -> None:
+    groups = report(sample_weight=np.array([3.0, 0, 1.0, 0, 0])).by_group("sex")
+    assert groups["F"].fairness == Bounds(0.75, 0.75)
+    # Nothing is known of people without weight.
+    assert groups["M"].fairness == Bounds(0.0, 1.0)
+
+
+def test_a_misspelt_group() -> None:
+    with pytest.raises(SpecError, match=r"'cty'.*Did you mean 'city'\?"):
+        report().by_group("cty")
+    with pytest.raises(SpecError, match="at least one"):
+        report().by_group()
+
+
+def test_no_rows() -> None:
+    with pytest.raises(DataError, match="no rows"):
+        People(frame().iloc[:0], variables())
+    with pytest.raises(DataError, match="1 dimension"):
+        People(np.zeros(3), variables())
+
+
+@pytest.mark.parametrize(
+    ("table", "kind"),
+    [
+        (frame(), pd.DataFrame),
+        (pl.from_pandas(frame()), pl.DataFrame),
+        (pa.Table.from_pandas(frame(), preserve_index=False), pa.Table),
+    ],
+)
+def test_the_frame_is_of_the_kind_that_was_verified(table: Any, kind: type) -> None:
+    found = report(table).to_frame()
+    assert type(found) is kind
+    rows = found.to_pylist() if kind is pa.Table else pl.DataFrame(found).to_dicts()
+    assert [row["verdict"] for row in rows] == [
+        "fair",
+        "unfair",
+        "unfair",
+        "unknown",
+        "unfair",
+    ]
+    assert [row["label"] for row in rows] == ["deny", "deny", "grant", "grant", "grant"]
+    assert rows[0]["labels"] == ["deny"]
+    assert rows[3]["labels"] == ["deny", "grant"]
+    assert [row["twin_label"] for row in rows] == [None, "grant", "deny", None, "deny"]
+    assert rows[2]["changes"] == "age 40 → 35"
+
+
+def test_a_pandas_frame_keeps_the_index() -> None:
+    assert list(report().to_frame().index) == list("abcde")
+
+
+def test_a_frame_of_an_array_is_of_an_installed_kind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    array = frame()[["age", "sex"]].to_numpy()
+    some = report(array[:, ::-1] if _order() == ["sex", "age"] else array)
+    assert isinstance(some.to_frame(), pd.DataFrame)
+    installed = {"pandas": None, "polars": True}
+    monkeypatch.setattr(exports.importlib.util, "find_spec", installed.get)
+    assert isinstance(some.to_frame(), pl.DataFrame)
+    installed["polars"] = None
+    with pytest.raises(MissingDependencyError, match="pip install pandas"):
+        some.to_frame()
+
+
+def _order() -> list[str]:
+    return [feature.name for feature in variables().model.features]
+
+
+def test_the_json_holds_all() -> None:
+    some = report()
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    found = json.loads(some.to_json(), parse_constant=refuse)
+    assert list(found) == [
+        "format",
+        "model",
+        "similarity",
+        "budget",
+        "interrupted",
+        "counts",
+        "fairness",
+        "findings",
+        "counterexamples",
+    ]
+    assert found["format"] == "fatt-report-1"
+    assert found["model"]["digest"] == some.people.variables.model.digest
+    assert found["model"]["classes"] == ["deny", "grant"]
+    assert found["similarity"] == [{"noise": {"age": 5}, "vary": ["sex"]}]
+    assert found["budget"]["nodes"] == 100
+    assert found["interrupted"] is False
+    assert found["counts"] == some.counts
+    assert found["fairness"] == {"lower": 0.2, "upper": 0.4}
+    assert len(found["findings"]) == 5
+    assert found["findings"][3] == {
+        "verdict": "unknown",
+        "label": "grant",
+        "labels": ["deny", "grant"],
+    }
+    assert found["counterexamples"][0] == {
+        "index": 4,
+        "label": "grant",
+        "twin_label": "deny",
+        "individual": {"age": 60, "sex": "M"},
+        "twin": {"age": 57, "sex": "M"},
+        "changes": {"age": {"before": 60, "after": 57}},
+        "replayed_on": "model",
+    }
+
+
+def test_numbers_that_json_lacks() -> None:
+    from fatt.report.words import json_value
+
+    assert [json_value(value) for value in (np.inf, -np.inf, np.nan, None, 1.5)] == [
+        "inf",
+        "-inf",
+        None,
+        None,
+        1.5,
+    ]
+
+
+def test_raise_if_unfair() -> None:
+    some = report()
+    some.raise_if_unfair(min_fairness=0.2)
+    with pytest.raises(UnfairError) as caught:
+        some.raise_if_unfair(min_fairness=0.3)
+    assert str(caught.value).startswith("undecided: between 20.0000% and 40.0000%")
+    assert caught.value.report is some
+    with pytest.raises(UnfairError, match="refuted: at most 40") as caught:
+        some.raise_if_unfair()
+    assert "1 people are treated fairly, 3 unfairly, and 1 are" in str(caught.value)
+    assert "#4  grant → deny   age 60 → 57" in str(caught.value)
+    with pytest.raises(SpecError, match="from 0 to 1"):
+        some.raise_if_unfair(min_fairness=95)
+
+
+def test_a_report_can_be_pickled() -> None:
+    some = report()
+    copy = pickle.loads(pickle.dumps(some))
+    assert isinstance(copy, Report)
+    assert copy.to_json() == some.to_json()
