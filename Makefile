@@ -25,9 +25,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install -q --upgrade 'pip>=25.1'
 
-# A file per set-up remembers that it was done with this pyproject.toml.
+# A file per set-up remembers that it was done with this pyproject.toml. The search is
+# compiled here, about a minute once, so that neither the demo nor the tests wait for it.
 $(VENV)/demo $(VENV)/dev: $(VENV)/%: pyproject.toml | $(VENV)/bin/python
 	$(RUN)/python -m pip install -q -e '.[all]' --group $*
+	$(RUN)/python -m fatt.verifier.warm
 	@touch $@
 
 clean:

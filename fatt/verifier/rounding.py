@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Argmax, Cut, Ensemble
 from fatt.ensemble.floats import smallest_float
-from fatt.ensemble.scoring import sigmoid
+from fatt.ensemble.scoring import decide, sigmoid
 from fatt.verifier.kernels.records import BASE, RULE, Forest, Library
 
 #: Sums of scaled scores, and differences of two such sums, stay below this power of 2.
@@ -55,7 +55,22 @@ def library_of(ensemble: Ensemble) -> Library:
         targets=trees.targets.copy(),
         bases=bases,
         rule=rule,
+        labels=_leaf_labels(ensemble),
     )
+
+
+def _leaf_labels(ensemble: Ensemble) -> NDArray[np.int64]:
+    """Return the class of each leaf of a single tree; nothing for several trees."""
+    trees, scoring = ensemble.trees, ensemble.scoring
+    if len(trees) != 1:
+        return np.zeros(0, dtype=np.int64)
+    dtype = np.dtype(scoring.dtype)
+    base = np.array(scoring.base, dtype=dtype)
+    added = np.zeros((trees.n_leaves, len(base)), dtype=dtype)
+    target = trees.targets[0]
+    added[:, slice(None) if target < 0 else [target]] = trees.values
+    scores = (added + base) / dtype.type(scoring.divisor)
+    return decide(scores, ensemble.decision)
 
 
 def _flat_ends(scale: float) -> tuple[float, float]:
@@ -99,6 +114,7 @@ def one_output(forest: Forest, library: Library, output: int) -> tuple[Forest, L
         targets=np.zeros(int(keep.sum()), dtype=np.int32),
         bases=library.bases[output : output + 1].copy(),
         rule=rule,
+        labels=np.zeros(0, dtype=np.int64),
     )
     return forest._replace(roots=forest.roots[keep]), alone
 

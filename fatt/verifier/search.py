@@ -17,7 +17,7 @@ from fatt.verifier.budget import Budget
 from fatt.verifier.kernels.records import Forest, Library
 from fatt.verifier.ranks import forest_of, variables_of
 from fatt.verifier.rounding import library_of, one_output, to_scores
-from fatt.verifier.threads import clock_for, run_in_threads
+from fatt.verifier.threads import Clock, clock_for, run_in_threads
 from fatt.verifier.twins import clip_to_numbers, read_cells
 
 if TYPE_CHECKING:
@@ -97,6 +97,14 @@ class Verifier:
         self._variables = variables_of(ensemble)
         self._forest = forest_of(ensemble, code_words(ensemble.features))
         self._library = library_of(ensemble)
+        self._clocks: dict[int, Clock] = {}
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Make searches in other threads give up at once, and all later ones."""
+        self._is_stopped = True
+        for clock in list(self._clocks.values()):
+            clock[1] = 1
 
     def verify(
         self,
@@ -212,9 +220,13 @@ class Verifier:
                 clock[1] = 1
 
         with clock_for(run.budget) as clock:
+            self._clocks[id(clock)] = clock
+            if self._is_stopped:
+                clock[1] = 1
             interrupted = run_in_threads(
                 decide, count, clock, n_jobs=run.n_jobs, after=after
             )
+            del self._clocks[id(clock)]
         _keep_total(answers, run.budget)
         return answers, interrupted
 
@@ -307,8 +319,14 @@ class _Run:
     def limits(self) -> NDArray[np.int64]:
         """Return the most nodes and milliseconds for a person, and what to look for."""
         nodes, seconds = self.budget.nodes, self.budget.seconds
+        total = self.budget.total_nodes
         limits = (
-            _NO_LIMIT if nodes is None else min(nodes, _NO_LIMIT),
+            min(
+                _NO_LIMIT if nodes is None else nodes,
+                # Whoever takes more than all together may take stays unknown.
+                _NO_LIMIT if total is None else total + 1,
+                _NO_LIMIT,
+            ),
             _NO_LIMIT if seconds is None else int(min(seconds * 1000, _NO_LIMIT)),
             int(self.largest),
         )

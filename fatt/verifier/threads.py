@@ -79,9 +79,16 @@ def run_in_threads(
     after
         Called in this thread with the number of people who are done, in order.
     """
-    threads = _n_threads(n_jobs)
+    threads = n_threads(n_jobs)
     size = max(1, min(_BLOCK, -(-count // (_BLOCKS_PER_THREAD * threads))))
     begins = range(0, count, size)
+    if threads == 1 and threading.current_thread() is not threading.main_thread():
+        # Only the main thread sees a Ctrl-C; here it would be idle beside another.
+        for begin in begins:
+            run(begin, min(begin + size, count))
+            if after is not None:
+                after(min(begin + size, count))
+        return False
     with ThreadPoolExecutor(threads) as pool:
         blocks = [pool.submit(run, begin, min(begin + size, count)) for begin in begins]
         try:
@@ -98,7 +105,8 @@ def run_in_threads(
     return False
 
 
-def _n_threads(n_jobs: int | None) -> int:
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads: -1 means all processors, None means one."""
     if n_jobs is None:
         return 1
     if n_jobs == 0:

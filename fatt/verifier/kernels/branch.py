@@ -7,6 +7,7 @@ import numpy as np
 from fatt.verifier.kernels.choose import choose, choose_any, drop_classes, weigh
 from fatt.verifier.kernels.climb import ascend, leaves_at, stand
 from fatt.verifier.kernels.compiled import inner
+from fatt.verifier.kernels.dual import bargain, no_prices, prices_of
 from fatt.verifier.kernels.lead import settle
 from fatt.verifier.kernels.records import LOSS
 from fatt.verifier.kernels.sets import add_range, first_from, has
@@ -19,6 +20,9 @@ NOW, STOP = 0, 1
 
 #: Entries of the limits: most nodes, when to stop, whether the largest lead is wanted.
 NODES, TIME, LARGEST = 0, 1, 2
+
+# After so many nodes the search is taken for a long one.
+_PATIENCE = 8
 
 #: Entries of the stakes: the lead from which the rival may win, and surely wins.
 MAY, SURELY = 0, 1
@@ -174,6 +178,8 @@ def branch(library, problem, lead, climb, chosen, doubts, limits):
     ascend(problem, climb)
     is_won = _wins(library, problem, lead, stakes, climb, chosen, doubts)
     row, next_climb, bound = 0, 1, np.int64(0)
+    first_node, is_priced = used[0], False
+    prices = no_prices()
     is_closed = False
     while True:
         if is_won:
@@ -214,6 +220,18 @@ def branch(library, problem, lead, climb, chosen, doubts, limits):
             climb.point[:] = best
             return STOPPED, _open_bound(bound, bounds, cut, row)
         used[0] += 1
+        if used[0] - first_node >= _PATIENCE:
+            if not is_priced:
+                prices = prices_of(problem, lead)
+                is_priced = True
+            lower, dropped_some = bargain(
+                problem, lead.constant, may, prices, alive, start, box, meet
+            )
+            if lower < may:
+                continue
+            if dropped_some:
+                is_closed = False
+                continue
         slack = bound - may
         weigh(problem, alive, start, box, losses, slack + 1)
         dropped = drop_classes(facts, losses, box, slack)

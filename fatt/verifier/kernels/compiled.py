@@ -30,6 +30,15 @@ def inner(function: Callable[..., Any]) -> Any:
     return numba.njit(nogil=True, **_NO_WRAPPERS)(function)
 
 
+def once(function: Callable[..., Any]) -> Any:
+    """Compile a function as a part of its caller.
+
+    What a compiled function calls is optimised again with it, so that deep chains of
+    calls take long to compile.
+    """
+    return numba.njit(nogil=True, inline="always", **_NO_WRAPPERS)(function)
+
+
 def small(function: Callable[..., Any]) -> Any:
     """Compile a function into its callers, since handing over its arrays costs more."""
     return numba.njit(nogil=True, forceinline=True, **_NO_WRAPPERS)(function)

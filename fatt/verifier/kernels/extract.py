@@ -60,7 +60,7 @@ def enter(variables, cuts, box, ranges, cells):
 
 
 @small
-def _sides(node, variable, mine, cells, masks):
+def sides(node, variable, mine, cells, masks):
     """Tell to which sides of a node the box may go: 1 left, 2 right, 3 both."""
     found = 0
     if variable.kind == 0:
@@ -82,7 +82,7 @@ def _sides(node, variable, mine, cells, masks):
 
 
 @small
-def _narrow(node, variable, mine, cells, masks, is_left, old, old_cells):
+def narrow(node, variable, mine, cells, masks, is_left, old, old_cells):
     """Cut the box to one side of a node, and remember what it was."""
     old.variable = node.feature
     if variable.kind == 0:
@@ -102,7 +102,7 @@ def _narrow(node, variable, mine, cells, masks, is_left, old, old_cells):
 
 
 @small
-def _undo(variable, mine, cells, old, old_cells):
+def undo(variable, mine, cells, old, old_cells):
     """Give a variable back what it was."""
     if variable.kind == 0:
         mine.first, mine.last, mine.missing = old.first, old.last, old.missing
@@ -177,13 +177,13 @@ def extract(forest, ranges, cells, trail, trail_cells, seen):
             feature = nodes[node].feature
             if feature >= 0:
                 variable, mine = variables[feature], ranges[feature]
-                found = _sides(nodes[node], variable, mine, cells, masks)
+                found = sides(nodes[node], variable, mine, cells, masks)
                 left = nodes[node].left
                 if found == 3:
                     trail[size].node, trail[size].mark = node, depth
                     size += 1
                     old, old_cells = trail[depth], trail_cells[depth]
-                    _narrow(
+                    narrow(
                         nodes[node], variable, mine, cells, masks, True, old, old_cells
                     )
                     depth += 1
@@ -207,7 +207,7 @@ def extract(forest, ranges, cells, trail, trail_cells, seen):
                 depth -= 1
                 index = trail[depth].variable
                 old, old_cells = trail[depth], trail_cells[depth]
-                _undo(variables[index], ranges[index], cells, old, old_cells)
+                undo(variables[index], ranges[index], cells, old, old_cells)
             if size == 0:
                 break
             size -= 1
@@ -215,7 +215,7 @@ def extract(forest, ranges, cells, trail, trail_cells, seen):
             feature = nodes[node].feature
             variable, mine = variables[feature], ranges[feature]
             old, old_cells = trail[depth], trail_cells[depth]
-            _narrow(nodes[node], variable, mine, cells, masks, False, old, old_cells)
+            narrow(nodes[node], variable, mine, cells, masks, False, old, old_cells)
             depth += 1
             node = nodes[node].left + 1
         tree_start[tree + 1] = n_leaves

@@ -197,6 +197,8 @@ class Library(NamedTuple):
     targets : ndarray of int32
     bases : ndarray of `BASE`
     rule : ndarray of `RULE`, with one entry
+    labels : ndarray of int64
+        If there is only one tree, the class of each leaf; else empty.
     """
 
     values: Any
@@ -205,6 +207,7 @@ class Library(NamedTuple):
     targets: Any
     bases: Any
     rule: Any
+    labels: Any
 
 
 class Problem(NamedTuple):

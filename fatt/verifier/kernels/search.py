@@ -25,11 +25,12 @@ from fatt.verifier.kernels.climb import (
     step_once,
 )
 from fatt.verifier.kernels.compact import compact
-from fatt.verifier.kernels.compiled import inner, kernel, small
+from fatt.verifier.kernels.compiled import inner, kernel, once, small
 from fatt.verifier.kernels.extract import enter, extract
 from fatt.verifier.kernels.lead import lead_of
 from fatt.verifier.kernels.records import RANGE, TOTAL, TRAIL, Forest, Library
 from fatt.verifier.kernels.screen import rank_of, screen
+from fatt.verifier.kernels.single import decide_tree
 
 FAIR, UNFAIR, UNKNOWN = 0, 1, 2
 
@@ -185,7 +186,7 @@ def scratch_for(forest: Forest, library: Library, n_classes: int) -> Scratch:
     )
 
 
-@inner
+@once
 def _open_rivals(library, totals, own, rivals):
     """List the classes that the first look does not exclude; return their number."""
     count = 0
@@ -223,20 +224,27 @@ def _bounds_of(regions, box):
     )
 
 
-@inner
+@once
+def _enter(forest, regions, person, box, scratch):
+    """Bring a box and its person into rank space."""
+    variables, cuts = forest.variables, forest.cuts
+    bounds = _bounds_of(regions, box)
+    enter(variables, cuts, bounds, scratch.ranges, scratch.cells)
+    _own_cells(variables, cuts, regions.people[person], scratch.own_cell)
+
+
+@once
 def _problem_of(forest, regions, person, box, scratch):
     """Collect what matters in a box: the leaves that it reaches, in compact form."""
-    variables, cuts, own_cell = forest.variables, forest.cuts, scratch.own_cell
+    _enter(forest, regions, person, box, scratch)
     ranges, cells = scratch.ranges, scratch.cells
-    enter(variables, cuts, _bounds_of(regions, box), ranges, cells)
-    _own_cells(variables, cuts, regions.people[person], own_cell)
     reached = extract(
         forest, ranges, cells, scratch.trail, scratch.trail_cells, scratch.seen
     )
-    return compact(variables, ranges, cells, reached, own_cell)
+    return compact(forest.variables, ranges, cells, reached, scratch.own_cell)
 
 
-@inner
+@once
 def _ask_rival(library, problem, lead, scratch, clock):
     """Find out whether a rival can win; the climb returned stands where it does."""
     climb = climb_of(problem, lead.order)
@@ -252,7 +260,7 @@ def _ask_rival(library, problem, lead, scratch, clock):
     return outcome, bound, climb
 
 
-@inner
+@once
 def _decide_box(forest, library, regions, answers, person, box, scratch, clock):
     """Exclude, for one box, the rivals that cannot win; stop at the first that wins.
 
@@ -263,6 +271,15 @@ def _decide_box(forest, library, regions, answers, person, box, scratch, clock):
     n_open = _open_rivals(library, totals, own, rivals)
     if n_open == 0:
         return FAIR
+    if len(library.labels) > 0:
+        _enter(forest, regions, person, box, scratch)
+        first, last = answers.first[person], answers.last[person]
+        possible = answers.possible[person]
+        if not decide_tree(forest, library.labels, own, scratch, possible, first):
+            return FAIR
+        last[:] = first
+        answers.box[person] = box
+        return UNFAIR
     problem = _problem_of(forest, regions, person, box, scratch)
     trailing = _least_bit(library, problem.leaves)
     verdict = FAIR
@@ -290,7 +307,7 @@ def _decide_box(forest, library, regions, answers, person, box, scratch, clock):
     return verdict
 
 
-@inner
+@once
 def _stretch_box(forest, library, regions, answers, person, box, scratch, clock):
     """Look in one box for a larger lead than the largest so far."""
     own, totals = regions.label[person], scratch.totals
