@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -13,15 +15,22 @@ from numpy.typing import NDArray
 from fatt.errors import DataError
 from fatt.importers import load
 from fatt.region import Boxes, Relation, Schema, Variables
-from fatt.region.boxes import boxes
+from fatt.region.neighbourhood import Neighbourhood
 from fatt.report import People
 from fatt.report.people import CHUNK
 from fatt.verifier import Budget, Outcomes, Verifier
+from fatt.verifier.threads import n_threads
 
 if TYPE_CHECKING:
     from fatt.verifier import Extremes
 
 Matrix = NDArray[np.float64]
+T = TypeVar("T")
+
+# Each thread gets several chunks, so that none waits for another in the end; but a few
+# people are one chunk, since every chunk has a price of its own.
+_CHUNKS_PER_THREAD = 8
+_FEW = 16
 
 #: Told how many people are done, and how many there are.
 Progress: TypeAlias = Callable[[int, int], None]
@@ -73,10 +82,11 @@ class Job:
             schema = Schema.infer(ensemble, X)
         self.variables = Variables(ensemble, schema)
         self.people = People(X, self.variables)
-        self.similarity = similarity
+        self._neighbourhood = Neighbourhood(similarity, self.variables)
         self.verifier = Verifier(self.variables.ensemble)
         self.budget = Budget() if budget is None else budget
-        self._n_jobs = n_jobs
+        self.interrupted = False
+        self._n_threads = n_threads(n_jobs)
         self._progress = progress
         self._started = time.monotonic()
         self._nodes = 0
@@ -86,6 +96,47 @@ class Job:
         n_people = len(self.people)
         for start in range(0, n_people, CHUNK):
             yield self._chunk(start, min(start + CHUNK, n_people))
+
+    def in_threads(self, work: Callable[[Chunk, int], T]) -> Iterator[T]:
+        """Yield what is made of each chunk, in order; the work is done in threads.
+
+        If the user interrupts it, `interrupted` becomes true, and what was begun is
+        yielded as it is, the search cut short.
+
+        Parameters
+        ----------
+        work
+            Called with a chunk, and the number of threads that it may use itself.
+        """
+        n_people, threads = len(self.people), self._n_threads
+        size = -(-n_people // (_CHUNKS_PER_THREAD * threads))
+        size = min(CHUNK, max(_FEW, size))
+        starts = range(0, n_people, size)
+        inner = -(-threads // len(starts))
+
+        def run(start: int) -> T:
+            return work(self._chunk(start, min(start + size, n_people)), inner)
+
+        begun: deque[Future[T]] = deque()
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                for start in starts:
+                    begun.append(pool.submit(run, start))
+                    if len(begun) > 2 * threads:
+                        begun[0].result()
+                        yield begun.popleft().result()
+                while begun:
+                    begun[0].result()
+                    yield begun.popleft().result()
+            except KeyboardInterrupt:
+                self.interrupted = True
+            finally:
+                self.verifier.stop()
+                for future in begun:
+                    future.cancel()
+        for future in begun:
+            if not future.cancelled() and future.exception() is None:
+                yield future.result()
 
     def _chunk(self, start: int, stop: int) -> Chunk:
         values = self.people.values(start, stop)
@@ -107,10 +158,10 @@ class Job:
         scale : ndarray of shape (n_people,), optional
             By how much each person's noise is multiplied.
         """
-        return boxes(self.similarity, self.variables, values, scale=scale)
+        return self._neighbourhood.boxes(values, scale=scale)
 
     def search(
-        self, values: Matrix, regions: Boxes, done: int | None = None
+        self, values: Matrix, regions: Boxes, *, n_threads: int | None = None
     ) -> Outcomes:
         """Search the boxes within what is left of the budget.
 
@@ -120,18 +171,28 @@ class Job:
             The people.
         regions
             Where they may move.
-        done
-            How many people were finished before these; None not to report progress.
+        n_threads
+            Number of threads; by default all that the job has.
         """
-        outcomes = self.verifier.verify(
+        return self.verifier.verify(
             values,
             regions,
             budget=self.left(),
-            n_jobs=self._n_jobs,
-            progress=None if done is None else self._progress_from(done),
+            n_jobs=n_threads or self._n_threads,
         )
-        self._nodes += int(outcomes.nodes.sum())
-        return outcomes
+
+    def spend(self, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Count the nodes of more people, and tell who came too late for the budget.
+
+        Whoever is told so must be unknown: then the result does not depend on how many
+        people were searched at the same time.
+        """
+        spent = self._nodes + np.cumsum(nodes)
+        self._nodes = int(spent[-1])
+        total = self.budget.total_nodes
+        if total is None:
+            return np.zeros(len(nodes), dtype=bool)
+        return np.asarray(spent > total)
 
     def extremes(self, chunk: Chunk, output: int) -> Extremes:
         """Find the lowest and the highest of one score among similar people."""
@@ -140,7 +201,7 @@ class Job:
             chunk.boxes,
             output,
             budget=self.left(),
-            n_jobs=self._n_jobs,
+            n_jobs=self._n_threads,
         )
 
     def report(self, done: int) -> None:
@@ -158,8 +219,3 @@ class Job:
         return msgspec.structs.replace(
             self.budget, total_seconds=seconds, total_nodes=nodes
         )
-
-    def _progress_from(self, start: int) -> Progress | None:
-        if self._progress is None:
-            return None
-        return lambda done, _: self.report(start + done)

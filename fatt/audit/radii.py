@@ -235,6 +235,7 @@ class _Bisection:
         outcomes = self._job.search(values, self._job.boxes(values, scale=scale))
         if outcomes.interrupted:
             raise KeyboardInterrupt
+        self._job.spend(outcomes.nodes)
         return outcomes.verdict
 
     def _shapes(self, who: Places, multiple: Places) -> tuple[Places, Places]:

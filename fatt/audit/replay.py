@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -40,6 +41,8 @@ class Replay:
         self._model = model
         self._people = people
         self._ensemble = people.variables.model
+        # Not every library lets several threads ask a model at the same time.
+        self._lock = threading.Lock()
 
     def check(
         self, index: NDArray[np.int64], people: Matrix, twins: Matrix, label: Classes
@@ -68,14 +71,17 @@ class Replay:
             If the model gives other labels.
         """
         own, other = (self._people.variables.scatter(v) for v in (people, twins))
-        self._compare(index, self._labels(self._decide(own)), label, "the person")
+        own_label = self._decide(own)
+        if not np.array_equal(own_label, label):
+            self._compare(index, self._labels(own_label), label, "the person")
         twin_label = self._decide(other)
         for case in np.flatnonzero(twin_label == label):
             raise ReplayError(
                 f"row {index[case]}: the twin that was found gets the person's own "
                 f"label, {self._ensemble.classes[label[case]]!r}. {BUG}"
             )
-        is_asked = self._ask_model(index, own, other, (label, twin_label))
+        with self._lock:
+            is_asked = self._ask_model(index, own, other, (label, twin_label))
         return twin_label, is_asked
 
     def _decide(self, matrix: Matrix) -> Classes:
@@ -125,6 +131,8 @@ class Replay:
         self, index: NDArray[np.int64], answers: list[Any], label: Classes, who: str
     ) -> None:
         expected = self._labels(label)
+        if answers == expected:
+            return
         for row, answer, said in zip(index.tolist(), answers, expected, strict=True):
             if answer != said:
                 raise ReplayError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,25 +98,36 @@ def verify(
     )
     weight = _weights(sample_weight, len(job.people))
     results = _Results(job, model)
-    interrupted = False
     try:
-        for chunk in job.chunks():
-            outcomes = job.search(chunk.values, chunk.boxes, chunk.start)
-            results.add(chunk, outcomes)
-            interrupted = outcomes.interrupted
-            if interrupted:
-                break
+        for found in job.in_threads(results.examine):
+            results.keep(found)
+            job.report(found.stop)
     except KeyboardInterrupt:
-        interrupted = True
+        job.interrupted = True
     return Report(
         findings=results.findings(),
         counterexamples=results.counterexamples(),
         people=job.people,
         similarity=similarity,
         budget=job.budget,
-        interrupted=interrupted,
+        interrupted=job.interrupted,
         sample_weight=weight,
     )
+
+
+class _Found(NamedTuple):
+    """What was found out about some people, rows `start` to `stop`.
+
+    The last four have one entry per unfair person.
+    """
+
+    start: int
+    stop: int
+    outcomes: Outcomes
+    unfair: NDArray[np.int64]
+    people: NDArray[np.float64]
+    twin_label: NDArray[np.int64]
+    on_model: bool
 
 
 class _Results:
@@ -136,12 +147,14 @@ class _Results:
     def _classes(self) -> tuple[Label, ...]:
         return self._job.variables.model.classes
 
-    def add(self, chunk: Chunk, outcomes: Outcomes) -> None:
-        """Replay the counterexamples of some people, and keep the outcomes."""
+    def examine(self, chunk: Chunk, n_threads: int) -> _Found:
+        """Search for counterexamples of some people, and replay them."""
+        outcomes = self._job.search(chunk.values, chunk.boxes, n_threads=n_threads)
         unfair = np.flatnonzero(outcomes.verdict == _UNFAIR)
+        people, twin_label, on_model = chunk.values[unfair], unfair, False
         if unfair.size:
-            index, people = chunk.start + unfair, chunk.values[unfair]
             twins, label = outcomes.twin[unfair], outcomes.label[unfair]
+            index = chunk.start + unfair
             features = self._job.variables.ensemble.features
             is_similar = are_similar(chunk.boxes, unfair, twins, features)
             if not is_similar.all():
@@ -150,19 +163,30 @@ class _Results:
                     f"not similar. {BUG}"
                 )
             twin_label, on_model = self._replay.check(index, people, twins, label)
-            found = Twins.of(
-                index=index,
-                people=people,
-                twins=twins,
-                label=label,
-                twin_label=twin_label,
-                on_model=on_model,
+        return _Found(
+            chunk.start, chunk.stop, outcomes, unfair, people, twin_label, on_model
+        )
+
+    def keep(self, found: _Found) -> None:
+        """Keep what was found out; chunks come in order."""
+        outcomes = found.outcomes
+        is_late = self._job.spend(outcomes.nodes)
+        in_time = ~is_late[found.unfair]
+        unfair = found.unfair[in_time]
+        if unfair.size:
+            twins = Twins.of(
+                index=found.start + unfair,
+                people=found.people[in_time],
+                twins=outcomes.twin[unfair],
+                label=outcomes.label[unfair],
+                twin_label=found.twin_label[in_time],
+                on_model=found.on_model,
             )
-            self._twins.append(found)
-        here = slice(chunk.start, chunk.stop)
-        self._verdicts[here] = outcomes.verdict
+            self._twins.append(twins)
+        here = slice(found.start, found.stop)
+        self._verdicts[here] = np.where(is_late, _UNKNOWN, outcomes.verdict)
         self._label[here] = outcomes.label
-        self._possible[here] = pack(outcomes.labels)
+        self._possible[here] = pack(outcomes.labels | is_late[:, np.newaxis])
 
     def findings(self) -> Findings:
         return Findings(self._verdicts, self._label, self._possible, self._classes)

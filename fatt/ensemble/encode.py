@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from fatt.errors import DataError
 Matrix = NDArray[np.float64]
 
 _EXACT = 2**53
+#: How many cells of an array are looked at at a time, so that they stay in the cache.
+_CELLS = 2**16
 
 
 def encode(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
@@ -45,15 +48,21 @@ def read(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
     Returns
     -------
     ndarray of shape (n_rows, n_features)
+        If the rows are such a matrix already, a read-only view of them.
 
     Raises
     ------
     DataError
         If a column is absent, or holds a value that the library would refuse.
     """
+    if type(rows) is np.ndarray and _is_encoded(rows, features):
+        matrix = np.require(rows, requirements=("C", "A")).view()
+        matrix.setflags(write=False)
+        return matrix
     columns, n_rows = columns_of(rows, features, inputs)
     matrix = np.empty((n_rows, len(features)))
-    for index, (feature, column) in enumerate(zip(features, columns, strict=True)):
+    for index, (feature, make) in enumerate(zip(features, columns, strict=True)):
+        column = make()
         _check_type(column, feature, inputs)
         if isinstance(feature, Numeric):
             values = _numbers(column, feature, inputs)
@@ -67,6 +76,50 @@ def read(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
             )
         matrix[:, index] = values
     return matrix
+
+
+def _is_encoded(rows: NDArray[Any], features: Sequence[Feature]) -> bool:
+    """Tell whether an array needs no reading: plain numbers that the library takes."""
+    limits = _limits(tuple(features))
+    is_plain = rows.dtype == np.float64 and rows.dtype.isnative
+    if limits is None or not is_plain or rows.shape[1:] != (len(features),):
+        return False
+    size = max(1, _CELLS // max(1, len(features)))
+    return all(
+        _are_taken(rows[start : start + size], limits)
+        for start in range(0, len(rows), size)
+    )
+
+
+def _are_taken(rows: Matrix, limits: _Limits) -> bool:
+    taken = rows >= limits.lower
+    taken &= rows <= limits.upper
+    if not taken.all():
+        taken |= np.isnan(rows) & limits.missing
+    return bool(taken.all())
+
+
+class _Limits(NamedTuple):
+    """The smallest and largest number of each feature, and which may be missing."""
+
+    lower: Matrix
+    upper: Matrix
+    missing: NDArray[np.bool_]
+
+
+@functools.lru_cache(maxsize=8)
+def _limits(features: tuple[Feature, ...]) -> _Limits | None:
+    """Return what numbers are taken; None if there is more to them than that."""
+    for feature in features:
+        if isinstance(feature, Categorical) or feature.integer:
+            return None
+        if feature.missing_range is not None:
+            return None
+    return _Limits(
+        np.array([feature.lower for feature in features], dtype=np.float64),
+        np.array([feature.upper for feature in features], dtype=np.float64),
+        np.array([feature.accepts_missing for feature in features], dtype=bool),
+    )
 
 
 def mark_missing(matrix: Matrix, features: Sequence[Feature]) -> Matrix:
@@ -209,7 +262,7 @@ def _codes(column: Column, feature: Categorical) -> Matrix:
             "codes of its categories; pass the codes that it was trained on."
         )
     if by_label:
-        codes = _codes_of_labels(column.cells, feature)
+        codes = _codes_of_column(column, feature)
     elif column.in_frame and feature.labelled and feature.coding == "truncate":
         # Numbers in a frame could be labels or codes; LightGBM takes neither.
         raise DataError(
@@ -234,11 +287,21 @@ def _codes(column: Column, feature: Categorical) -> Matrix:
     return codes
 
 
+def _codes_of_column(column: Column, feature: Categorical) -> Matrix:
+    if column.distinct is None:
+        return _codes_of_labels(column.cells, feature)
+    texts, places = column.distinct
+    # No text is refused here, so no message counts the wrong rows.
+    return np.take(_codes_of_labels(texts, feature), places)
+
+
 def _codes_of_labels(cells: NDArray[Any], feature: Categorical) -> Matrix:
     _check_exact(cells, feature)
     table = {category: code for code, category in enumerate(feature.categories)}
-    codes = np.empty(len(cells))
-    for row, value in enumerate(cells.tolist()):
+    values = cells.tolist()
+    codes = _codes_of_texts(values, feature)
+    for row in np.flatnonzero(np.isnan(codes)).tolist():
+        value = values[row]
         if isinstance(value, datetime.date):
             raise DataError(
                 f"row {row}: column {feature.name!r} is {value!r}; pass labels or "
@@ -257,6 +320,19 @@ def _codes_of_labels(cells: NDArray[Any], feature: Categorical) -> Matrix:
         else:
             codes[row] = _code(row, value, feature, table)
     return codes
+
+
+def _codes_of_texts(values: list[Any], feature: Categorical) -> Matrix:
+    """Return the codes of all values that are known texts, NaN for others."""
+    categories = enumerate(feature.categories)
+    texts = {category: code for code, category in categories if type(category) is str}
+    if not texts:
+        return np.full(len(values), np.nan)
+    try:
+        return np.array(list(map(texts.get, values)), dtype=np.float64)
+    except TypeError:
+        # What has no hash is no label.
+        return np.full(len(values), np.nan)
 
 
 def _code(row: int, value: Any, feature: Categorical, table: dict[Label, int]) -> int:

@@ -15,11 +15,12 @@ import numpy as np
 from fatt.ensemble.trees import NODE
 
 
-def _read_only(dtype: numba.types.Type, ndim: int = 1) -> numba.types.Array:
+def read_only(dtype: numba.types.Type, ndim: int = 1) -> numba.types.Array:
+    """Return the type of arrays that a kernel only reads."""
     return numba.types.Array(dtype, ndim, "C", readonly=True)
 
 
-def _compiled(signature: numba.types.Type) -> Callable[[Callable[..., Any]], Any]:
+def compiled(signature: numba.types.Type) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function for one signature, and keep the result on disk if possible."""
 
     def compile_now(function: Callable[..., Any]) -> Any:
@@ -32,17 +33,17 @@ def _compiled(signature: numba.types.Type) -> Callable[[Callable[..., Any]], Any
     return compile_now
 
 
-_NODES = _read_only(numba.from_dtype(NODE))
-_WORDS = _read_only(numba.uint64)
-_FLOATS = _read_only(numba.float64)
-_FLOAT_TABLE = _read_only(numba.float64, 2)
+_NODES = read_only(numba.from_dtype(NODE))
+_WORDS = read_only(numba.uint64)
+_FLOATS = read_only(numba.float64)
+_FLOAT_TABLE = read_only(numba.float64, 2)
 
 # A block of rows goes through one tree after the other, so that a tree's nodes stay in
 # the cache while the block passes.
 _BLOCK = 64
 
 
-@_compiled(
+@compiled(
     numba.boolean(_WORDS, _FLOATS, numba.int64, numba.int64, numba.int64, numba.float64)
 )
 def _in_set(words, edges, first_word, first_edge, last_edge, value):
@@ -68,15 +69,15 @@ def _in_set(words, edges, first_word, first_edge, last_edge, value):
     return (word >> np.uint64(code % 64)) & np.uint64(1) != 0
 
 
-@_compiled(
+@compiled(
     numba.void(
         _NODES,
-        _read_only(numba.int64),
+        read_only(numba.int64),
         _WORDS,
         _FLOAT_TABLE,
-        _read_only(numba.int32),
+        read_only(numba.int32),
         _FLOATS,
-        _read_only(numba.int64, 2),
+        read_only(numba.int64, 2),
         _FLOAT_TABLE,
         numba.boolean,
         numba.float64[:, ::1],

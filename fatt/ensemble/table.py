@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +30,15 @@ class Column:
     is_objects
         Whether the table holds Python objects or categories there, of which libraries
         may take the codes for the values.
+    distinct : pair of arrays, or None
+        The different cells, each once, and for each row which of them it is; known of
+        texts only, which are many and mostly the same.
     """
 
     cells: NDArray[Any]
     in_frame: bool
     is_objects: bool
+    distinct: tuple[NDArray[Any], NDArray[np.int64]] | None = None
 
     @property
     def is_numeric(self) -> bool:
@@ -43,8 +48,10 @@ class Column:
 
 def columns_of(
     rows: Any, features: Sequence[Feature], inputs: Inputs
-) -> tuple[list[Column], int]:
-    """Return the column of each feature, and the number of rows.
+) -> tuple[list[Callable[[], Column]], int]:
+    """Return what gives the column of each feature, and the number of rows.
+
+    Columns are made only when they are asked for: large tables are never copied whole.
 
     Parameters
     ----------
@@ -79,7 +86,8 @@ def columns_of(
         raise DataError("the rows are a lazy frame; pass rows.collect().")
     if isinstance(native, nw.DataFrame):
         places = places_of(native, features, inputs)
-        return [_from_series(native[:, place]) for place in places], len(native)
+        made = [functools.partial(_from_frame, native, place) for place in places]
+        return list(made), len(native)
     return _from_array(as_array(rows), features)
 
 
@@ -97,7 +105,7 @@ def as_array(rows: Any) -> NDArray[Any]:
 
 def _from_array(
     array: NDArray[Any], features: Sequence[Feature]
-) -> tuple[list[Column], int]:
+) -> tuple[list[Callable[[], Column]], int]:
     if array.ndim != 2:
         raise DataError(
             f"the rows have {array.ndim} dimension(s); pass a table with one row per "
@@ -117,8 +125,11 @@ def _from_array(
             "order of this machine, such as rows.astype(float)."
         )
     is_objects = array.dtype.kind not in "biuf"
-    columns = [Column(array[:, i], False, is_objects) for i in range(array.shape[1])]
-    return columns, len(array)
+    made = [
+        functools.partial(Column, array[:, i], False, is_objects)
+        for i in range(array.shape[1])
+    ]
+    return list(made), len(array)
 
 
 def places_of(frame: Any, features: Sequence[Feature], inputs: Inputs) -> list[int]:
@@ -180,9 +191,10 @@ def _only_place(wanted: str, places: list[int] | None, names: list[str]) -> int:
     return places[0]
 
 
-def _from_series(series: Any) -> Column:
+def _from_frame(frame: Any, place: int) -> Column:
     import narwhals as nw
 
+    series = frame[:, place]
     dtype = series.dtype
     if dtype.is_temporal() or dtype in {nw.Int128, nw.UInt128}:
         raise DataError(
@@ -211,6 +223,10 @@ def _from_series(series: Any) -> Column:
 def _of_objects(series: Any, is_nullable_category: bool) -> Column:
     import narwhals as nw
 
+    distinct = _distinct_texts(series)
+    if distinct is not None:
+        texts, places = distinct
+        return Column(texts[places], True, is_objects=False, distinct=distinct)
     cells = np.empty(len(series), dtype=object)
     cells[:] = series.to_list()
     if is_nullable_category and any(
@@ -222,6 +238,21 @@ def _of_objects(series: Any, is_nullable_category: bool) -> Column:
         )
     kinds = (nw.Object, nw.Categorical, nw.Enum, nw.Boolean)
     return Column(cells, True, is_objects=series.dtype in kinds)
+
+
+def _distinct_texts(series: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+    """Return the different texts of a column, and which each is; None if unknown."""
+    import narwhals as nw
+
+    if series.dtype != nw.String or series.null_count() > 0:
+        return None
+    try:
+        encoded = series.to_arrow().dictionary_encode()
+    except (ImportError, ValueError, NotImplementedError):
+        # Without pyarrow, or with texts that are no Unicode.
+        return None
+    texts = np.array(encoded.dictionary.to_pylist(), dtype=object)
+    return texts, encoded.indices.to_numpy().astype(np.int64)
 
 
 def _check_integers(series: Any) -> None:

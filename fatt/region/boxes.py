@@ -97,30 +97,6 @@ def boxes(
     DataError
         If a person has a value that the schema excludes.
     """
-    from fatt.region.rules import bind
-    from fatt.region.spread import Draft, Space
+    from fatt.region.neighbourhood import Neighbourhood
 
-    space = Space(variables)
-    space.check(people)
-    bound = [bind(one, variables) for one in similarity.alternatives]
-    drafts = []
-    alone = np.ones(len(people), dtype=bool)
-    for rules in bound:
-        applies = space.applies(people, rules)
-        draft = Draft(space, people, np.flatnonzero(applies))
-        draft.spread(rules, None if scale is None else scale[applies])
-        drafts.append(draft)
-        alone &= ~applies
-    if alone.any():
-        drafts.append(Draft(space, people, np.flatnonzero(alone)))
-    if len(drafts) == 1:
-        return drafts[0].boxes()
-    parts = [draft.boxes() for draft in drafts]
-    order = np.argsort(np.concatenate([part.person for part in parts]), kind="stable")
-    return Boxes(
-        person=np.concatenate([part.person for part in parts])[order],
-        lower=np.concatenate([part.lower for part in parts])[order],
-        upper=np.concatenate([part.upper for part in parts])[order],
-        missing=np.concatenate([part.missing for part in parts])[order],
-        codes=np.concatenate([part.codes for part in parts])[order],
-    )
+    return Neighbourhood(similarity, variables).boxes(people, scale=scale)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,51 +18,137 @@ from fatt.region.schema import Schema
 #: The level of a group of columns that are all 0.
 NONE = "none of these"
 
+#: How many rows are looked at at a time, so that they stay in the cache.
+_BLOCK = 8192
+#: The same for all columns together.
+_CELLS = 2**17
+
 
 def from_features(features: Sequence[Feature]) -> Schema:
     """Return the schema of a model's features, one variable each."""
     return Schema(
         columns=tuple(feature.name for feature in features),
-        variables=tuple(_of_feature(feature) for feature in features),
+        variables=tuple(_of_feature(f.name, f) for f in features),
     )
 
 
 def infer(ensemble: Ensemble, X: Any) -> Schema:
     """Return the schema that the names and types of columns tell.
 
-    One column is looked at after the other, so that large tables are never copied.
+    Rows are looked at in blocks, so that large tables are never copied.
     """
-    columns, _ = columns_of(X, ensemble.features, ensemble.inputs)
+    columns, n_rows = columns_of(X, ensemble.features, ensemble.inputs)
     names = _names(ensemble, X)
-    taken = set(names)
+    numbers: dict[str, _Numbers] = {}
     variables: dict[str, AnyVariable] = {}
-    groups: dict[str, _Group] = {}
-    for name, feature, column in zip(names, ensemble.features, columns, strict=True):
-        if not isinstance(feature, NumericFeature):
-            variables[name] = Category(name=name, columns=(name,))
-            continue
-        numbers = _numbers(column, feature, ensemble.inputs)
-        variables[name] = _of_column(name, feature, column, numbers)
-        prefix, _, level = name.partition("=")
-        # With a column of the group's own name nobody could tell the two apart.
-        if prefix and level and prefix not in taken:
-            groups.setdefault(prefix, _Group(len(numbers))).add(name, numbers)
-    for prefix, group in groups.items():
-        found = group.variable(prefix)
-        if found is not None:
-            for name in group.names:
-                del variables[name]
-            variables[prefix] = found
+    for name, feature, make in zip(names, ensemble.features, columns, strict=True):
+        variables[name] = _of_feature(name, feature)
+        if isinstance(feature, NumericFeature):
+            numbers[name] = _Numbers(make(), feature, ensemble.inputs)
+    for found in _groups(X, _prefixes(names, numbers), numbers, names, n_rows):
+        for name in found.columns:
+            del variables[name], numbers[name]
+        variables[found.name] = found
+    deviations = _deviations(list(numbers.values()), n_rows)
+    for (name, column), sd in zip(numbers.items(), deviations, strict=True):
+        variables[name] = column.variable(name, sd)
     return Schema(columns=tuple(names), variables=tuple(variables.values()))
 
 
-def _numbers(
-    column: Column, feature: NumericFeature, inputs: Inputs
+def _prefixes(names: list[str], numbers: Collection[str]) -> dict[str, list[str]]:
+    """Return the columns that share what stands before the first equals sign."""
+    groups: dict[str, list[str]] = {}
+    for name in numbers:
+        prefix, _, level = name.partition("=")
+        # With a column of the group's own name nobody could tell the two apart.
+        if prefix and level and prefix not in names:
+            groups.setdefault(prefix, []).append(name)
+    return groups
+
+
+def _groups(
+    X: Any,
+    groups: dict[str, list[str]],
+    numbers: dict[str, _Numbers],
+    names: list[str],
+    n_rows: int,
+) -> list[Binary | OneHot]:
+    """Return the variables behind groups of columns, where there are any."""
+    if not groups:
+        return []
+    is_matrix = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+    # Of an array it is faster to look at all columns than to pick some.
+    columns = (
+        names if is_matrix else [name for part in groups.values() for name in part]
+    )
+    found = _Groups(groups, columns)
+    size = max(1, _CELLS // len(columns))
+    for start in range(0, n_rows, size):
+        rows = slice(start, start + size)
+        if is_matrix:
+            found.see(X[rows].astype(np.float64, copy=False))
+        else:
+            found.see(np.stack([numbers[name].read(rows) for name in columns], axis=1))
+    return found.variables()
+
+
+class _Numbers:
+    """A column of numbers, read in blocks of rows."""
+
+    def __init__(self, column: Column, feature: NumericFeature, inputs: Inputs) -> None:
+        self._feature, self._type = feature, column.cells.dtype.kind
+        self._cells = column.cells
+        if not column.is_numeric:
+            self._cells = read(column.cells[:, np.newaxis], (feature,), inputs)[:, 0]
+
+    def read(self, rows: slice) -> NDArray[np.float64]:
+        """Return some numbers, also those that the model reads as missing."""
+        return self._cells[rows].astype(np.float64)
+
+    def known(self, rows: slice) -> NDArray[np.float64]:
+        """Return some numbers without those that are missing."""
+        numbers = mark_missing(self.read(rows)[:, np.newaxis], (self._feature,))[:, 0]
+        missing = np.isnan(numbers)
+        return numbers[~missing] if missing.any() else numbers
+
+    def variable(self, name: str, sd: float) -> AnyVariable:
+        """Return the variable that the column is on its own."""
+        if self._type == "b":
+            return Binary(name=name, columns=(name,), levels=(False, True))
+        whole = self._feature.integer or self._type in "iu"
+        return (Integer if whole else Number)(
+            name=name, columns=(name,), sd=sd if np.isfinite(sd) else None
+        )
+
+
+def _deviations(columns: list[_Numbers], n_rows: int) -> NDArray[np.float64]:
+    """Return the standard deviation of each column; not finite if there is none."""
+
+    def totals(rows: slice) -> NDArray[np.float64]:
+        parts = [column.known(rows) for column in columns]
+        return np.array([[len(part), part.sum()] for part in parts]).reshape(-1, 2)
+
+    def squares(rows: slice) -> NDArray[np.float64]:
+        parts = [column.known(rows) for column in columns]
+        away = [part - mean for part, mean in zip(parts, means, strict=True)]
+        return np.array([(part * part).sum() for part in away])
+
+    # The squares of huge numbers are infinite, and then there is no deviation.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        count, total = _add_up(totals, 0, n_rows).T
+        means = total / count
+        return np.asarray(np.sqrt(_add_up(squares, 0, n_rows) / count))
+
+
+def _add_up(
+    part: Callable[[slice], NDArray[np.float64]], start: int, stop: int
 ) -> NDArray[np.float64]:
-    """Return the numbers of a column, also those that the model reads as missing."""
-    if column.is_numeric:
-        return column.cells.astype(np.float64)
-    return read(column.cells[:, np.newaxis], (feature,), inputs)[:, 0]
+    """Add up over rows, half by half: few roundings, as in numpy's own sums."""
+    if stop - start <= _BLOCK:
+        return part(slice(start, stop))
+    half = (stop - start) // 2
+    middle = start + half - half % 8
+    return _add_up(part, start, middle) + _add_up(part, middle, stop)
 
 
 def _names(ensemble: Ensemble, X: Any) -> list[str]:
@@ -75,58 +161,67 @@ def _names(ensemble: Ensemble, X: Any) -> list[str]:
     return found if len(set(found)) == len(names) else names
 
 
-def _of_feature(feature: Feature) -> AnyVariable:
+def _of_feature(name: str, feature: Feature) -> AnyVariable:
     if not isinstance(feature, NumericFeature):
-        return Category(name=feature.name, columns=(feature.name,))
-    kind = Integer if feature.integer else Number
-    return kind(name=feature.name, columns=(feature.name,))
+        return Category(name=name, columns=(name,))
+    return (Integer if feature.integer else Number)(name=name, columns=(name,))
 
 
-def _of_column(
-    name: str, feature: NumericFeature, column: Column, numbers: NDArray[np.float64]
-) -> AnyVariable:
-    kind = column.cells.dtype.kind
-    if kind == "b":
-        return Binary(name=name, columns=(name,), levels=(False, True))
-    known = mark_missing(numbers[:, np.newaxis], (feature,))[:, 0]
-    known = known[~np.isnan(known)]
-    with np.errstate(over="ignore"):
-        # The squares of huge numbers are infinite, and then there is no deviation.
-        sd = float(np.std(known)) if len(known) and np.isfinite(known).all() else np.inf
-    whole = feature.integer or kind in "iu"
-    return (Integer if whole else Number)(
-        name=name, columns=(name,), sd=sd if np.isfinite(sd) else None
-    )
+class _Groups:
+    """Groups of columns named ``variable=level``, seen a block of rows at a time.
+
+    Parameters
+    ----------
+    groups
+        The columns of each.
+    columns
+        The columns of the blocks; some may belong to no group.
+    """
+
+    def __init__(self, groups: dict[str, list[str]], columns: list[str]) -> None:
+        self._groups = groups
+        places = {name: place for place, name in enumerate(columns)}
+        # Counts of ones, of each row and in each group, are products with this matrix.
+        self._member = np.zeros((len(columns), len(groups)), dtype=np.float32)
+        for index, names in enumerate(groups.values()):
+            self._member[[places[name] for name in names], index] = 1
+        self._sizes = self._member.sum(axis=0)
+        self._is_variable = np.ones(len(groups), dtype=bool)
+        # The least and the most ones in a row that is not missing.
+        self._least, self._most = self._sizes.copy(), np.full(len(groups), -1.0)
+
+    def see(self, cells: NDArray[np.float64]) -> None:
+        """Look at some rows."""
+        is_one = cells == 1
+        ones = is_one.astype(np.float32) @ self._member
+        least, most = ones.min(axis=0), ones.max(axis=0)
+        is_flag = is_one | (cells == 0)
+        if not np.all(is_flag.all(axis=0) @ self._member == self._sizes):
+            missing = np.isnan(cells)
+            allowed = (is_flag | missing).all(axis=0)
+            self._is_variable &= allowed @ self._member == self._sizes
+            gaps = missing.astype(np.float32) @ self._member
+            self._is_variable &= np.all((gaps == 0) | (gaps == self._sizes), axis=0)
+            is_known = gaps < self._sizes
+            least = np.where(is_known, ones, self._sizes).min(axis=0)
+            most = np.where(is_known, ones, -1.0).max(axis=0)
+        self._least = np.minimum(self._least, least)
+        self._most = np.maximum(self._most, most)
+
+    def variables(self) -> list[Binary | OneHot]:
+        """Return the variables behind the groups that are one."""
+        is_one_at_most = (self._most >= 0) & (self._most <= 1)
+        return [
+            _variable(prefix, tuple(names), has_none=bool(self._least[index] == 0))
+            for index, (prefix, names) in enumerate(self._groups.items())
+            if self._is_variable[index] and is_one_at_most[index]
+        ]
 
 
-class _Group:
-    """Columns named ``variable=level``, seen one after the other."""
-
-    def __init__(self, n_rows: int) -> None:
-        self.names: list[str] = []
-        self._ones = np.zeros(n_rows, dtype=np.int64)
-        self._missing = np.zeros(n_rows, dtype=np.int64)
-        self._is_binary = True
-
-    def add(self, name: str, numbers: NDArray[np.float64]) -> None:
-        self.names.append(name)
-        missing = np.isnan(numbers)
-        self._is_binary &= bool(np.all((numbers == 0) | (numbers == 1) | missing))
-        self._ones += numbers == 1
-        self._missing += missing
-
-    def variable(self, prefix: str) -> Binary | OneHot | None:
-        """Return the variable behind the columns, or None if they are not one."""
-        missing = self._missing == len(self.names)
-        ones = self._ones[~missing]
-        if not self._is_binary or np.any(self._missing[~missing]):
-            return None
-        if not len(ones) or ones.max() > 1:
-            return None
-        columns = tuple(self.names)
-        levels = tuple(name.partition("=")[2] for name in columns)
-        if len(columns) == 1:
-            pair = (f"not {levels[0]}", levels[0])
-            return Binary(name=prefix, columns=columns, levels=pair)
-        dropped = NONE if ones.min() == 0 else None
-        return OneHot(name=prefix, columns=columns, levels=levels, dropped=dropped)
+def _variable(prefix: str, columns: tuple[str, ...], has_none: bool) -> Binary | OneHot:
+    levels = tuple(name.partition("=")[2] for name in columns)
+    if len(columns) == 1:
+        pair = (f"not {levels[0]}", levels[0])
+        return Binary(name=prefix, columns=columns, levels=pair)
+    dropped = NONE if has_none else None
+    return OneHot(name=prefix, columns=columns, levels=levels, dropped=dropped)

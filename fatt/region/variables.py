@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,24 +81,42 @@ class Variables:
         DataError
             If the columns of a variable hold no level of it.
         """
+        if all(merge.table is None for merge in self._merges):
+            places = [int(merge.columns[0]) for merge in self._merges]
+            return np.take(rows, places, axis=1)
+        from fatt.region.kernels import gather
+
         values = np.empty((len(rows), len(self._merges)))
-        for index, (variable, merge) in enumerate(
-            zip(self.schema.variables, self._merges, strict=True)
-        ):
-            if merge.table is None:
-                values[:, index] = rows[:, merge.columns[0]]
-                continue
-            cells = rows[:, merge.columns]
-            find = _codes_of_columns if isinstance(variable, OneHot) else _codes
-            codes = find(cells, merge.table)
-            values[:, index] = codes
-            without = np.flatnonzero(codes < 0)
-            absent = np.isnan(cells[without]).all(axis=1)
-            values[without, index] = np.nan
-            if not absent.all():
-                row = int(without[np.argmin(absent)])
-                raise _no_level(row, cells[row], variable)
+        wrong = gather(np.require(rows, np.float64, ("C", "A")), *self._lookup, values)
+        if wrong >= 0:
+            row, index = divmod(wrong, len(self._merges))
+            cells = rows[row, self._merges[index].columns]
+            raise _no_level(row, cells, self.schema.variables[index])
         return values
+
+    @functools.cached_property
+    def _lookup(self) -> tuple[NDArray[Any], ...]:
+        """What the compiled `gather` needs to know of the variables, as arrays."""
+        from fatt.region.kernels import COLUMN, LEVEL, NUMBER
+
+        kinds, levels, zeros = [], [], []
+        for variable, merge in zip(self.schema.variables, self._merges, strict=True):
+            by_column = isinstance(variable, OneHot)
+            table = np.empty((0, 1)) if merge.table is None else merge.table
+            zero = np.flatnonzero((table == 0).all(axis=1))
+            zeros.append(int(zero[0]) if len(zero) else -1)
+            levels.append(np.empty(0) if by_column else table[:, 0])
+            kind = COLUMN if by_column else LEVEL
+            kinds.append(NUMBER if merge.table is None else kind)
+        columns = [merge.columns for merge in self._merges]
+        return (
+            np.array(kinds, dtype=np.int64),
+            np.concatenate(columns),
+            _ends(columns),
+            np.concatenate(levels),
+            _ends(levels),
+            np.array(zeros, dtype=np.int64),
+        )
 
     def scatter(self, values: Matrix) -> Matrix:
         """Turn values and codes of the variables back into the model's columns.
@@ -168,27 +189,9 @@ def _places(schema: Schema, model: Ensemble) -> dict[str, int]:
     return {name: place for place, name in enumerate(known)}
 
 
-def _codes(cells: Matrix, table: Matrix) -> Matrix:
-    """Return which row of the table each number of one column equals; -1 for none."""
-    numbers, known = cells[:, 0], ~np.isnan(table[:, 0])
-    order = np.argsort(table[known, 0])
-    ordered = table[known, 0][order]
-    place = np.minimum(np.searchsorted(ordered, numbers), len(ordered) - 1)
-    return np.where(
-        ordered[place] == numbers, np.flatnonzero(known)[order][place], -1.0
-    )
-
-
-def _codes_of_columns(cells: Matrix, table: Matrix) -> Matrix:
-    """Return which row of a one-hot table each row of cells equals; -1 for none."""
-    zero = np.flatnonzero((table == 0).all(axis=1))
-    is_one = cells == 1
-    ones = np.count_nonzero(is_one, axis=1)
-    zeros = np.count_nonzero(cells == 0, axis=1)
-    codes: Matrix = is_one.argmax(axis=1).astype(np.float64)
-    codes[ones == 0] = zero[0] if len(zero) else -1
-    codes[(ones > 1) | (ones + zeros < cells.shape[1])] = -1
-    return codes
+def _ends(parts: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return where each part starts in all together, and where the last ends."""
+    return np.cumsum([0, *map(len, parts)], dtype=np.int64)
 
 
 def _no_level(row: int, cells: Matrix, variable: AnyVariable) -> DataError:

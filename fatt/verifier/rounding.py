@@ -15,8 +15,9 @@ from fatt.ensemble.floats import smallest_float
 from fatt.ensemble.scoring import decide, sigmoid
 from fatt.verifier.kernels.records import BASE, RULE, Forest, Library
 
-#: Sums of scaled scores, and differences of two such sums, stay below this power of 2.
-_LARGEST = 61
+# Sums of scaled scores stay below this power of 2. That leaves room for differences of
+# sums, and for the prices that trees pay each other.
+_LARGEST = 46
 
 _LINKS = {"identity": 0, "softmax": 1, "sigmoid": 2}
 
@@ -94,9 +95,9 @@ def scale_of(ensemble: Ensemble) -> int:
     largest = float(per_tree.sum()) + base
     if largest == 0:
         return 0
-    # One power of two for the difference, one for the rounding of this very sum.
+    # One power of two pays for the rounding of this very sum.
     _, exponent = np.frexp(largest)
-    return int(min(_LARGEST - 2 - int(exponent), 1000))
+    return int(min(_LARGEST - 1 - int(exponent), 1000))
 
 
 def one_output(forest: Forest, library: Library, output: int) -> tuple[Forest, Library]:

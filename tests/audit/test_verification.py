@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -238,18 +242,70 @@ def test_an_interrupted_run_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_search_that_says_it_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "CHUNK", 2)
     search = job.Verifier.verify
 
     def stop(*args: Any, **kwargs: Any) -> Any:
         return replace(search(*args, **kwargs), interrupted=True)
 
     monkeypatch.setattr(job.Verifier, "verify", stop)
-    report = fatt.verify(tree(), AGES, similarity=NOISE)
-    assert report.interrupted
-    assert report.counts == {"fair": 1, "unfair": 1, "unknown": 2}
     with pytest.raises(KeyboardInterrupt):
         fatt.radius(tree(), AGES, similarity=NOISE)
+
+
+def test_a_search_that_is_under_way_stops_when_the_user_interrupts() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 12))
+    model = RandomForestClassifier(60, random_state=0).fit(X, X.sum(axis=1) > 0)
+    seen: list[int] = []
+
+    def stop(done: int, total: int) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        seen.append(done)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    report = fatt.verify(
+        model, X, similarity=Similarity(noise=0.6), n_jobs=2, progress=stop
+    )
+    assert report.interrupted
+    assert len(seen) == 1
+    assert 0 < report.counts["unknown"] < len(X)
+    assert report.counts["unfair"] == len(report.counterexamples)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_people_who_would_take_for_ever_can_be_interrupted(n_jobs: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 30))
+    y = rng.integers(2, size=400)
+    model = RandomForestClassifier(200, random_state=0).fit(X, y)
+    similarity = Similarity(noise=0.2)
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    report = fatt.verify(model, X, similarity=similarity, n_jobs=n_jobs)
+    assert report.interrupted
+    assert report.counts["unknown"] > 0
+    assert time.monotonic() - begin < 30
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_threads_and_chunks_do_not_show_in_a_budget_for_all(
+    monkeypatch: pytest.MonkeyPatch, n_jobs: int
+) -> None:
+    fitted, table = pipeline(MODELS[1]), people()
+    similarity = Similarity(noise={"age": 9, "hours": 9}, vary=["sex"])
+
+    def run(total: int | None, n_jobs: int) -> fatt.Report:
+        budget = Budget(total_nodes=total)
+        return fatt.verify(
+            fitted, table, similarity=similarity, budget=budget, n_jobs=n_jobs
+        )
+
+    expected = [run(total, 1).to_json() for total in (0, 30, 100)]
+    assert len(set(expected)) == 3
+    for module in (job, report_people):
+        monkeypatch.setattr(module, "CHUNK", 7)
+    assert [run(total, n_jobs).to_json() for total in (0, 30, 100)] == expected
 
 
 def test_the_number_of_threads_does_not_show() -> None:

@@ -330,3 +330,52 @@ def test_cells_that_are_no_labels_are_unknown() -> None:
 
 def test_tables_without_columns_have_rows() -> None:
     assert encode(np.zeros((5, 0)), (), Inputs()).shape == (5, 0)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_plain_numbers_are_not_copied_and_not_written_to(order: Any) -> None:
+    rows = np.array([[1.0, 2.0], [3.0, np.nan]], order=order)
+    result = encode(rows, (AGE, Numeric(name="b")), Inputs())
+    assert np.array_equal(result, rows, equal_nan=True)
+    assert result.flags.c_contiguous
+    assert not result.flags.writeable
+    assert rows.flags.writeable
+    assert np.shares_memory(result, rows) == (order == "C")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (np.nan, "row 70000: column 'b' is missing"),
+        (-1.0, "row 70000: column 'b' is -1.0"),
+        (np.inf, "row 70000: column 'b' is inf"),
+    ],
+)
+def test_one_bad_number_in_a_long_array_is_found(number: float, words: str) -> None:
+    bounded = Numeric(name="b", lower=0.0, upper=1e300, accepts_missing=False)
+    rows = np.ones((70_002, 2))
+    rows[70_000, 1] = number
+    with pytest.raises(DataError, match=words):
+        encode(rows, (AGE, bounded), Inputs())
+    rows[:, 1] = 1.0
+    rows[70_001, 0] = np.nan
+    assert np.array_equal(encode(rows, (AGE, bounded), Inputs()), rows, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(["M", "X", "F", "M"]),
+        pd.Series(["M", "X", "F", "M"], dtype=object),
+        pl.Series(["M", "X", "F", "M"]),
+        # No Unicode, so that Arrow refuses it.
+        pd.Series(["M", "\ud800", "F", "M"], dtype=object),
+    ],
+)
+def test_texts_that_repeat(column: Any) -> None:
+    frame = pl.DataFrame if isinstance(column, pl.Series) else pd.DataFrame
+    rows = frame({"sex": column})
+    assert encoded(rows, SEX) == [[1.0], [2.0], [0.0], [1.0]]
+    known = Categorical(name="sex", categories=("F", "M"), accepts_unknown=False)
+    with pytest.raises(DataError, match="row 1: column 'sex'"):
+        encoded(rows, known)

@@ -270,3 +270,32 @@ def test_damaged_files_are_refused(tmp_path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(SpecError, match="no schema that fatt can use"):
         Schema.read(path)
+
+
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_long_tables_are_seen_to_the_end(kind: str) -> None:
+    names = ("age", "race=a", "race=b", "job=x", "job=y", "size")
+    rng = np.random.default_rng(0)
+    rows = np.zeros((70_000, 6))
+    rows[:, [0, 5]] = rng.normal(30, 9, size=(70_000, 2))
+    rows[:, 1], rows[:, 3] = 1.0, 1.0
+
+    def found() -> dict[str, Any]:
+        table = rows if kind == "array" else pd.DataFrame(rows, columns=list(names))
+        schema = Schema.infer(numeric_model(*names), table)
+        return {variable.name: variable for variable in schema.variables}
+
+    first = found()
+    assert list(first) == ["age", "race", "job", "size"]
+    assert first["race"].dropped is None
+    assert first["age"].sd == pytest.approx(float(np.std(rows[:, 0])), rel=1e-14)
+    rows[-1, 1] = 0.0
+    assert found()["race"].dropped == "none of these"
+    rows[-1, 1:3] = np.nan
+    assert found()["race"].dropped is None
+    rows[-1, 1] = 1.0
+    assert list(found()) == ["age", "race=a", "race=b", "job", "size"]
+    rows[-1, 1:3] = 0.5, 0.0
+    assert list(found()) == ["age", "race=a", "race=b", "job", "size"]
+    rows[-1, 1:3] = 1.0
+    assert found()["race=a"].sd == 0.0

@@ -20,6 +20,9 @@ from fatt.verifier.kernels.sets import first_from, has, remove
 
 _NONE = -(2**62)
 
+# No price and no worth goes beyond this, so that sums over thousands of them fit.
+_MOST = 2**50
+
 #: Sweeps at a part of the box, at most, and the share of the slack that each must gain.
 _SWEEPS, _LEAST_GAIN = 24, 32
 
@@ -174,7 +177,7 @@ def _fill_worth(problem, prices, alive, start, box, slot):
     """Work out what each class in the box is worth to the tree of a slot.
 
     Returns the least and the most of these; the least is `_NONE` if the tree cannot
-    reach some class.
+    reach some class, or if the numbers become too large to be added up.
     """
     leaves, asked, masks = problem.leaves, problem.asked, problem.masks
     slots, price, worth = prices.slots, prices.price, prices.worth
@@ -201,6 +204,8 @@ def _fill_worth(problem, prices, alive, start, box, slot):
         best = max(worth[base + member], anywhere)
         if best != _NONE:
             best += price[base + member]
+        if abs(best) > _MOST or abs(price[base + member]) > _MOST:
+            best = np.int64(_NONE)
         worth[base + member] = best
         least, most = min(least, best), max(most, best)
         member = first_from(box, at, width, member + 1)
