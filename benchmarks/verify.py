@@ -36,10 +36,10 @@ from benchmarks import paper
 from fatt.ensemble import Argmax, Cut, Ensemble
 from fatt.region import Boxes, Relation, Similarity, Variables
 from fatt.region.boxes import boxes as boxes_of
+from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 from fatt.verifier import Budget, Verifier
 
 LIMIT = 5.0
-FAIR, UNFAIR, UNKNOWN = 0, 1, 2
 Floats = NDArray[np.float64]
 
 

@@ -26,12 +26,15 @@ class Verdict(StrEnum):
     FAIR = "fair"
     #: Refuted: a twin, a similar person with another label, is known.
     UNFAIR = "unfair"
-    #: The budget ended before one or the other was shown.
+    #: Neither was shown: the budget ended, or the library does not fix the label.
     UNKNOWN = "unknown"
 
 
 #: The verdicts in the order of the codes that arrays hold: 0, 1 and 2.
 VERDICTS = (Verdict.FAIR, Verdict.UNFAIR, Verdict.UNKNOWN)
+
+#: Their codes: the places in `VERDICTS`.
+FAIR, UNFAIR, UNKNOWN = 0, 1, 2
 
 
 class Bounds(NamedTuple):

@@ -15,10 +15,14 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Numeric
 from fatt.ensemble.trees import starts_of
-from fatt.verifier.kernels.records import NODE, VARIABLE, Forest
-
-#: Kinds of variables: cells in order, split by rank; or cells in a set, split by sets.
-ORDERED, CODES, CELLS = 0, 1, 2
+from fatt.verifier.kernels.records import (
+    CELLS,
+    CODES,
+    NODE,
+    ORDERED,
+    VARIABLE,
+    Forest,
+)
 
 
 class Variable(NamedTuple):
@@ -52,21 +56,19 @@ def _variable(ensemble: Ensemble, index: int) -> Variable:
     feature = ensemble.features[index]
     if isinstance(feature, Categorical):
         return Variable(CODES, np.zeros(0), feature.n_codes)
-    cuts = [ensemble.thresholds(index), np.array(feature.edges, dtype=np.float64)]
-    low, high = feature.missing_range or (np.inf, -np.inf)
-    if feature.missing_range is not None:
-        cuts.append(np.array([np.nextafter(low, -np.inf), high]))
-    joined = whole_cuts(np.concatenate(cuts), feature)
-    kind = CELLS if feature.edges or feature.missing_range else ORDERED
+    cuts = np.append(ensemble.thresholds(index), feature.edges)
     if feature.missing_range is None:
-        return Variable(kind, joined, len(joined) + 1)
-    ends = whole_cuts(np.array([np.nextafter(low, -np.inf), high]), feature)
+        joined = _whole_cuts(cuts, feature)
+        return Variable(CELLS if feature.edges else ORDERED, joined, len(joined) + 1)
+    low, high = feature.missing_range
+    ends = _whole_cuts(np.array([np.nextafter(low, -np.inf), high]), feature)
+    joined = _whole_cuts(np.append(cuts, ends), feature)
     first = 0 if low == -np.inf else int(np.searchsorted(joined, ends[0])) + 1
     last = int(np.searchsorted(joined, ends[-1]))
-    return Variable(kind, joined, len(joined) + 1, (first, last))
+    return Variable(CELLS, joined, len(joined) + 1, (first, last))
 
 
-def whole_cuts(cuts: NDArray[np.float64], feature: Numeric) -> NDArray[np.float64]:
+def _whole_cuts(cuts: NDArray[np.float64], feature: Numeric) -> NDArray[np.float64]:
     """Return the distinct cuts; of integers, those at which whole numbers are parted.
 
     Thus no cell lies between two whole numbers, where nobody can be.

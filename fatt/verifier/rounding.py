@@ -13,13 +13,21 @@ from numpy.typing import NDArray
 from fatt.ensemble import Argmax, Cut, Ensemble
 from fatt.ensemble.floats import smallest_float
 from fatt.ensemble.scoring import decide, sigmoid
-from fatt.verifier.kernels.records import BASE, RULE, Forest, Library
+from fatt.verifier.kernels.records import (
+    BASE,
+    IDENTITY,
+    RULE,
+    SIGMOID,
+    SOFTMAX,
+    Forest,
+    Library,
+)
 
 # Sums of scaled scores stay below this power of 2. That leaves room for differences of
 # sums, and for the prices that trees pay each other.
 _LARGEST = 46
 
-_LINKS = {"identity": 0, "softmax": 1, "sigmoid": 2}
+_LINKS = {"identity": IDENTITY, "softmax": SOFTMAX, "sigmoid": SIGMOID}
 
 #: The exponent of the last set bit of zero: beyond that of any float.
 ZERO_EXPONENT = 2000
@@ -28,12 +36,12 @@ ZERO_EXPONENT = 2000
 def library_of(ensemble: Ensemble) -> Library:
     """Return what the leaves hold, in units as well, and the library's arithmetic."""
     trees, scoring = ensemble.trees, ensemble.scoring
-    exponent = scale_of(ensemble)
+    exponent = _scale_of(ensemble)
     values = np.array(trees.values, dtype=np.float64, order="C")
     bases = np.zeros(len(scoring.base), dtype=BASE)
     bases["value"] = scoring.base
     bases["scaled"] = np.rint(np.ldexp(bases["value"], exponent))
-    bases["trailing"] = trailing_exponents(bases["value"])
+    bases["trailing"] = _trailing_exponents(bases["value"])
     decision = ensemble.decision
     argmax = decision if isinstance(decision, Argmax) else Argmax()
     rule = np.zeros(1, dtype=RULE)
@@ -52,7 +60,7 @@ def library_of(ensemble: Ensemble) -> Library:
     return Library(
         values=values,
         scaled=np.rint(np.ldexp(values, exponent)).astype(np.int64),
-        trailing=trailing_exponents(values).min(axis=1, initial=ZERO_EXPONENT),
+        trailing=_trailing_exponents(values).min(axis=1, initial=ZERO_EXPONENT),
         targets=trees.targets.copy(),
         bases=bases,
         rule=rule,
@@ -81,7 +89,7 @@ def _flat_ends(scale: float) -> tuple[float, float]:
     return low, high
 
 
-def scale_of(ensemble: Ensemble) -> int:
+def _scale_of(ensemble: Ensemble) -> int:
     """Return the largest exponent by which all sums can be scaled without overflow."""
     values = np.abs(ensemble.trees.values.astype(np.float64)).max(axis=1, initial=0.0)
     leaves = (
@@ -138,7 +146,7 @@ def to_scores(
     return sign * total
 
 
-def trailing_exponents(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def _trailing_exponents(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return for each number the exponent of its last set bit."""
     fraction, exponent = np.frexp(values)
     whole = np.abs(np.ldexp(fraction, 53)).astype(np.int64)

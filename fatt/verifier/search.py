@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +12,24 @@ from fatt.ensemble import Argmax, Categorical, Ensemble, ScoreBounds
 from fatt.ensemble.encode import mark_missing
 from fatt.errors import FattError
 from fatt.region.boxes import Boxes, code_words
+from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 from fatt.verifier.budget import Budget
-from fatt.verifier.kernels.records import Forest, Library
+from fatt.verifier.kernels.records import (
+    MOST_DOUBTS,
+    NO_LEAD,
+    STOP,
+    Answers,
+    Forest,
+    Library,
+    Regions,
+    scratch_for,
+)
 from fatt.verifier.ranks import forest_of, variables_of
 from fatt.verifier.rounding import library_of, one_output, to_scores
 from fatt.verifier.threads import Clock, clock_for, run_in_threads
 from fatt.verifier.twins import clip_to_numbers, read_cells
 
-if TYPE_CHECKING:
-    from fatt.verifier.kernels.search import Answers
-
-FAIR, UNFAIR, UNKNOWN = 0, 1, 2
-
 Floats = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 
 _NO_LIMIT = 2**61
 
@@ -83,8 +86,9 @@ class Extremes:
 class Verifier:
     """Decides, for people and the boxes of their similar people, if labels can differ.
 
-    Sound and complete: without a budget every answer is fair or unfair, except where
-    the library itself does not fix the order of its sums.
+    Sound, and complete: without a budget every answer is fair or unfair, except where
+    the library does not fix the order of its sums, or where two classes are so near
+    that the last bits of a softmax or sigmoid decide.
 
     Parameters
     ----------
@@ -104,7 +108,7 @@ class Verifier:
         """Make searches in other threads give up at once, and all later ones."""
         self._is_stopped = True
         for clock in list(self._clocks.values()):
-            clock[1] = 1
+            clock[STOP] = 1
 
     def verify(
         self,
@@ -113,7 +117,6 @@ class Verifier:
         *,
         budget: Budget | None = None,
         n_jobs: int | None = None,
-        progress: Progress | None = None,
     ) -> Outcomes:
         """Decide each person.
 
@@ -127,11 +130,9 @@ class Verifier:
             When to give up; by default never.
         n_jobs
             Number of threads; -1 for all processors, by default one.
-        progress
-            Called with the number of people done and of all.
         """
         label = self._labels_of(people)
-        run = _Run((self._forest, self._library), budget or Budget(), n_jobs, progress)
+        run = _Run((self._forest, self._library), budget or Budget(), n_jobs)
         answers, interrupted = self._search(people, label, boxes, run)
         if self.ensemble.scoring.ordered:
             self._settle_doubts(people, boxes, label, answers)
@@ -187,12 +188,7 @@ class Verifier:
         self, people: Floats, label: NDArray[np.int64], boxes: Boxes, run: _Run
     ) -> tuple[Answers, bool]:
         """Ask the kernel; tell also whether the user interrupted it."""
-        from fatt.verifier.kernels.search import (
-            MOST_DOUBTS,
-            Regions,
-            scratch_for,
-            search,
-        )
+        from fatt.verifier.kernels.search import search
 
         features, count = self.ensemble.features, len(people)
         decision, n_classes = self.ensemble.decision, len(self.ensemble.classes)
@@ -213,20 +209,20 @@ class Verifier:
             search(*model, regions, answers, scratch, begin, end, limits, clock)
 
         def after(done: int) -> None:
-            if run.progress is not None:
-                run.progress(done, count)
             total = run.budget.total_nodes
             if total is not None and answers.nodes[:done].sum() > total:
-                clock[1] = 1
+                clock[STOP] = 1
 
         with clock_for(run.budget) as clock:
             self._clocks[id(clock)] = clock
             if self._is_stopped:
-                clock[1] = 1
-            interrupted = run_in_threads(
-                decide, count, clock, n_jobs=run.n_jobs, after=after
-            )
-            del self._clocks[id(clock)]
+                clock[STOP] = 1
+            try:
+                interrupted = run_in_threads(
+                    decide, count, clock, n_jobs=run.n_jobs, after=after
+                )
+            finally:
+                del self._clocks[id(clock)]
         _keep_total(answers, run.budget)
         return answers, interrupted
 
@@ -313,7 +309,6 @@ class _Run:
     model: tuple[Forest, Library]
     budget: Budget
     n_jobs: int | None = None
-    progress: Progress | None = None
     largest: bool = False
 
     def limits(self) -> NDArray[np.int64]:
@@ -335,8 +330,6 @@ class _Run:
 
 def _room_for(shape: tuple[int, ...], n_classes: int, kept: int) -> Answers:
     """Make room for the answers, and for so many doubts of each person."""
-    from fatt.verifier.kernels.search import NO_LEAD, Answers
-
     count, n_variables = shape
     return Answers(
         verdict=np.full(count, UNKNOWN, dtype=np.int8),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fatt.errors import SpecError
 from fatt.verifier.budget import Budget
+from fatt.verifier.kernels.records import NOW, STOP
 
 Clock = NDArray[np.int64]
 
@@ -41,9 +42,9 @@ def clock_for(budget: Budget) -> Iterator[Clock]:
     def tick() -> None:
         while not over.wait(_TICK):
             elapsed = time.monotonic() - begin
-            clock[0] = int(elapsed * 1000)
+            clock[NOW] = int(elapsed * 1000)
             if budget.total_seconds is not None and elapsed >= budget.total_seconds:
-                clock[1] = 1
+                clock[STOP] = 1
 
     ticker = threading.Thread(target=tick, daemon=True)
     ticker.start()
@@ -99,7 +100,7 @@ def run_in_threads(
         except KeyboardInterrupt:
             return True
         finally:
-            clock[1] = 1
+            clock[STOP] = 1
             for block in blocks:
                 block.cancel()
     return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 from fatt.verifier import Outcomes
 from tests.cases import Case
 from tests.search_oracles import (
@@ -13,8 +14,6 @@ from tests.search_oracles import (
     labels_of,
     possible_of,
 )
-
-FAIR, UNFAIR, UNKNOWN = 0, 1, 2
 
 
 def truths_of(case: Case) -> list[Truth]:

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from fatt.verifier.kernels.compiled import inner, small
+from fatt.verifier.kernels.records import IDENTITY, SIGMOID
 
 #: Leads are far below this, whatever the box.
 FAR = 2**62
@@ -76,11 +77,11 @@ def score_error(rule, total, trailing):
 @inner
 def _link_error(rule, largest):
     """Bound the lead, in units, that the link may round to nothing."""
-    if rule.link == 0:
+    if rule.link == IDENTITY:
         return 0.0
     divisor = abs(rule.divisor * rule.link_divisor)
     merged = 32 * unit_of(rule)
-    if rule.link == 2:
+    if rule.link == SIGMOID:
         reach = abs(rule.link_scale) * math.ldexp(largest, -rule.exponent) / divisor
         if reach > 30:
             return math.inf

@@ -9,17 +9,11 @@ from fatt.verifier.kernels.climb import ascend, leaves_at, stand
 from fatt.verifier.kernels.compiled import inner
 from fatt.verifier.kernels.dual import bargain, no_prices, prices_of
 from fatt.verifier.kernels.lead import settle
-from fatt.verifier.kernels.records import LOSS
+from fatt.verifier.kernels.records import LARGEST, LOSS, NODES, NOW, STOP, TIME
 from fatt.verifier.kernels.sets import add_range, first_from, has
 from fatt.verifier.kernels.tighten import tighten
 
 CLOSED, FOUND, STOPPED = 0, 1, 2
-
-#: Entries of the clock: milliseconds since the start, and whether to stop now.
-NOW, STOP = 0, 1
-
-#: Entries of the limits: most nodes, when to stop, whether the largest lead is wanted.
-NODES, TIME, LARGEST = 0, 1, 2
 
 # After so many nodes the search is taken for a long one.
 _PATIENCE = 8

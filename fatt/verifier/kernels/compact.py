@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fatt.verifier.kernels.compiled import inner
-from fatt.verifier.kernels.records import CLASS, FACT, Problem
+from fatt.verifier.kernels.records import CLASS, CODES, FACT, ORDERED, Problem
 from fatt.verifier.kernels.sets import add, add_range, has
 
 
@@ -32,7 +32,7 @@ def _number_variables(variables, ranges, asked):
             number[index] = count
             count += 1
             room = variables[index].n_cells + 1
-            if variables[index].kind == 0:
+            if variables[index].kind == ORDERED:
                 room = max(ranges[index].last - ranges[index].first + 1, 0) + 1
         begin[index + 1] = begin[index] + room
     return number, begin, count
@@ -43,7 +43,7 @@ def _mark_borders(variables, ranges, asked, begin, class_of):
     """Mark the cells of ordered variables at which some leaf begins or has ended."""
     for ask in range(len(asked)):
         index = asked[ask].variable
-        if variables[index].kind != 0 or asked[ask].first > asked[ask].last:
+        if variables[index].kind != ORDERED or asked[ask].first > asked[ask].last:
             continue
         mine = ranges[index]
         if asked[ask].first > mine.first:
@@ -59,7 +59,7 @@ def _classes_of(variable, mine, cells, class_of, begin, end, classes, start):
     `class_of` receives the class of each cell, `classes` the cells of each class.
     """
     count = 0
-    if variable.kind == 0:
+    if variable.kind == ORDERED:
         for rank in range(mine.first, mine.last + 1):
             place = begin + rank - mine.first
             if rank == mine.first or class_of[place] == 1:
@@ -85,7 +85,7 @@ def _classes_of(variable, mine, cells, class_of, begin, end, classes, start):
 def _fill_mask(ask, variable, mine, fact, classes, asked_cells, class_of, ends, masks):
     """Write the set of classes that a constraint allows."""
     begin, end = ends
-    if variable.kind == 0:
+    if variable.kind == ORDERED:
         if ask.first <= ask.last:
             first = class_of[begin + ask.first - mine.first]
             last = class_of[begin + ask.last - mine.first]
@@ -124,7 +124,7 @@ def compact(variables, ranges, cells, reached, own_cell):
         fact = facts[number[index]]
         fact.variable = index
         fact.class_start, fact.word_start = n_classes, n_words
-        fact.is_ordered = 1 if variables[index].kind != 1 else 0
+        fact.is_ordered = 1 if variables[index].kind != CODES else 0
         fact.n_classes = _classes_of(
             variables[index],
             ranges[index],

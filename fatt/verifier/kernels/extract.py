@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fatt.verifier.kernels.compiled import inner, small
-from fatt.verifier.kernels.records import ASKED, LEAF
+from fatt.verifier.kernels.records import ASKED, CODES, COUNT, DEPTH, LEAF, ORDERED
 from fatt.verifier.kernels.screen import rank_of
 from fatt.verifier.kernels.sets import add, add_range, has, remove
 
@@ -33,11 +33,11 @@ def enter(variables, cuts, box, ranges, cells):
     for index in range(len(variables)):
         variable = variables[index]
         first, last = 0, -1
-        if variable.kind != 1 and lower[index] <= upper[index]:
+        if variable.kind != CODES and lower[index] <= upper[index]:
             begin, end = variable.cut_start, variable.cut_end
             first = rank_of(cuts, begin, end, lower[index])
             last = rank_of(cuts, begin, end, upper[index])
-        if variable.kind == 0:
+        if variable.kind == ORDERED:
             ranges[index].first = first
             ranges[index].last = last
             ranges[index].missing = 1 if missing[index] else 0
@@ -45,7 +45,7 @@ def enter(variables, cuts, box, ranges, cells):
         start = variable.set_start
         cells[start : start + variable.width] = 0
         is_missing = missing[index]
-        if variable.kind == 1:
+        if variable.kind == CODES:
             for code in range(variable.n_cells):
                 if has(codes, variable.code_start, code):
                     add(cells, start, code)
@@ -60,10 +60,10 @@ def enter(variables, cuts, box, ranges, cells):
 
 
 @small
-def sides(node, variable, mine, cells, masks):
+def _sides(node, variable, mine, cells, masks):
     """Tell to which sides of a node the box may go: 1 left, 2 right, 3 both."""
     found = 0
-    if variable.kind == 0:
+    if variable.kind == ORDERED:
         if mine.first <= min(node.split, mine.last):
             found = 1
         if mine.last > node.split:
@@ -82,10 +82,10 @@ def sides(node, variable, mine, cells, masks):
 
 
 @small
-def narrow(node, variable, mine, cells, masks, is_left, old, old_cells):
+def _narrow(node, variable, mine, cells, masks, is_left, old, old_cells):
     """Cut the box to one side of a node, and remember what it was."""
     old.variable = node.feature
-    if variable.kind == 0:
+    if variable.kind == ORDERED:
         old.first, old.last, old.missing = mine.first, mine.last, mine.missing
         if is_left:
             mine.last = min(mine.last, node.split)
@@ -102,13 +102,65 @@ def narrow(node, variable, mine, cells, masks, is_left, old, old_cells):
 
 
 @small
-def undo(variable, mine, cells, old, old_cells):
+def _undo(variable, mine, cells, old, old_cells):
     """Give a variable back what it was."""
-    if variable.kind == 0:
+    if variable.kind == ORDERED:
         mine.first, mine.last, mine.missing = old.first, old.last, old.missing
         return
     for offset in range(variable.width):
         cells[variable.set_start + offset] = old_cells[offset]
+
+
+@inner
+def to_leaf(forest, scratch, node):
+    """Go down to a leaf, left first, and narrow the box on the way; return the leaf.
+
+    Where the box reaches both sides, the node stays open.
+    """
+    nodes, variables, masks = forest.nodes, forest.variables, forest.masks
+    ranges, cells, walk = scratch.ranges, scratch.cells, scratch.walk
+    trail, trail_cells, opened = scratch.trail, scratch.trail_cells, scratch.opened
+    feature = nodes[node].feature
+    while feature >= 0:
+        variable, mine = variables[feature], ranges[feature]
+        found = _sides(nodes[node], variable, mine, cells, masks)
+        left = nodes[node].left
+        if found == 3:
+            depth = walk[DEPTH]
+            opened[walk[COUNT]].node, opened[walk[COUNT]].mark = node, depth
+            old, old_cells = trail[depth], trail_cells[depth]
+            _narrow(nodes[node], variable, mine, cells, masks, True, old, old_cells)
+            walk[COUNT] += 1
+            walk[DEPTH] += 1
+        node = left + (found == 2)
+        feature = nodes[node].feature
+    return node
+
+
+@inner
+def turn(forest, scratch):
+    """Go back to the last open node and take its right side; -1 if none is open."""
+    nodes, variables, masks = forest.nodes, forest.variables, forest.masks
+    ranges, cells, walk = scratch.ranges, scratch.cells, scratch.walk
+    trail, trail_cells, opened = scratch.trail, scratch.trail_cells, scratch.opened
+    stop = opened[walk[COUNT] - 1].mark if walk[COUNT] > 0 else 0
+    depth = walk[DEPTH]
+    while depth > stop:
+        depth -= 1
+        index = trail[depth].variable
+        old, old_cells = trail[depth], trail_cells[depth]
+        _undo(variables[index], ranges[index], cells, old, old_cells)
+    walk[DEPTH] = depth
+    if walk[COUNT] == 0:
+        return np.int64(-1)
+    walk[COUNT] -= 1
+    node = opened[walk[COUNT]].node
+    feature = nodes[node].feature
+    variable, mine = variables[feature], ranges[feature]
+    old, old_cells = trail[depth], trail_cells[depth]
+    _narrow(nodes[node], variable, mine, cells, masks, False, old, old_cells)
+    walk[DEPTH] += 1
+    return np.int64(nodes[node].left + 1)
 
 
 @inner
@@ -120,14 +172,15 @@ def _more(array, size):
 
 
 @inner
-def _ask(variables, ranges, cells, trail, depth, seen, leaf, found):
+def _ask(variables, scratch, leaf, found):
     """Write the constraints of the leaf that the walk stands at.
 
     Returns the numbers of constraints and of words that are now in use.
     """
     asked, asked_cells, n_asked, n_words = found
-    for level in range(depth):
-        index = trail[level].variable
+    ranges, cells, seen = scratch.ranges, scratch.cells, scratch.seen
+    for level in range(scratch.walk[DEPTH]):
+        index = scratch.trail[level].variable
         if seen[index] == leaf:
             continue
         seen[index] = leaf
@@ -135,7 +188,7 @@ def _ask(variables, ranges, cells, trail, depth, seen, leaf, found):
         ask.variable = index
         ask.first, ask.last, ask.missing = mine.first, mine.last, mine.missing
         n_asked += 1
-        if variable.kind != 0:
+        if variable.kind != ORDERED:
             ask.first = n_words
             for place in range(variable.width):
                 asked_cells[n_words + place] = cells[variable.set_start + place]
@@ -144,51 +197,34 @@ def _ask(variables, ranges, cells, trail, depth, seen, leaf, found):
 
 
 @inner
-def extract(forest, ranges, cells, trail, trail_cells, seen):
+def extract(forest, scratch):
     """Collect the leaves that a box reaches.
 
     Parameters
     ----------
     forest
         The trees.
-    ranges, cells
-        The box in rank space; it is the same afterwards.
-    trail, trail_cells, seen
-        Scratch: one entry per level of the deepest tree, and one per variable.
+    scratch
+        Holds the box in rank space, which is the same afterwards.
 
     Returns
     -------
     Where the leaves of each tree begin, the leaves with one entry more than there are,
     their constraints, and the sets of cells that these name.
     """
-    nodes, roots, masks = forest.nodes, forest.roots, forest.masks
-    variables = forest.variables
+    nodes, roots, walk = forest.nodes, forest.roots, scratch.walk
     tree_start = np.zeros(len(roots) + 1, dtype=np.int64)
     leaves = np.empty(4 * len(roots) + 16, dtype=LEAF)
     asked = np.empty(4 * len(leaves), dtype=ASKED)
     asked_cells = np.empty(64, dtype=np.uint64)
     n_leaves, n_asked, n_words = 0, 0, 0
-    widest = trail_cells.shape[1]
-    seen[:] = -1
+    widest = scratch.trail_cells.shape[1]
+    scratch.seen[:] = -1
     for tree in range(len(roots)):
         node = roots[tree]
-        size, depth = 0, 0
-        while True:
-            feature = nodes[node].feature
-            if feature >= 0:
-                variable, mine = variables[feature], ranges[feature]
-                found = sides(nodes[node], variable, mine, cells, masks)
-                left = nodes[node].left
-                if found == 3:
-                    trail[size].node, trail[size].mark = node, depth
-                    size += 1
-                    old, old_cells = trail[depth], trail_cells[depth]
-                    narrow(
-                        nodes[node], variable, mine, cells, masks, True, old, old_cells
-                    )
-                    depth += 1
-                node = left + (found == 2)
-                continue
+        while node >= 0:
+            node = to_leaf(forest, scratch, node)
+            depth = walk[DEPTH]
             if n_leaves + 1 == len(leaves):
                 leaves = _more(leaves, 0)
             if n_asked + depth > len(asked):
@@ -198,26 +234,9 @@ def extract(forest, ranges, cells, trail, trail_cells, seen):
             leaves[n_leaves].row = nodes[node].leaf
             leaves[n_leaves].start = n_asked
             room = (asked, asked_cells, n_asked, n_words)
-            n_asked, n_words = _ask(
-                variables, ranges, cells, trail, depth, seen, n_leaves, room
-            )
+            n_asked, n_words = _ask(forest.variables, scratch, n_leaves, room)
             n_leaves += 1
-            stop = trail[size - 1].mark if size > 0 else 0
-            while depth > stop:
-                depth -= 1
-                index = trail[depth].variable
-                old, old_cells = trail[depth], trail_cells[depth]
-                undo(variables[index], ranges[index], cells, old, old_cells)
-            if size == 0:
-                break
-            size -= 1
-            node = trail[size].node
-            feature = nodes[node].feature
-            variable, mine = variables[feature], ranges[feature]
-            old, old_cells = trail[depth], trail_cells[depth]
-            narrow(nodes[node], variable, mine, cells, masks, False, old, old_cells)
-            depth += 1
-            node = nodes[node].left + 1
+            node = turn(forest, scratch)
         tree_start[tree + 1] = n_leaves
     leaves[n_leaves].start = n_asked
     return tree_start, leaves[: n_leaves + 1], asked[:n_asked], asked_cells

@@ -8,7 +8,7 @@ import numpy as np
 
 from fatt.verifier.kernels.band import unit_of, wins_ties
 from fatt.verifier.kernels.compiled import inner, small
-from fatt.verifier.kernels.records import Lead
+from fatt.verifier.kernels.records import SIGMOID, SOFTMAX, Lead
 
 
 @small
@@ -73,11 +73,10 @@ def lead_of(library, problem, own, rival, may, surely):
     n_trees = len(tree_start) - 1
     start = np.zeros(n_trees + 1, dtype=np.int64)
     order = np.empty(len(leaves), dtype=np.int64)
-    constant = bases[rival % len(bases)].scaled
     if rule.is_cut != 0:
         constant = bases[0].scaled if own == 0 else -bases[0].scaled
     else:
-        constant -= bases[own].scaled
+        constant = bases[rival].scaled - bases[own].scaled
     n_active, size = 0, 0
     for tree in range(n_trees):
         first, last = tree_start[tree], tree_start[tree + 1]
@@ -143,9 +142,9 @@ def settle(library, leaves, chosen, own, rival):
     other = _score(library, leaves, chosen, rival)
     if mine == other:
         return 1 if wins_ties(rule, own, rival) else 0
-    if rule.link == 2:
+    if rule.link == SIGMOID:
         return _settle_sigmoid(rule, mine, other, own, rival)
-    if rule.link == 1 and abs(mine - other) <= 32 * unit_of(rule):
+    if rule.link == SOFTMAX and abs(mine - other) <= 32 * unit_of(rule):
         return 2
     return 1 if other > mine else 0
 

@@ -10,6 +10,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+#: Kinds of variables: cells in order, split by rank; or categories, or cells of
+#: numbers, split by sets.
+ORDERED, CODES, CELLS = 0, 1, 2
+
+#: Links between scores and labels.
+IDENTITY, SOFTMAX, SIGMOID = 0, 1, 2
+
+#: Entries of the clock: milliseconds since the start, and whether to stop now.
+NOW, STOP = 0, 1
+
+#: Entries of the limits: most nodes, when to stop, whether the largest lead is wanted.
+NODES, TIME, LARGEST = 0, 1, 2
+
+#: Entries of the walk: how long the trail is, and how many nodes are open.
+DEPTH, COUNT = 0, 1
+
+#: Less than any lead.
+NO_LEAD = -(2**62)
+
+#: How many points in doubt are kept for one person.
+MOST_DOUBTS = 4
+
 #: A node of a tree. `split` is the last cell that goes left, of an ordered variable;
 #: of any other the first word in `masks` of the cells that go left. All else is as in
 #: `fatt.ensemble.NODE`.
@@ -93,17 +115,18 @@ TOTAL = np.dtype(
 #: An ordered variable's cells in a box: from `first` to `last`, and perhaps missing.
 RANGE = np.dtype([("first", np.int64), ("last", np.int64), ("missing", np.int64)])
 
-#: What a variable was before the walk narrowed it, and the node where it did.
+#: What a variable was before the walk narrowed it.
 TRAIL = np.dtype(
     [
         ("variable", np.int64),
         ("first", np.int64),
         ("last", np.int64),
         ("missing", np.int64),
-        ("node", np.int64),
-        ("mark", np.int64),
     ]
 )
+
+#: A node whose right side the walk has yet to see, and how long the trail was there.
+OPEN = np.dtype([("node", np.int64), ("mark", np.int64)])
 
 #: A reached leaf: its row of values, where its constraints begin, what it adds to the
 #: lead, and how many of its constraints the point of the local search breaks.
@@ -278,3 +301,112 @@ class Climb(NamedTuple):
     point: Any
     gain: Any
     total: Any
+
+
+class Regions(NamedTuple):
+    """People and their boxes, as the kernel reads them.
+
+    Attributes
+    ----------
+    people
+        Encoded rows; numbers that the library reads as missing are NaN.
+    label
+        The class of each person.
+    start
+        Where the boxes of each person begin.
+    lower, upper, missing, codes
+        As in `fatt.region.Boxes`.
+    """
+
+    people: Any
+    label: Any
+    start: Any
+    lower: Any
+    upper: Any
+    missing: Any
+    codes: Any
+
+
+class Answers(NamedTuple):
+    """What the kernel found, one row per person.
+
+    Attributes
+    ----------
+    verdict
+        `FAIR`, `UNFAIR` or `UNKNOWN`.
+    possible
+        Which classes a similar person may get.
+    box
+        The box in which the twin is.
+    first, last
+        The cells of the twin in each variable; -1 where it does not differ.
+    nodes
+        Number of nodes of the search.
+    doubts
+        How many points could not be told.
+    doubt_box, doubt_first, doubt_last
+        The first few of them, as for twins.
+    lead, bound, error
+        If the largest lead is asked for: the largest found, a bound on all, and a bound
+        on the rounding of the library, in units. The point is then where the twin is.
+    """
+
+    verdict: Any
+    possible: Any
+    box: Any
+    first: Any
+    last: Any
+    nodes: Any
+    doubts: Any
+    doubt_box: Any
+    doubt_first: Any
+    doubt_last: Any
+    lead: Any
+    bound: Any
+    error: Any
+
+
+class Scratch(NamedTuple):
+    """Room that is used again for every box."""
+
+    totals: Any
+    stack: Any
+    ranges: Any
+    cells: Any
+    trail: Any
+    trail_cells: Any
+    opened: Any
+    walk: Any
+    seen: Any
+    own_cell: Any
+    chosen: Any
+    points: Any
+    rivals: Any
+    used: Any
+    doubts: Any
+    until: Any
+
+
+def scratch_for(forest: Forest, library: Library, n_classes: int) -> Scratch:
+    """Make room for one thread."""
+    variables = forest.variables
+    levels = int(library.rule["depth"][0]) + 2
+    widest = max(1, int(variables["width"].max(initial=0)))
+    return Scratch(
+        totals=np.zeros(max(n_classes, len(library.bases)), dtype=TOTAL),
+        stack=np.zeros(levels, dtype=np.int64),
+        ranges=np.zeros(len(variables), dtype=RANGE),
+        cells=np.zeros(int(variables["width"].sum()) + 1, dtype=np.uint64),
+        trail=np.zeros(levels, dtype=TRAIL),
+        trail_cells=np.zeros((levels, widest), dtype=np.uint64),
+        opened=np.zeros(levels, dtype=OPEN),
+        walk=np.zeros(2, dtype=np.int64),
+        seen=np.zeros(len(variables), dtype=np.int64),
+        own_cell=np.zeros(len(variables), dtype=np.int64),
+        chosen=np.zeros(len(forest.roots), dtype=np.int64),
+        points=np.zeros((MOST_DOUBTS, len(variables)), dtype=np.int64),
+        rivals=np.zeros(n_classes, dtype=np.int64),
+        used=np.zeros(1, dtype=np.int64),
+        doubts=np.zeros(1, dtype=np.int64),
+        until=np.zeros(3, dtype=np.int64),
+    )

@@ -77,7 +77,8 @@ def screen(forest, library, box, own, stack, totals):
         totals[output].low = totals[output].high = first
         totals[output].path = abs(np.float64(first))
         totals[output].mass = abs(np.float64(bases[output].scaled))
-        totals[output].lead = bases[output].scaled - bases[own % len(bases)].scaled
+        if is_vector:
+            totals[output].lead = bases[output].scaled - bases[own].scaled
     width = len(bases) if is_vector else 1
     for tree in range(len(roots)):
         for output in range(width):

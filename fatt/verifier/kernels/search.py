@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
+from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 from fatt.verifier.kernels.band import needed, score_error
-from fatt.verifier.kernels.branch import (
-    FOUND,
-    LARGEST,
-    NODES,
-    NOW,
-    STOP,
-    STOPPED,
-    TIME,
-    branch,
-)
+from fatt.verifier.kernels.branch import FOUND, STOPPED, branch
 from fatt.verifier.kernels.climb import (
     climb_of,
     descend,
@@ -28,83 +18,12 @@ from fatt.verifier.kernels.compact import compact
 from fatt.verifier.kernels.compiled import inner, kernel, once, small
 from fatt.verifier.kernels.extract import enter, extract
 from fatt.verifier.kernels.lead import lead_of
-from fatt.verifier.kernels.records import RANGE, TOTAL, TRAIL, Forest, Library
+from fatt.verifier.kernels.records import CODES, LARGEST, NODES, NOW, STOP, TIME
 from fatt.verifier.kernels.screen import rank_of, screen
 from fatt.verifier.kernels.single import decide_tree
 
-FAIR, UNFAIR, UNKNOWN = 0, 1, 2
-
 #: Less than any exponent of a bit: nothing is known to be a whole number of steps.
 NO_STEP = -5000
-
-#: Less than any lead.
-NO_LEAD = -(2**62)
-
-#: How many points in doubt are kept for one person.
-MOST_DOUBTS = 4
-
-
-class Regions(NamedTuple):
-    """People and their boxes, as the kernel reads them.
-
-    Attributes
-    ----------
-    people
-        Encoded rows; numbers that the library reads as missing are NaN.
-    label
-        The class of each person.
-    start
-        Where the boxes of each person begin.
-    lower, upper, missing, codes
-        As in `fatt.region.Boxes`.
-    """
-
-    people: Any
-    label: Any
-    start: Any
-    lower: Any
-    upper: Any
-    missing: Any
-    codes: Any
-
-
-class Answers(NamedTuple):
-    """What the kernel found, one row per person.
-
-    Attributes
-    ----------
-    verdict
-        `FAIR`, `UNFAIR` or `UNKNOWN`.
-    possible
-        Which classes a similar person may get.
-    box
-        The box in which the twin is.
-    first, last
-        The cells of the twin in each variable; -1 where it does not differ.
-    nodes
-        Number of nodes of the search.
-    doubts
-        How many points could not be told.
-    doubt_box, doubt_first, doubt_last
-        The first few of them, as for twins.
-    lead, bound, error
-        If the largest lead is asked for: the largest found, a bound on all, and a bound
-        on the rounding of the library, in units. The point is then where the twin is.
-    """
-
-    verdict: Any
-    possible: Any
-    box: Any
-    first: Any
-    last: Any
-    nodes: Any
-    doubts: Any
-    doubt_box: Any
-    doubt_first: Any
-    doubt_last: Any
-    lead: Any
-    bound: Any
-    error: Any
 
 
 @inner
@@ -114,7 +33,7 @@ def _own_cells(variables, cuts, person, cell):
         variable, value = variables[index], person[index]
         if value != value:
             cell[index] = variable.n_cells
-        elif variable.kind == 1:
+        elif variable.kind == CODES:
             cell[index] = np.int64(value)
         else:
             cell[index] = rank_of(cuts, variable.cut_start, variable.cut_end, value)
@@ -142,48 +61,6 @@ def _write_cells(problem, point, first, last):
             taken = problem.classes[fact.class_start + point[number]]
             first[fact.variable] = taken.first
             last[fact.variable] = taken.last
-
-
-class Scratch(NamedTuple):
-    """Room that is used again for every box."""
-
-    totals: Any
-    stack: Any
-    ranges: Any
-    cells: Any
-    trail: Any
-    trail_cells: Any
-    seen: Any
-    own_cell: Any
-    chosen: Any
-    points: Any
-    rivals: Any
-    used: Any
-    doubts: Any
-    until: Any
-
-
-def scratch_for(forest: Forest, library: Library, n_classes: int) -> Scratch:
-    """Make room for one thread."""
-    variables = forest.variables
-    levels = int(library.rule["depth"][0]) + 2
-    widest = max(1, int(variables["width"].max(initial=0)))
-    return Scratch(
-        totals=np.zeros(max(n_classes, len(library.bases)), dtype=TOTAL),
-        stack=np.zeros(levels, dtype=np.int64),
-        ranges=np.zeros(len(variables), dtype=RANGE),
-        cells=np.zeros(int(variables["width"].sum()) + 1, dtype=np.uint64),
-        trail=np.zeros(levels, dtype=TRAIL),
-        trail_cells=np.zeros((levels, widest), dtype=np.uint64),
-        seen=np.zeros(len(variables), dtype=np.int64),
-        own_cell=np.zeros(len(variables), dtype=np.int64),
-        chosen=np.zeros(len(forest.roots), dtype=np.int64),
-        points=np.zeros((MOST_DOUBTS, len(variables)), dtype=np.int64),
-        rivals=np.zeros(n_classes, dtype=np.int64),
-        used=np.zeros(1, dtype=np.int64),
-        doubts=np.zeros(1, dtype=np.int64),
-        until=np.zeros(3, dtype=np.int64),
-    )
 
 
 @once
@@ -238,9 +115,7 @@ def _problem_of(forest, regions, person, box, scratch):
     """Collect what matters in a box: the leaves that it reaches, in compact form."""
     _enter(forest, regions, person, box, scratch)
     ranges, cells = scratch.ranges, scratch.cells
-    reached = extract(
-        forest, ranges, cells, scratch.trail, scratch.trail_cells, scratch.seen
-    )
+    reached = extract(forest, scratch)
     return compact(forest.variables, ranges, cells, reached, scratch.own_cell)
 
 
@@ -320,10 +195,8 @@ def _stretch_box(forest, library, regions, answers, person, box, scratch, clock)
     error = score_error(library.rule[0], totals[0], trailing)
     answers.error[person] = max(answers.error[person], error)
     lead = lead_of(library, problem, own, rival, least, least)
-    outcome, bound, climb = _ask_rival(library, problem, lead, scratch, clock)
+    _, bound, climb = _ask_rival(library, problem, lead, scratch, clock)
     stand(problem, lead, climb)
-    if outcome == STOPPED:
-        answers.verdict[person] = UNKNOWN
     answers.bound[person] = max(answers.bound[person], bound)
     if climb.total[0] >= least:
         answers.lead[person] = climb.total[0]

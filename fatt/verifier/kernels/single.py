@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from fatt.verifier.kernels.compiled import inner, small
-from fatt.verifier.kernels.extract import narrow, sides, undo
+from fatt.verifier.kernels.extract import to_leaf, turn
+from fatt.verifier.kernels.records import DEPTH, ORDERED
 from fatt.verifier.kernels.sets import first_from, has
 
 
 @small
 def _nearest_cell(variable, mine, cells, own):
     """Return the cell of a narrowed variable that is nearest to the person's."""
-    if variable.kind == 0:
+    if variable.kind == ORDERED:
         if own == variable.n_cells or mine.first > mine.last:
             is_missing = mine.missing != 0
             return variable.n_cells if is_missing else mine.first
@@ -21,14 +22,14 @@ def _nearest_cell(variable, mine, cells, own):
 
 
 @inner
-def _take_if_nearer(forest, scratch, depth, leaf, least, first):
+def _take_if_nearer(forest, scratch, leaf, least, first):
     """Write the cells of the leaf where the walk stands, if few enough differ.
 
     Returns how many variables differ; `least` if not fewer than that.
     """
     variables, ranges, cells = forest.variables, scratch.ranges, scratch.cells
     trail, seen, own_cell = scratch.trail, scratch.seen, scratch.own_cell
-    changed = 0
+    changed, depth = 0, scratch.walk[DEPTH]
     for level in range(depth):
         index = trail[level].variable
         if seen[index] == leaf:
@@ -72,46 +73,14 @@ def decide_tree(forest, labels, own, scratch, possible, first):
     -------
     Whether there is such a person.
     """
-    nodes, variables, masks = forest.nodes, forest.variables, forest.masks
-    ranges, cells = scratch.ranges, scratch.cells
-    trail, trail_cells, seen = scratch.trail, scratch.trail_cells, scratch.seen
-    none = len(variables) + 1
+    none = len(forest.variables) + 1
     least = none
-    seen[:] = -1
+    scratch.seen[:] = -1
     node = forest.roots[0]
-    size, depth = 0, 0
-    while True:
-        feature = nodes[node].feature
-        if feature >= 0:
-            variable, mine = variables[feature], ranges[feature]
-            found = sides(nodes[node], variable, mine, cells, masks)
-            left = nodes[node].left
-            if found == 3:
-                trail[size].node, trail[size].mark = node, depth
-                size += 1
-                old, old_cells = trail[depth], trail_cells[depth]
-                narrow(nodes[node], variable, mine, cells, masks, True, old, old_cells)
-                depth += 1
-            node = left + (found == 2)
-            continue
-        leaf = nodes[node].leaf
+    while node >= 0:
+        leaf = forest.nodes[to_leaf(forest, scratch, node)].leaf
         possible[labels[leaf]] = True
         if labels[leaf] != own:
-            least = _take_if_nearer(forest, scratch, depth, leaf, least, first)
-        stop = trail[size - 1].mark if size > 0 else 0
-        while depth > stop:
-            depth -= 1
-            index = trail[depth].variable
-            undo(
-                variables[index], ranges[index], cells, trail[depth], trail_cells[depth]
-            )
-        if size == 0:
-            return least < none
-        size -= 1
-        node = trail[size].node
-        feature = nodes[node].feature
-        variable, mine = variables[feature], ranges[feature]
-        old, old_cells = trail[depth], trail_cells[depth]
-        narrow(nodes[node], variable, mine, cells, masks, False, old, old_cells)
-        depth += 1
-        node = nodes[node].left + 1
+            least = _take_if_nearer(forest, scratch, leaf, least, first)
+        node = turn(forest, scratch)
+    return least < none
