@@ -12,12 +12,20 @@ from typing import TYPE_CHECKING
 from fatt import errors
 
 if TYPE_CHECKING:
-    from fatt.audit import radius, score_gap, verify
+    from fatt.audit import (
+        Radii,
+        Radius,
+        ScoreGap,
+        ScoreGaps,
+        radius,
+        score_gap,
+        verify,
+    )
     from fatt.ensemble import Ensemble
     from fatt.importers import load
     from fatt.region import Schema, Similarity
-    from fatt.report import Report
-    from fatt.verdict import Bounds, Verdict
+    from fatt.report import Group, Report
+    from fatt.verdict import Bounds, Counterexample, Finding, Verdict
     from fatt.verifier import Budget
 
 __version__ = "0.1.0"
@@ -25,9 +33,16 @@ __version__ = "0.1.0"
 __all__ = [
     "Bounds",
     "Budget",
+    "Counterexample",
     "Ensemble",
+    "Finding",
+    "Group",
+    "Radii",
+    "Radius",
     "Report",
     "Schema",
+    "ScoreGap",
+    "ScoreGaps",
     "Similarity",
     "Verdict",
     "__version__",
@@ -41,9 +56,16 @@ __all__ = [
 _HOME = {
     "Bounds": "fatt.verdict",
     "Budget": "fatt.verifier",
+    "Counterexample": "fatt.verdict",
     "Ensemble": "fatt.ensemble",
+    "Finding": "fatt.verdict",
+    "Group": "fatt.report",
+    "Radii": "fatt.audit",
+    "Radius": "fatt.audit",
     "Report": "fatt.report",
     "Schema": "fatt.region",
+    "ScoreGap": "fatt.audit",
+    "ScoreGaps": "fatt.audit",
     "Similarity": "fatt.region",
     "Verdict": "fatt.verdict",
     "load": "fatt.importers",

@@ -1,7 +1,15 @@
 """The whole way from a model and people to answers."""
 
-from fatt.audit.gaps import ScoreGaps, score_gap
-from fatt.audit.radii import Radii, radius
+from fatt.audit.gaps import ScoreGap, ScoreGaps, score_gap
+from fatt.audit.radii import Radii, Radius, radius
 from fatt.audit.verification import verify
 
-__all__ = ["Radii", "ScoreGaps", "radius", "score_gap", "verify"]
+__all__ = [
+    "Radii",
+    "Radius",
+    "ScoreGap",
+    "ScoreGaps",
+    "radius",
+    "score_gap",
+    "verify",
+]

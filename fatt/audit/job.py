@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -12,9 +13,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.errors import DataError
+from fatt.errors import DataError, SpecError
 from fatt.importers import load
 from fatt.region import Boxes, Relation, Schema, Variables
+from fatt.region.amounts import is_number
+from fatt.region.broken import refuse_broken_groups
 from fatt.region.neighbourhood import Neighbourhood
 from fatt.report import People
 from fatt.report.people import CHUNK
@@ -77,11 +80,13 @@ class Job:
         n_jobs: int | None,
         progress: Progress | None,
     ) -> None:
+        _check_types(similarity, schema, budget, n_jobs)
         ensemble = load(model)
         if schema is None:
             schema = Schema.infer(ensemble, X)
         self.variables = Variables(ensemble, schema)
         self.people = People(X, self.variables)
+        refuse_broken_groups(similarity, self.variables, X)
         self._neighbourhood = Neighbourhood(similarity, self.variables)
         self.verifier = Verifier(self.variables.ensemble)
         self.budget = Budget() if budget is None else budget
@@ -219,3 +224,32 @@ class Job:
         return msgspec.structs.replace(
             self.budget, total_seconds=seconds, total_nodes=nodes
         )
+
+
+def _check_types(similarity: Any, schema: Any, budget: Any, n_jobs: Any) -> None:
+    if not isinstance(similarity, Relation):
+        raise SpecError(
+            f"similarity is {_shown(similarity)}; write Similarity(...), such as "
+            "Similarity(noise={'age': 3}, vary=['sex'])."
+        )
+    if not isinstance(schema, Schema | None):
+        raise SpecError(
+            f"schema is {_shown(schema)}; write Schema.infer(fatt.load(model), X), "
+            "and .with_(age=Integer(lower=17)) for what you know better."
+        )
+    if not isinstance(budget, Budget | None):
+        seconds = budget if is_number(budget) else 1.0
+        raise SpecError(
+            f"budget is {_shown(budget)}; write Budget(seconds={seconds}), or "
+            "Budget(nodes=...)."
+        )
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer | None):
+        raise SpecError(
+            f"n_jobs is {_shown(n_jobs)}; write a number of threads such as 2, or -1 "
+            "for all processors."
+        )
+
+
+def _shown(value: Any) -> str:
+    """Show a value briefly, with its type."""
+    return f"{reprlib.repr(value)}, a {type(value).__name__}"

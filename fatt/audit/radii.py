@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from fatt.audit.job import Chunk, Job, Progress
 from fatt.ensemble import Ensemble, Numeric
 from fatt.ensemble.floats import from_ordinal, to_ordinal
-from fatt.region import Relation, Schema
+from fatt.errors import SpecError
+from fatt.region import Relation, Schema, Similarity
+from fatt.region.amounts import Step
 from fatt.verdict import VERDICTS, Bounds, Verdict
 from fatt.verifier import Budget
 
@@ -70,7 +72,14 @@ class Radii(Sequence[Radius]):
         return len(self.lower)
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} radii, the median at least {np.median(self.lower):.4g}>"
+        rest = self.lower[np.isfinite(self.lower)]
+        median = ""
+        if len(rest):
+            median = f"; the median of the others is at least {np.median(rest):.4g}"
+        return (
+            f"<{len(self):,} radii: {len(self) - len(rest):,} are fair at every "
+            f"multiple{median}>"
+        )
 
     @overload
     def __getitem__(self, index: int) -> Radius: ...
@@ -116,7 +125,8 @@ def radius(
     Raises
     ------
     SpecError
-        If the similarity or schema names something absent.
+        If the similarity or schema names something absent, or there is no noise that
+        could grow.
     DataError
         If there are no rows, or the model's library would refuse one.
 
@@ -146,12 +156,24 @@ def radius(
         n_jobs=n_jobs,
         progress=progress,
     )
+    if not any(map(_grows, similarity.alternatives)):
+        raise SpecError(
+            f"no noise can grow in {similarity!r}; name a number in noise, such as "
+            "noise={'age': 1}, or call fatt.verify."
+        )
     parts = []
     for chunk in job.chunks():
         parts.append(_Bisection(job, chunk).run())
         job.report(chunk.stop)
     lower, upper, at_zero = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Radii(lower, upper, at_zero)
+
+
+def _grows(similarity: Similarity) -> bool:
+    """Tell whether a similarity has noise of which there are multiples."""
+    noise = similarity.noise
+    amounts = [amount for _, amount in noise] if isinstance(noise, tuple) else [noise]
+    return any(isinstance(a, Step) and (a.below or a.above) for a in amounts)
 
 
 class _Bisection:

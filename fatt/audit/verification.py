@@ -44,7 +44,11 @@ def verify(
     similarity
         Who is similar to whom.
     schema
-        What the columns mean. By default it is inferred from the model and `X`.
+        What the columns mean. By default it is inferred from the model and `X`. Then
+        bounds are never guessed, but a group of columns such as ``race=White`` has a
+        level for all columns 0 only if a row of `X` shows it, and arrays of floats or
+        objects know no whole numbers. For few rows, pass a schema that
+        `Schema.infer` made from all the data.
     budget
         Limits of the search; those that it does not decide are unknown. By default
         there are none.

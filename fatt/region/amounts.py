@@ -71,6 +71,21 @@ def short(number: float) -> float:
     return int(number) if number == int(number) and abs(number) < 2**53 else number
 
 
+def from_to(low: float, high: float) -> str:
+    """Say between which numbers a value lies; infinite ends are none.
+
+    Examples
+    --------
+    >>> from_to(17.0, 90.0), from_to(20.0, math.inf), from_to(-math.inf, 0.5)
+    ('from 17 to 90', 'at least 20', 'at most 0.5')
+    """
+    if high == math.inf:
+        return "any number" if low == -math.inf else f"at least {short(low)}"
+    if low == -math.inf:
+        return f"at most {short(high)}"
+    return f"from {short(low)} to {short(high)}"
+
+
 def parse_range(text: str) -> Range | None:
     """Return the range that a text such as ``"18..30"`` means; None if it is none."""
     match = _RANGE.fullmatch(text.strip())

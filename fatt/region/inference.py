@@ -45,7 +45,7 @@ def infer(ensemble: Ensemble, X: Any) -> Schema:
         variables[name] = _of_feature(name, feature)
         if isinstance(feature, NumericFeature):
             numbers[name] = _Numbers(make(), feature, ensemble.inputs)
-    for found in _groups(X, _prefixes(names, numbers), numbers, names, n_rows):
+    for found in _groups(X, prefixes(names, numbers), numbers, names, n_rows):
         for name in found.columns:
             del variables[name], numbers[name]
         variables[found.name] = found
@@ -55,8 +55,28 @@ def infer(ensemble: Ensemble, X: Any) -> Schema:
     return Schema(columns=tuple(names), variables=tuple(variables.values()))
 
 
-def _prefixes(names: list[str], numbers: Collection[str]) -> dict[str, list[str]]:
-    """Return the columns that share what stands before the first equals sign."""
+def read_columns(ensemble: Ensemble, X: Any, places: list[int]) -> NDArray[np.float64]:
+    """Return columns of numbers, of shape (n_rows, n_places), by the model's order."""
+    columns, n_rows = columns_of(X, ensemble.features, ensemble.inputs)
+    rows = slice(0, n_rows)
+    found = []
+    for place in places:
+        feature = ensemble.features[place]
+        assert isinstance(feature, NumericFeature)
+        found.append(_Numbers(columns[place](), feature, ensemble.inputs).read(rows))
+    return np.stack(found, axis=1)
+
+
+def prefixes(names: list[str], numbers: Collection[str]) -> dict[str, list[str]]:
+    """Return the columns that share what stands before the first equals sign.
+
+    Parameters
+    ----------
+    names
+        All names in use.
+    numbers
+        The columns of numbers.
+    """
     groups: dict[str, list[str]] = {}
     for name in numbers:
         prefix, _, level = name.partition("=")

@@ -59,6 +59,8 @@ class Number(Variable, frozen=True, kw_only=True, tag="number"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for field in ("lower", "upper", "sd"):
+            force_setattr(self, field, _plain(getattr(self, field)))
         if self.lower == -math.inf:
             force_setattr(self, "lower", None)
         if self.upper == math.inf:
@@ -192,6 +194,7 @@ class Ordinal(Levels, frozen=True, kw_only=True, tag="ordinal"):
     def __post_init__(self) -> None:
         super().__post_init__()
         force_setattr(self, "values", tuple(float(value) for value in self.values))
+        force_setattr(self, "unknown_value", _plain(self.unknown_value))
 
     def patterns(self) -> NDArray[np.float64]:
         """Return the numbers in the columns, of shape (n_levels, n_columns)."""
@@ -242,6 +245,7 @@ class OneHot(Levels, frozen=True, kw_only=True, tag="one-hot"):
         super().__post_init__()
         if not self.levels:
             force_setattr(self, "levels", self.columns)
+        force_setattr(self, "dropped", _plain(self.dropped))
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -275,11 +279,15 @@ class OneHot(Levels, frozen=True, kw_only=True, tag="one-hot"):
 AnyVariable: TypeAlias = Number | Integer | Binary | Ordinal | Category | OneHot
 
 
+def _plain(value: Any) -> Any:
+    """Return a scalar of numpy as a plain one, which can be written to a file."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _labels(levels: Sequence[Any], name: str) -> tuple[Label, ...]:
     if isinstance(levels, str):
         raise SpecError(f"variable {name!r}: levels is a list, not {levels!r}.")
-    # Scalars of numpy become plain ones, which can be written to a file.
-    plain = [x.item() if isinstance(x, np.generic) else x for x in levels]
+    plain = [_plain(label) for label in levels]
     for label in plain:
         if not isinstance(label, str | int | float) or label != label:  # noqa: PLR0124
             raise SpecError(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Ensemble, Feature, Numeric, Trees
 from fatt.ensemble.trees import n_words, starts_of
 from fatt.errors import SpecError
+from fatt.region.amounts import from_to
 from fatt.region.kinds import (
     AnyVariable,
     Binary,
@@ -68,8 +69,9 @@ def merge_columns(
         low, high = variable.bounds
         if low > numeric[0].upper or high < numeric[0].lower:
             raise SpecError(
-                f"variable {variable.name!r} goes from {low} to {high}, and the "
-                f"model's library takes {numeric[0].lower} to {numeric[0].upper}."
+                f"variable {variable.name!r} is {from_to(low, high)}, and what the "
+                f"model's library takes is "
+                f"{from_to(numeric[0].lower, numeric[0].upper)}; correct the schema."
             )
         integer = numeric[0].integer or isinstance(variable, Integer)
         renamed = msgspec.structs.replace(

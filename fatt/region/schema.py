@@ -34,8 +34,9 @@ class Schema(Record, frozen=True, kw_only=True):
     --------
     >>> from fatt.region import Integer, Number, Schema
     >>> schema = Schema(columns=["age"], variables=[Number(name="age", columns="age")])
-    >>> schema.with_(age=Integer(lower=17, upper=90)).variables
-    (Integer(name='age', columns=('age',), lower=17, upper=90, sd=None),)
+    >>> schema.with_(age=Integer(lower=17, upper=90))
+    <Schema
+     age: Integer(lower=17, upper=90)>
     """
 
     columns: tuple[str, ...]
@@ -73,13 +74,20 @@ class Schema(Record, frozen=True, kw_only=True):
         )
         force_setattr(self, "variables", tuple(ordered))
 
+    def __repr__(self) -> str:
+        lines = [f"\n {one.name}: {_brief(one)}" for one in self.variables]
+        return f"<Schema{''.join(lines)}>"
+
     @classmethod
     def infer(cls, ensemble: Ensemble, X: Any) -> Schema:
         """Derive a schema from a model and rows.
 
         Whole numbers and truth values are known by the types of the columns. Columns
-        that are named ``race=White`` and hold only 0 and 1 become one variable `race`.
-        Bounds are never guessed from rows.
+        that are named ``race=White`` and hold only 0 and 1, at most one 1 in a row,
+        become one variable `race`. Bounds are never guessed from rows, but the levels
+        of such a variable are those of its columns, and there is one for all columns 0
+        only if a row shows it: infer from all the data, not from a few rows. Arrays of
+        floats or objects know no whole numbers; name those with `with_`.
 
         Parameters
         ----------
@@ -237,6 +245,21 @@ class Schema(Record, frozen=True, kw_only=True):
             return msgspec.json.decode(Path(path).read_bytes(), type=_File).schema
         except msgspec.MsgspecError as error:
             raise SpecError(f"{path} is no schema that fatt can use: {error}") from None
+
+
+def _brief(variable: AnyVariable) -> str:
+    """Return how a variable is written for `Schema.with_`, without what is plain."""
+    plain = {
+        "name": variable.name,
+        "columns": (variable.name,),
+        **{field.name: field.default for field in msgspec.structs.fields(variable)[2:]},
+    }
+    given = [
+        f"{name}={getattr(variable, name)!r}"
+        for name, value in plain.items()
+        if getattr(variable, name) != value
+    ]
+    return f"{type(variable).__name__}({', '.join(given)})"
 
 
 class _File(Record, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Numeric
 from fatt.errors import DataError
-from fatt.region.amounts import Range, Step
+from fatt.region.amounts import Range, Step, from_to
 from fatt.region.boxes import Boxes, code_words
 from fatt.region.kinds import Integer, Number
 from fatt.region.merge import pack
@@ -95,11 +95,12 @@ class Space:
             wrong &= ~self.reads_missing(people, np.array([index]))[:, 0]
             if wrong.any():
                 row = int(np.argmax(wrong))
-                kind = "a whole number " if whole else ""
+                is_bounded = low > -np.inf or high < np.inf
+                kinds = ["a whole number"] * whole + [from_to(low, high)] * is_bounded
                 raise DataError(
                     f"row {row}: column {variable.columns[0]!r} is {numbers[row]}, and "
-                    f"the schema says that {variable.name!r} is {kind}from {low} to "
-                    f"{high}; correct the row or the schema."
+                    f"the schema says that {variable.name!r} is {', '.join(kinds)}; "
+                    "correct the row or the schema."
                 )
 
     def reads_missing(self, people: Matrix, columns: Places) -> Mask:
@@ -194,6 +195,7 @@ class Draft:
     def _step(self, steps: dict[int, Step], unit: str, scale: Matrix | None) -> None:
         columns = np.array(list(steps), dtype=np.int64)
         numbers = self.people[:, columns]
+        whole = self.space.integer[columns] & (numbers == np.trunc(numbers))
         ends = []
         for sign, sizes in (
             (-1.0, [step.below for step in steps.values()]),
@@ -202,13 +204,20 @@ class Draft:
             size = np.array(sizes)
             with np.errstate(over="ignore", invalid="ignore"):
                 if unit == "%":
-                    size = np.abs(numbers) * (size / 100)
+                    # Multiplied first, 29% of 100 are 29 and no bit less.
+                    size = np.where(
+                        whole,
+                        np.abs(numbers) * size / 100,
+                        np.abs(numbers) * (size / 100),
+                    )
                 if scale is not None:
                     size = size * scale[:, np.newaxis]
                 if size.ndim == 2:
                     # Infinite people stay, and nothing is nothing at any scale.
                     moves = np.isfinite(numbers) & ~np.isnan(size)
                     size = np.where(moves, size, 0.0)
+                # Whole numbers move by whole steps; a sum could round up to one more.
+                size = np.where(whole, np.floor(size), size)
                 ends.append(numbers + sign * size)
         self._widen(columns, ends[0], ends[1])
 

@@ -53,9 +53,9 @@ class Variables:
 
     def __init__(self, model: Ensemble, schema: Schema) -> None:
         self.model, self.schema = model, schema
-        places = _places(schema, model)
+        place = places(schema, model)
         self._merges = tuple(
-            merge_columns(variable, [places[name] for name in variable.columns], model)
+            merge_columns(variable, [place[name] for name in variable.columns], model)
             for variable in schema.variables
         )
         features = tuple(merge.feature for merge in self._merges)
@@ -164,8 +164,14 @@ class Variables:
         return None
 
 
-def _places(schema: Schema, model: Ensemble) -> dict[str, int]:
-    """Return the index of each of the schema's columns in the model."""
+def places(schema: Schema, model: Ensemble) -> dict[str, int]:
+    """Return the index of each of the schema's columns in the model.
+
+    Raises
+    ------
+    SpecError
+        If the two have different columns.
+    """
     names = [feature.name for feature in model.features]
     known = names
     if not model.inputs.named:

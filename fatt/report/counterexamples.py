@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Feature, Label, Numeric
+from fatt.errors import SpecError
 from fatt.report.words import values_of
 from fatt.verdict import Counterexample
 
@@ -188,7 +189,18 @@ class Counterexamples(Sequence[Counterexample]):
         return self._case(int(self.order[index]))
 
     def closest(self, count: int) -> Counterexamples:
-        """Return the `count` closest pairs."""
+        """Return the `count` closest pairs; all of them if there are fewer.
+
+        Raises
+        ------
+        SpecError
+            If the count is no whole number, or negative.
+        """
+        if not isinstance(count, int | np.integer) or count < 0:
+            raise SpecError(
+                f"closest is asked for {count!r} pairs; write a whole number, at "
+                "least 0."
+            )
         return self[:count]
 
     def _case(self, case: int) -> Counterexample:

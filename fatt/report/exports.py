@@ -37,10 +37,32 @@ def to_frame(report: Report) -> Any:
     }
     given = report.people.frame
     backend: Any = _installed() if given is None else given.implementation
-    native = nw.from_dict(columns, backend=backend).to_native()
-    if given is not None and given.implementation.is_pandas_like():
-        native.index = given.to_native().index
+    frame = nw.from_dict(columns, backend=backend)
+    native = frame.to_native()
+    if frame.implementation.is_pandas_like():
+        series = frame.implementation.to_native_namespace().Series
+        for name in ("label", "twin_label"):
+            if _are_numbered(columns[name]):
+                # Without this type pandas makes floats of whole numbers beside gaps.
+                native[name] = series(columns[name], dtype="Int64")
+        if given is not None:
+            native.index = given.to_native().index
     return native
+
+
+def _are_numbered(labels: list[Value]) -> bool:
+    """Tell whether labels are whole numbers of 64 bits, and some are absent."""
+    known = {label for label in labels if label is not None}
+    return (
+        len(known) > 0
+        and None in labels
+        and all(
+            isinstance(label, int)
+            and not isinstance(label, bool)
+            and abs(label) < 2**63
+            for label in known
+        )
+    )
 
 
 def _installed() -> str:

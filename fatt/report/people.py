@@ -16,6 +16,7 @@ from fatt.verdict import Value
 
 #: How many people are read at a time.
 CHUNK = 16_384
+_SHOWN = 10
 
 
 class People:
@@ -55,6 +56,11 @@ class People:
 
     def __len__(self) -> int:
         return len(self.table if self.frame is None else self.frame)
+
+    def __repr__(self) -> str:
+        names = [feature.name for feature in self.variables.ensemble.features]
+        shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        return f"<{len(self):,} people, {len(names):,} variables: {shown}>"
 
     def rows(self, start: int, stop: int) -> Any:
         """Return some rows, as a table of the same kind."""

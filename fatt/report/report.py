@@ -113,6 +113,13 @@ class Report:
         """
         if not names:
             raise SpecError("name at least one variable to group people by.")
+        for name in names:
+            if isinstance(name, list | tuple):
+                wanted = ", ".join(f'"{one}"' for one in name)
+                raise SpecError(
+                    f"by_group takes names, not a {type(name).__name__} of them; write "
+                    f"by_group({wanted})."
+                )
         return by_group(self.people, names, self.findings.verdicts, self.sample_weight)
 
     def to_frame(self) -> Any:

@@ -55,13 +55,15 @@ def library_of(ensemble: Ensemble) -> Library:
     rule["single"], rule["base_last"] = scoring.single, scoring.base_last
     rule["ordered"] = scoring.ordered
     rule["is_cut"] = isinstance(decision, Cut)
-    rule["is_vector"] = bool(np.any(trees.targets < 0))
+    # Leaves that hold all of one output are leaves of that output.
+    targets = np.maximum(trees.targets, -int(len(scoring.base) > 1))
+    rule["is_vector"] = bool(np.any(targets < 0))
     rule["first"] = argmax.ties == "first"
     return Library(
         values=values,
         scaled=np.rint(np.ldexp(values, exponent)).astype(np.int64),
         trailing=_trailing_exponents(values).min(axis=1, initial=ZERO_EXPONENT),
-        targets=trees.targets.copy(),
+        targets=targets.astype(np.int32),
         bases=bases,
         rule=rule,
         labels=_leaf_labels(ensemble),

@@ -178,7 +178,7 @@ class Verifier:
             cells = (answers.first, answers.last)
             points = self._read(people, boxes, answers.box, cells)
             far = to_scores(answers.bound, answers.error, model[1], sign)
-            near = self._scores_of(points)[:, output]
+            near = self._score_bounds_of(points)[sign < 0][:, output]
             ends = (far, near) if sign < 0 else (near, far)
             sides.append((ScoreBounds(*ends), points, answers.nodes))
         (lowest, lowest_at, less), (highest, highest_at, more) = sides
@@ -296,10 +296,10 @@ class Verifier:
     def _labels_of(self, people: Floats) -> NDArray[np.int64]:
         return self.ensemble.decide(mark_missing(people, self.ensemble.features))
 
-    def _scores_of(self, people: Floats) -> Floats:
+    def _score_bounds_of(self, people: Floats) -> ScoreBounds:
         encoded = mark_missing(people, self.ensemble.features)
-        scores = self.ensemble._scores(np.ascontiguousarray(encoded))
-        return scores.astype(np.float64)
+        lower, upper = self.ensemble._bounds(np.ascontiguousarray(encoded))
+        return ScoreBounds(lower.astype(np.float64), upper.astype(np.float64))
 
 
 @dataclass(frozen=True)
@@ -362,6 +362,7 @@ def _keep_total(answers: Answers, budget: Budget) -> None:
     late = np.cumsum(answers.nodes) > budget.total_nodes
     answers.verdict[late] = UNKNOWN
     answers.possible[late] = True
+    answers.doubts[late] = 0
 
 
 def _alone(people: Floats, ensemble: Ensemble) -> Boxes:

@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fatt
 from fatt import Bounds, Budget, Similarity, Verdict
 from fatt.audit import job
+from fatt.errors import SpecError
 from fatt.region import Integer, Relation, Variables
 from fatt.region.boxes import boxes
 from fatt.verdict import VERDICTS
@@ -57,6 +58,7 @@ def test_the_exact_threshold() -> None:
 def test_one_sided_noise_never_reaches() -> None:
     radii = fatt.radius(tree(), [[31.0]], similarity=Similarity(noise={"x0": "-1"}))
     assert radii[0].bounds == Bounds(np.inf, np.inf)
+    assert repr(radii) == "<1 radii: 1 are fair at every multiple>"
 
 
 def test_whole_numbers_move_in_steps() -> None:
@@ -65,9 +67,29 @@ def test_whole_numbers_move_in_steps() -> None:
     (radius,) = fatt.radius(tree(), [[31.0]], similarity=noise, schema=schema)
     # 35 gets the same label, 36 another: 5 years, which are 5/3 of 3.
     assert radius.bounds.lower == pytest.approx(5 / 3)
-    assert np.floor(31 + 3 * radius.bounds.lower) == 35
-    assert np.floor(31 + 3 * radius.bounds.upper) == 36
+    assert 3 * radius.bounds.lower < 5 <= 3 * radius.bounds.upper
     assert radius.bounds.upper == np.nextafter(radius.bounds.lower, 2)
+
+
+def test_whole_multiples_of_whole_numbers() -> None:
+    # 33 and the largest float below 3 add up to 36.
+    X = np.array([[33], [30]])
+    (near, far) = fatt.radius(tree(), X, similarity=Similarity(noise={"x0": 1}))
+    assert near.bounds == Bounds(np.nextafter(3, 0), 3.0)
+    assert far.bounds == Bounds(np.nextafter(6, 0), 6.0)
+
+
+@pytest.mark.parametrize(
+    "similarity",
+    [
+        Similarity(vary=["x0"]),
+        Similarity(noise={"x0": "20..30"}),
+        Similarity(noise=0) | Similarity(missing=["x0"]),
+    ],
+)
+def test_without_noise_nothing_grows(similarity: Relation) -> None:
+    with pytest.raises(SpecError, match="name a number in noise"):
+        fatt.radius(tree(), [[31.0]], similarity=similarity)
 
 
 def test_unfair_without_any_noise() -> None:
@@ -133,7 +155,10 @@ def test_radii_are_a_sequence_and_chunks_do_not_show(
     assert len(whole) == 13
     assert whole[-1] == whole[12]
     assert whole[11:] == [whole[11], whole[12]]
-    assert repr(whole).startswith("<13 radii, the median at least ")
+    assert repr(whole) == (
+        "<13 radii: 0 are fair at every multiple; the median of the others is at least "
+        "3.75>"
+    )
     monkeypatch.setattr(job, "CHUNK", 4)
     steps: list[int] = []
     parts = fatt.radius(

@@ -32,6 +32,7 @@ import fatt
 from fatt import Bounds, Budget, Similarity, Verdict
 from fatt.audit import job, verification
 from fatt.errors import DataError, ReplayError, SpecError
+from fatt.region import Binary
 from fatt.report import people as report_people
 
 AGES = [[20.0], [30.0], [40.0], [50.0]]
@@ -355,6 +356,71 @@ def test_nobody_and_nonsense() -> None:
             fatt.verify(pipeline(MODELS[0]), table, similarity=Similarity(vary=["sex"]))
     with pytest.raises(SpecError, match="x1"):
         fatt.verify(tree(), AGES, similarity=Similarity(noise={"x1": 1}))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"similarity": {"noise": {"x0": 1}}}, r"write Similarity\(\.\.\.\)"),
+        ({"budget": 1.0}, r"1\.0, a float; write Budget\(seconds=1\.0\)"),
+        ({"budget": {"seconds": 2}}, r"write Budget\(seconds=1\.0\)"),
+        ({"schema": {"x0": "integer"}}, r"a dict; write Schema\.infer"),
+        ({"n_jobs": "2"}, "'2', a str; write a number of threads"),
+        ({"n_jobs": True}, "write a number of threads"),
+    ],
+)
+def test_wrong_types_are_told_what_to_write(given: Any, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        fatt.verify(tree(), AGES, **{"similarity": NOISE, **given})
+
+
+def races(*rows: list[float]) -> tuple[DecisionTreeClassifier, pd.DataFrame]:
+    """A model that reads a group of flags, and people."""
+    columns = ["race=A", "race=B", "age"]
+    good = [[1, 0, 30], [0, 1, 40], [0, 0, 50], [1, 0, 60]]
+    frame = pd.DataFrame(good, columns=columns)
+    model = DecisionTreeClassifier(random_state=0).fit(frame, [0, 0, 1, 1])
+    return model, pd.DataFrame([*good, *rows], columns=columns)
+
+
+@pytest.mark.parametrize("key", ["race", "race=A"])
+def test_a_row_that_breaks_a_group_is_named(key: str) -> None:
+    similarity = Similarity(vary=[key])
+    model, good = races()
+    assert len(fatt.verify(model, good, similarity=similarity)) == 4
+    model, bad = races([1, 0, 20], [1, 1, 20], [1, 1, 30])
+    words = rf"vary names '{key}'.*in row 5 'race=A' and 'race=B' are 1\. Drop"
+    with pytest.raises(SpecError, match=words):
+        fatt.verify(model, bad, similarity=similarity)
+    # The same with a schema from bad rows, even for good people.
+    schema = fatt.Schema.infer(fatt.load(model), bad)
+    with pytest.raises(SpecError, match="the schema has each as a number"):
+        fatt.verify(model, good, similarity=similarity, schema=schema)
+    model, gap = races([np.nan, 0, 20])
+    with pytest.raises(SpecError, match="in row 4 'race=A' is missing"):
+        fatt.verify(model, gap, similarity=similarity)
+
+
+def test_columns_that_are_said_to_be_flags_or_are_numbers_are_no_group() -> None:
+    model, bad = races([1, 1, 20])
+    fatt.verify(model, bad, similarity=Similarity(noise={"age": 1}))
+    schema = fatt.Schema.infer(fatt.load(model), bad)
+    flags = schema.with_({"race=A": Binary(), "race=B": Binary()})
+    similarity = Similarity(vary=["race=A"])
+    report = fatt.verify(model, bad, similarity=similarity, schema=flags)
+    assert len(report) == 5
+    model, numbers = races([7, 2, 20])
+    assert len(fatt.verify(model, numbers, similarity=similarity)) == 5
+
+
+def test_whole_labels_stay_whole_in_a_frame() -> None:
+    X = np.array(AGES)
+    model = DecisionTreeClassifier().fit(X, [3, 3, 5, 5])
+    frame = fatt.verify(model, X, similarity=NOISE).to_frame()
+    assert frame["twin_label"].dtype == "Int64"
+    assert frame["twin_label"].isna().tolist() == [True, False, False, True]
+    assert frame["twin_label"][1:3].tolist() == [5, 3]
+    assert list(frame.columns[2:4]) == ["labels", "twin_label"]
 
 
 def test_missing_values_may_change_and_are_none() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 from fatt.ensemble import Categorical, Numeric
@@ -130,10 +131,13 @@ class _One:
         assert isinstance(self.variable, Number)
         if unit == "sd":
             size *= self.variable.sd or 0.0
+        whole = isinstance(self.variable, Integer) and x == math.floor(x)
         if unit == "%":
-            size = abs(x) * (size / 100)
+            size = abs(x) * size / 100 if whole else abs(x) * (size / 100)
         below = 0.0 if text.startswith("+") else size
         above = 0.0 if text.startswith("-") else size
+        if whole:
+            return -below <= Fraction(y) - Fraction(x) <= above
         return x - below <= y <= x + above
 
     def _exchanges(self, x: Any, y: Any) -> bool:

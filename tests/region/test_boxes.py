@@ -209,6 +209,24 @@ def test_ends_are_computed_as_floats() -> None:
     assert interval(made, "score") == (0.3 - 0.1, 0.3 + 0.1)
 
 
+def test_whole_numbers_move_by_whole_steps() -> None:
+    # The sum of 17 and the largest float below 2 rounds to 19.
+    below = float(np.nextafter(2.0, 0.0))
+    assert 17 + below == 19
+    for amount, step in ((below, 1), (2.0, 2), (2.5, 2)):
+        made = around(Similarity(noise={"age": amount}), age=17)
+        assert interval(made, "age") == (17 - step, 17 + step)
+    scaled = around(Similarity(noise={"age": 1}), age=17, scale=below)
+    assert interval(scaled, "age") == (16, 18)
+
+
+def test_percentages_of_whole_numbers_are_exact() -> None:
+    # As a product with 0.29 it would be less than 29.
+    assert 100 * 0.29 < 29
+    made = around(Similarity(noise={"age": "29%"}), age=100)
+    assert interval(made, "age") == (71, 120)
+
+
 def test_scale_multiplies_noise_but_no_ranges() -> None:
     noise = {"age": 3, "income": "10%", "score": "0..2", "size": 1}
     made = around(Similarity(noise=noise, vary=["ratio"]), scale=0.5)
@@ -319,8 +337,8 @@ def test_several_people_keep_their_order() -> None:
     ("name", "value", "words"),
     [
         ("age", 121, "row 0: column 'age' is 121.0"),
-        ("age", 20.5, "whole number"),
-        ("income", -1.0, "'income' is from 0.0 to inf"),
+        ("age", 20.5, "'age' is a whole number, from 0 to 120; correct"),
+        ("income", -1.0, "'income' is at least 0; correct"),
     ],
 )
 def test_people_outside_the_schema_are_refused(
@@ -336,6 +354,7 @@ def test_people_outside_the_schema_are_refused(
         ({"noise": {"age": 5}}, -9.0, (-9, -9, False)),
         ({"noise": {"age": 12}}, -9.0, (0, 3, True)),
         ({"noise": {"age": 12}}, -9.5, (0, 2, True)),
+        ({"noise": {"age": 12.75}}, -9.5, (0, 3, True)),
         ({"vary": ["age"]}, -9.0, (0, 120, True)),
         ({"missing": ["age"]}, -9.0, (0, 120, True)),
         ({"missing": ["age"]}, 50.0, (50, 50, True)),

@@ -251,6 +251,25 @@ def test_files_keep_schemas(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["schema.json"]
 
 
+def test_files_keep_inferred_schemas(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [1, 2, 4], "b": [0.5, 1.5, 1.0], "c=x": [0, 1, 1]})
+    schema = Schema.infer(numeric_model(*frame), frame)
+    schema = schema.with_(b=Number(lower=np.float32(0.5), upper=np.int64(9)))
+    schema.save(tmp_path / "schema.json")
+    assert Schema.read(tmp_path / "schema.json") == schema
+    assert type(schema.find("a").sd) is float  # type: ignore[union-attr]
+
+
+def test_a_schema_is_printed_with_a_variable_per_line() -> None:
+    first, age, *_, race, _, _ = repr(town.schema()).splitlines()
+    assert first == "<Schema"
+    assert age == " age: Integer(lower=0, upper=120, sd=2.5)"
+    assert race == (
+        " race: OneHot(columns=('race=A', 'race=B'), levels=('A', 'B'), "
+        "dropped='neither')"
+    )
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -263,7 +263,7 @@ def test_a_group_is_missing_only_if_all_columns_may_be(takes: bool) -> None:
         (
             (Numeric(name="a"), Numeric(name="b", upper=9.0)),
             [Number(name="a", columns="a"), Number(name="b", columns="b", lower=10)],
-            "'b' goes from 10.0 to inf",
+            "'b' is at least 10, and what the model's library takes is at most 9",
         ),
         (
             (Numeric(name="a"), Numeric(name="b")),

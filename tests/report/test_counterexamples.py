@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fatt.ensemble import Categorical, Numeric
+from fatt.errors import SpecError
 from fatt.report import Counterexamples, Twins
 from fatt.report.words import OTHER, value_of
 from fatt.verdict import Change
@@ -87,6 +88,10 @@ def test_cases_are_a_sequence() -> None:
     assert some[-1].twin["age"] == 43
     assert isinstance(some[1:], Counterexamples)
     assert len(some.closest(99)) == 3
+    assert len(some.closest(0)) == 0
+    for count in (-1, 1.5):
+        with pytest.raises(SpecError, match="a whole number, at least 0"):
+            some.closest(count)  # type: ignore[arg-type]
     with pytest.raises(IndexError):
         _ = some[3]
     assert repr(some) == "<3 counterexamples, closest first>"

@@ -84,6 +84,12 @@ def test_a_misspelt_group() -> None:
         report().by_group("cty")
     with pytest.raises(SpecError, match="at least one"):
         report().by_group()
+    with pytest.raises(SpecError, match=r'write by_group\("sex", "city"\)'):
+        report().by_group(["sex", "city"])  # type: ignore[arg-type]
+
+
+def test_people_are_printed_in_one_line() -> None:
+    assert repr(report().people) == "<5 people, 2 variables: age, sex>"
 
 
 def test_no_rows() -> None:

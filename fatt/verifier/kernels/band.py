@@ -64,7 +64,10 @@ def _largest(total):
 def _division_error(rule, largest):
     """Bound what the divisions round, in units before the division."""
     divisions = (rule.divisor != 1.0) + (rule.link_divisor != 1.0)
-    return divisions * 2 * _SLACK * unit_of(rule) * largest
+    # The smallest floats have an absolute error instead of a relative one.
+    smallest = rule.exponent - (149 if rule.single != 0 else 1074)
+    least = math.ldexp(rule.divisor * rule.link_divisor, smallest)
+    return divisions * (2 * _SLACK * unit_of(rule) * largest + least)
 
 
 @inner

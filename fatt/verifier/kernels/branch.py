@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fatt.verifier.kernels.band import FAR
 from fatt.verifier.kernels.choose import choose, choose_any, drop_classes, weigh
 from fatt.verifier.kernels.climb import ascend, leaves_at, stand
 from fatt.verifier.kernels.compiled import inner
@@ -214,7 +215,8 @@ def branch(library, problem, lead, climb, chosen, doubts, limits):
             climb.point[:] = best
             return STOPPED, _open_bound(bound, bounds, cut, row)
         used[0] += 1
-        if used[0] - first_node >= _PATIENCE:
+        # With a band without end there is nothing that prices could close.
+        if used[0] - first_node >= _PATIENCE and may > -FAR:
             if not is_priced:
                 prices = prices_of(problem, lead)
                 is_priced = True

@@ -64,9 +64,10 @@ def _sides(node, variable, mine, cells, masks):
     """Tell to which sides of a node the box may go: 1 left, 2 right, 3 both."""
     found = 0
     if variable.kind == ORDERED:
+        # Where only missing is left, the range is crossed, and neither holds.
         if mine.first <= min(node.split, mine.last):
             found = 1
-        if mine.last > node.split:
+        if max(mine.first, node.split + 1) <= mine.last:
             found |= 2
         if mine.missing != 0:
             found |= 1 if node.missing_left != 0 else 2

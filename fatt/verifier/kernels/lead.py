@@ -157,6 +157,10 @@ def _settle_sigmoid(rule, mine, other, own, rival):
         return 1 if wins_ties(rule, own, rival) else 0
     if max(mine, other) < rule.flat_low - 1 / scale:
         return 1 if wins_ties(rule, own, rival) else 0
+    if min(mine, other) > rule.flat_high - 1 / scale:
+        return 2
+    if max(mine, other) < rule.flat_low + 1 / scale:
+        return 2
     # How far apart two scores must be depends on the steeper of the two places.
     reach = min(abs(mine), abs(other)) * scale
     merged = 64 * 2.0**-53 * math.exp(min(reach, 700.0)) / scale

@@ -188,7 +188,9 @@ def _stretch_box(forest, library, regions, answers, person, box, scratch, clock)
     own, totals = regions.label[person], scratch.totals
     screen(forest, library, _bounds_of(regions, box), own, scratch.stack, totals)
     rival, least = 1 - own, answers.lead[person] + 1
-    if totals[rival].lead < least:
+    # The library may round the scores of a box up to what another box holds.
+    error = score_error(library.rule[0], totals[0], NO_STEP)
+    if totals[rival].lead + error < least - 1:
         return
     problem = _problem_of(forest, regions, person, box, scratch)
     trailing = _least_bit(library, problem.leaves)

@@ -1,0 +1,137 @@
+"""What once went wrong, or nearly did."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fatt.ensemble import Argmax, Cut, Ensemble, Numeric, Scoring, Source, Trees
+from fatt.errors import SpecError
+from fatt.region import Boxes
+from fatt.verdict import FAIR, UNFAIR, UNKNOWN
+from fatt.verifier import Budget, Verifier
+from tests.verifier.stumps import corners, cube, stumps, verify_corner
+
+TINY32 = 2.0**-149
+TINY64 = 2.0**-1000
+TWO = {"dtype": "float64", "base": (0.0, 0.0)}
+
+
+def test_where_the_sigmoid_is_flat_two_scores_tie() -> None:
+    rule = Argmax(link="sigmoid")
+    ensemble = stumps([(0.0, 37.2), (1037.0, 1036.0)], [0, 1], rule, **TWO)
+    outcomes, labels = verify_corner(ensemble, [0.0, 0.0])
+    assert labels == {0, 1}
+    assert outcomes.verdict[0] == UNFAIR
+
+
+def test_what_only_the_last_bits_of_a_link_decide_is_no_twin() -> None:
+    rule = Argmax(link="sigmoid")
+    ensemble = stumps([(37.2, 37.3), (0.0, 1037.0)], [0, 1], rule, **TWO)
+    outcomes, labels = verify_corner(ensemble, [0.0, 0.0])
+    assert labels == {0}
+    assert outcomes.verdict[0] in {FAIR, UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "step", "divisor"), [("float32", TINY32, 7.0), ("float64", TINY64, 1e24)]
+)
+def test_a_division_may_underflow(dtype: str, step: float, divisor: float) -> None:
+    leaves = [(0.0, step), (2 * step, 2 * step), (0.0, 64 * step)]
+    scoring = {"dtype": dtype, "base": (0.0, 0.0), "divisor": divisor}
+    ensemble = stumps(leaves, [0, 1, 1], Argmax(), **scoring)
+    outcomes, labels = verify_corner(ensemble, [0.0, 0.0, 1.0])
+    assert labels == {0, 1}
+    assert outcomes.verdict[0] == UNFAIR
+
+
+def test_a_division_may_underflow_at_a_cut() -> None:
+    leaves = [(0.0, TINY32), (4 * TINY32, 4 * TINY32)]
+    scoring = {"dtype": "float32", "base": (0.0,), "divisor": 7.0}
+    ensemble = stumps(leaves, [0, 0], Cut(at=TINY32), **scoring)
+    for corner in corners(ensemble).tolist():
+        outcomes, labels = verify_corner(ensemble, corner)
+        assert outcomes.verdict[0] == (UNFAIR if len(labels) > 1 else FAIR)
+
+
+def test_where_only_missing_is_left_no_number_is_reached() -> None:
+    tree = Trees.lay_out(
+        roots=[0],
+        feature=[0, 0, -1, -1, -1],
+        threshold=[2.0, 1.0, 0.0, 0.0, 0.0],
+        left=[1, 3, -1, -1, -1],
+        right=[2, 4, -1, -1, -1],
+        missing_left=[True, True, False, False, False],
+        leaf=[0, 0, 0, 1, 2],
+        values=[0.0, 0.0, 1.0],
+        targets=[0],
+    )
+    ensemble = Ensemble(
+        features=(Numeric(name="x"),),
+        classes=(0, 1),
+        trees=tree,
+        scoring=Scoring(dtype="float64", base=(0.0,)),
+        decision=Cut(at=0.5),
+        source=Source(library=""),
+    )
+    three = np.array([[3.0]])
+    box = Boxes(
+        np.array([0]),
+        three,
+        three.copy(),
+        np.array([[True]]),
+        np.zeros((1, 0), dtype=np.uint64),
+    )
+    assert Verifier(ensemble).verify(three, box).verdict[0] == FAIR
+
+
+def test_leaves_that_hold_all_of_one_output_count() -> None:
+    scoring = {"dtype": "float64", "base": (0.0,)}
+    ensemble = stumps([(0.0, 1.0), (0.0, 1.0)], [-1, -1], Cut(at=1.5), **scoring)
+    outcomes, _ = verify_corner(ensemble, [0.0, 0.0])
+    assert outcomes.verdict[0] == UNFAIR
+    found = Verifier(ensemble).extremes(np.zeros((1, 2)), cube(2), 0)
+    assert found.highest.lower[0] == found.highest.upper[0] == 2
+    assert found.lowest.lower[0] == found.lowest.upper[0] == 0
+
+
+def test_bounds_on_scores_hold_in_every_box() -> None:
+    large = 2.0**53 + 2
+    leaves = [(0.0, large), (0.0, 1.0), (1.0, -large)]
+    scoring = {"dtype": "float64", "base": (0.0,)}
+    ensemble = stumps(leaves, [0, 0, 0], Cut(at=0.0), **scoring)
+    ends = np.array([[0.0] * 3, [1.0] * 3])
+    boxes = Boxes(
+        np.zeros(2, dtype=np.int64),
+        ends,
+        ends.copy(),
+        np.zeros(ends.shape, dtype=bool),
+        np.zeros((2, 0), dtype=np.uint64),
+    )
+    found = Verifier(ensemble).extremes(ends[:1], boxes, 0)
+    scores = ensemble._scores(ends)[:, 0]
+    assert found.highest.upper[0] >= scores.max()
+    assert found.lowest.lower[0] <= scores.min()
+
+
+@pytest.mark.parametrize("total", [0, 1, 3])
+def test_a_total_of_nodes_means_the_same_in_all_threads(total: int) -> None:
+    unit = 2.0**-53
+    leaves = [(0.0, 1.0), (1 + 20 * unit,) * 2, (0.0, 0.5), (0.0, 0.25)]
+    ensemble = stumps(leaves, [0, 1, 0, 0], Argmax(link="softmax"), **TWO)
+    people, budget = np.zeros((40, 4)), Budget(total_nodes=total)
+    one, *others = (
+        Verifier(ensemble).verify(people, cube(4, 40), budget=budget, n_jobs=n_jobs)
+        for n_jobs in (1, 2, 4)
+    )
+    for other in others:
+        np.testing.assert_array_equal(one.verdict, other.verdict)
+        np.testing.assert_array_equal(one.labels, other.labels)
+
+
+def test_no_threads_and_no_time_are_refused() -> None:
+    ensemble = stumps([(0.0, 1.0)], [0], Cut(at=0.5), dtype="float64", base=(0.0,))
+    with pytest.raises(SpecError, match="n_jobs is 0"):
+        Verifier(ensemble).verify(np.zeros((1, 1)), cube(1), n_jobs=0)
+    with pytest.raises(SpecError, match="seconds"):
+        Budget(seconds=-1)
