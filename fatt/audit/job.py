@@ -17,7 +17,7 @@ from fatt.errors import DataError, SpecError
 from fatt.importers import load
 from fatt.region import Boxes, Relation, Schema, Variables
 from fatt.region.amounts import is_number
-from fatt.region.broken import refuse_broken_groups
+from fatt.region.flags import refuse_broken_groups
 from fatt.region.neighbourhood import Neighbourhood
 from fatt.report import People
 from fatt.report.people import CHUNK
@@ -201,13 +201,15 @@ class Job:
 
     def extremes(self, chunk: Chunk, output: int) -> Extremes:
         """Find the lowest and the highest of one score among similar people."""
-        return self.verifier.extremes(
+        found = self.verifier.extremes(
             chunk.values,
             chunk.boxes,
             output,
             budget=self.left(),
             n_jobs=self._n_threads,
         )
+        self.spend(found.nodes)
+        return found
 
     def report(self, done: int) -> None:
         """Tell that so many people are done."""

@@ -245,5 +245,7 @@ def _weights(given: Any, n_people: int) -> NDArray[np.float64] | None:
         )
     if not weight.any():
         raise DataError("all of sample_weight is 0; somebody must have weight.")
+    # Only shares matter, and the sum of the largest floats would be infinite.
+    weight /= weight.max()
     weight.setflags(write=False)
     return weight

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -13,6 +14,8 @@ from fatt.errors import SpecError
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _AMOUNT = re.compile(rf"({_NUMBER})\s*(sd|%)?")
 _RANGE = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})")
+
+_LARGEST = sys.float_info.max
 
 _FORMS = "write a number, '0.3 sd', '5%', one-sided '+3' or '-3', or a range '18..30'"
 
@@ -120,7 +123,7 @@ def parse_amount(amount: Any, name: str) -> Amount:
     if isinstance(amount, str):
         return _parse_text(amount, where)
     if is_number(amount):
-        if not 0 <= amount < math.inf:
+        if not 0 <= amount <= _LARGEST:
             raise SpecError(
                 f"{where} is {amount}; it must be a finite number, at least 0. "
                 "One-sided noise is a text: '+3' or '-3'."
@@ -128,7 +131,7 @@ def parse_amount(amount: Any, name: str) -> Amount:
         return Step(float(amount), float(amount))
     if isinstance(amount, Sequence) and len(amount) == 2:
         low, high = amount
-        if is_number(low) and is_number(high):
+        if all(is_number(end) and abs(end) <= _LARGEST for end in amount):
             return _range(float(low), float(high), amount)
     raise SpecError(f"{where} is {amount!r}; {_FORMS}.")
 
@@ -138,7 +141,8 @@ def is_number(value: object) -> bool:
     if isinstance(value, bool):
         return False
     return isinstance(value, int | float) or (
-        hasattr(value, "dtype") and getattr(value.dtype, "kind", "") in "iuf"
+        getattr(value, "shape", None) == ()
+        and getattr(getattr(value, "dtype", None), "kind", "") in "iuf"
     )
 
 

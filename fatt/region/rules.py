@@ -144,6 +144,13 @@ def _add_noise(rules: Rules, index: int, amount: Amount, variables: Variables) -
                 "deviation is not known; infer the schema from rows, or set it: "
                 "schema.with_({...: Number(sd=...)})."
             )
+        if variable.sd == 0:
+            raise SpecError(
+                f"noise of {variable.name!r} is {amount.plain()!r}, and its standard "
+                "deviation is 0: all rows have the same value, and nothing could "
+                "change. Infer the schema from more rows, or write the noise as a "
+                "number."
+            )
         rules.steps[index] = Step(
             amount.below * variable.sd, amount.above * variable.sd
         )

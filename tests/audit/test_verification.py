@@ -478,3 +478,29 @@ def test_an_audit_of_a_file_imports_no_framework(tmp_path: Path) -> None:
 
 def test_the_module_of_the_function_is_not_in_its_way() -> None:
     assert fatt.verify is verification.verify
+
+
+def test_noise_in_deviations_of_equal_rows_is_refused() -> None:
+    tree = DecisionTreeClassifier().fit([[20.0], [40.0]], [0, 1])
+    with pytest.raises(SpecError, match="standard deviation is 0"):
+        fatt.verify(tree, [[29.0]], similarity=Similarity(noise={"x0": "2 sd"}))
+
+
+def test_huge_weights_are_weights() -> None:
+    tree = DecisionTreeClassifier().fit([[20.0], [40.0]], [0, 1])
+    report = fatt.verify(
+        tree,
+        [[20.0], [29.0], [31.0]],
+        similarity=Similarity(noise={"x0": 3}),
+        sample_weight=[1e308, 1e308, 0.0],
+    )
+    assert report.fairness == (0.5, 0.5)
+
+
+def test_a_value_may_become_missing() -> None:
+    nan = float("nan")
+    X, y = [[2], [0], [nan], [-3], [3], [nan], [1], [0]], [0, 1, 0, 0, 1, 1, 0, 0]
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    report = fatt.verify(tree, [[3.0]], similarity=Similarity(missing=["x0"]))
+    assert report.counts["unfair"] == 1
+    assert report.counterexamples[0].twin["x0"] is None

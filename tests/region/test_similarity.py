@@ -301,3 +301,9 @@ def test_toml_is_read_from_files(tmp_path: Path) -> None:
 def test_senseless_toml_is_refused(text: str, words: str) -> None:
     with pytest.raises(SpecError, match=words):
         Similarity.from_toml(text)
+
+
+@pytest.mark.parametrize("amount", [np.array([1.0, 2.0]), 10**400, [10**400, 1]])
+def test_what_is_no_plain_number_is_no_amount(amount: Any) -> None:
+    with pytest.raises(SpecError, match="noise of 'age'"):
+        Similarity(noise={"age": amount})

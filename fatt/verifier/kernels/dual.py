@@ -20,8 +20,8 @@ from fatt.verifier.kernels.sets import first_from, has, remove
 
 _NONE = -(2**62)
 
-# No price and no worth goes beyond this, so that sums over thousands of them fit.
-_MOST = 2**50
+# Sums over all trees, or over all variables of a tree, stay below this.
+_MOST = 2**61
 
 #: Sweeps at a part of the box, at most, and the share of the slack that each must gain.
 _SWEEPS, _LEAST_GAIN = 24, 32
@@ -50,6 +50,8 @@ class Prices(NamedTuple):
         What each leaf is worth, prices included.
     shared : ndarray of int64
         Per class of a variable: what it is worth to all trees together.
+    limit
+        No price and no worth goes beyond this, so that their sums fit.
     """
 
     slot_of: Any
@@ -62,6 +64,7 @@ class Prices(NamedTuple):
     part: Any
     value: Any
     shared: Any
+    limit: Any
 
 
 @inner
@@ -69,7 +72,9 @@ def no_prices():
     """Return prices for nobody, until there are any."""
     none = np.zeros(0, dtype=np.int64)
     slots = np.zeros((0, 4), dtype=np.int64)
-    return Prices(none, slots, none, none, none, none, none, none, none, none)
+    return Prices(
+        none, slots, none, none, none, none, none, none, none, none, np.int64(0)
+    )
 
 
 @inner
@@ -117,6 +122,7 @@ def prices_of(problem, lead):
         np.zeros(len(asked), dtype=np.int64),
         np.zeros(len(leaves), dtype=np.int64),
         np.zeros(most, dtype=np.int64),
+        np.int64(_MOST // max(n_trees, len(facts), 1)),
     )
 
 
@@ -204,7 +210,7 @@ def _fill_worth(problem, prices, alive, start, box, slot):
         best = max(worth[base + member], anywhere)
         if best != _NONE:
             best += price[base + member]
-        if abs(best) > _MOST or abs(price[base + member]) > _MOST:
+        if max(abs(best), abs(price[base + member])) > prices.limit:
             best = np.int64(_NONE)
         worth[base + member] = best
         least, most = min(least, best), max(most, best)
