@@ -17,7 +17,7 @@ from fatt.verifier.kernels.tighten import tighten
 CLOSED, FOUND, STOPPED = 0, 1, 2
 
 # After so many nodes the search is taken for a long one.
-_PATIENCE = 8
+_PATIENCE = 64
 
 #: Entries of the stakes: the lead from which the rival may win, and surely wins.
 MAY, SURELY = 0, 1

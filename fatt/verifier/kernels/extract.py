@@ -11,7 +11,15 @@ import numpy as np
 from fatt.verifier.kernels.compiled import inner, small
 from fatt.verifier.kernels.records import ASKED, CODES, COUNT, DEPTH, LEAF, ORDERED
 from fatt.verifier.kernels.screen import rank_of
-from fatt.verifier.kernels.sets import add, add_range, has, remove
+from fatt.verifier.kernels.sets import add, add_range, first_from, has, remove
+
+
+@small
+def _note_only_cell(variable, mine, cells):
+    """Note whether a set has one member only, so that splits need not look at all."""
+    mine.first = first_from(cells, variable.set_start, variable.width, 0)
+    beyond = first_from(cells, variable.set_start, variable.width, mine.first + 1)
+    mine.last = mine.first if beyond < 0 else -1
 
 
 @inner
@@ -57,6 +65,7 @@ def enter(variables, cuts, box, ranges, cells):
                     is_missing = True
         if is_missing:
             add(cells, start, variable.n_cells)
+        _note_only_cell(variable, ranges[index], cells)
 
 
 @small
@@ -72,6 +81,8 @@ def _sides(node, variable, mine, cells, masks):
         if mine.missing != 0:
             found |= 1 if node.missing_left != 0 else 2
         return found
+    if mine.first == mine.last:
+        return 1 if has(masks, node.split, mine.first) else 2
     for offset in range(variable.width):
         here = cells[variable.set_start + offset]
         left = masks[node.split + offset]

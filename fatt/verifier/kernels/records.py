@@ -113,6 +113,7 @@ TOTAL = np.dtype(
 )
 
 #: An ordered variable's cells in a box: from `first` to `last`, and perhaps missing.
+#: Of any other variable the only cell, if `first` and `last` are the same.
 RANGE = np.dtype([("first", np.int64), ("last", np.int64), ("missing", np.int64)])
 
 #: What a variable was before the walk narrowed it.
