@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, overload
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from fatt.ensemble import Argmax, Cut, Ensemble, Feature, Label
 from fatt.ensemble.encode import mark_missing
 from fatt.errors import SpecError
 from fatt.region import Relation, Schema
+from fatt.report.on_demand import OnDemand
 from fatt.report.words import values_of
 from fatt.verdict import Bounds, Change, Value, changes_between
 from fatt.verifier import Budget
@@ -53,7 +54,7 @@ class ScoreGap:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreGaps(Sequence[ScoreGap]):
+class ScoreGaps(OnDemand[ScoreGap]):
     """One gap per person, in order; made when it is looked at.
 
     Attributes
@@ -95,15 +96,7 @@ class ScoreGaps(Sequence[ScoreGap]):
         """Bounds on the largest change of all."""
         return Bounds(float(self.lower.max()), float(self.upper.max()))
 
-    @overload
-    def __getitem__(self, index: int) -> ScoreGap: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[ScoreGap]: ...
-
-    def __getitem__(self, index: int | slice) -> ScoreGap | Sequence[ScoreGap]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        place = range(len(self))[index]
+    def _at(self, place: int) -> ScoreGap:
         return ScoreGap(
             index=place,
             bounds=Bounds(float(self.lower[place]), float(self.upper[place])),
@@ -226,13 +219,14 @@ def _gaps(job: Job, chunk: Chunk, link: Link) -> tuple[NDArray[Any], ...]:
 
 def _sides(job: Job, chunk: Chunk, link: Link) -> Iterator[_Side]:
     for output in range(job.variables.ensemble.n_outputs):
-        extremes = job.extremes(chunk, output)
+        found = job.extremes(chunk, output)
         for points, bound in (
-            (extremes.lowest_at, extremes.lowest.lower),
-            (extremes.highest_at, extremes.highest.upper),
+            (found.lowest_at, found.lowest.lower),
+            (found.highest_at, found.highest.upper),
         ):
-            found = link(_scores(job, points))[:, output]
-            yield _Side(output, points, found, link(bound))
+            yield _Side(
+                output, points, link(_scores(job, points))[:, output], link(bound)
+            )
 
 
 def _scores(job: Job, values: Floats) -> Floats:

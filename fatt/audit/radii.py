@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.job import Chunk, Job, Progress
-from fatt.ensemble import Ensemble, Numeric
 from fatt.ensemble.floats import from_ordinal, to_ordinal
 from fatt.errors import SpecError
 from fatt.region import Relation, Schema, Similarity
 from fatt.region.amounts import Step
-from fatt.verdict import VERDICTS, Bounds, Verdict
+from fatt.report.on_demand import OnDemand
+from fatt.verdict import FAIR, UNFAIR, UNKNOWN, VERDICTS, Bounds, Verdict
 from fatt.verifier import Budget
+from fatt.verifier.ranks import variables_of
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int8]
 Places = NDArray[np.int64]
 
-_FAIR, _UNFAIR, _UNKNOWN = range(len(VERDICTS))
 #: The multiples that are tried first, up to the largest that there is.
 _GROWTH = (1.0, 8.0, 64.0, 2.0**12, 2.0**24, float(np.finfo(np.float64).max))
 
@@ -38,7 +37,8 @@ class Radius:
     bounds
         The largest multiple of the noise that is proved fair, and the smallest that is
         proved unfair. If all is decided, no float64 lies between them. Both are
-        infinite if every multiple is fair, and both are 0 if none is.
+        infinite if every multiple is fair, and both are 0 if none is. Where `at_zero`
+        is unknown, `lower` is 0 and nothing is proved fair.
     at_zero
         The verdict without any noise, when only what `vary` names may change.
     """
@@ -49,7 +49,7 @@ class Radius:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Radii(Sequence[Radius]):
+class Radii(OnDemand[Radius]):
     """One radius per person, in order; made when it is looked at.
 
     Attributes
@@ -81,15 +81,7 @@ class Radii(Sequence[Radius]):
             f"multiple{median}>"
         )
 
-    @overload
-    def __getitem__(self, index: int) -> Radius: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Radius]: ...
-
-    def __getitem__(self, index: int | slice) -> Radius | Sequence[Radius]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        place = range(len(self))[index]
+    def _at(self, place: int) -> Radius:
         return Radius(
             index=place,
             bounds=Bounds(float(self.lower[place]), float(self.upper[place])),
@@ -186,15 +178,15 @@ class _Bisection:
     def __init__(self, job: Job, chunk: Chunk) -> None:
         self._job = job
         self._values = chunk.values
-        self._cuts = _cuts(job.variables.ensemble)
+        self._cells = variables_of(job.variables.ensemble)
 
     def run(self) -> tuple[Floats, Floats, Codes]:
         """Return the bounds, and the verdicts without noise."""
         everybody = np.arange(len(self._values))
         at_zero = self._verdicts(everybody, np.zeros(len(everybody)))
         lower = np.zeros(len(everybody))
-        upper = np.where(at_zero == _UNFAIR, 0.0, np.inf)
-        who = np.flatnonzero(at_zero == _FAIR)
+        upper = np.where(at_zero == UNFAIR, 0.0, np.inf)
+        who = np.flatnonzero(at_zero == FAIR)
         low, end, at_end = self._grow(who)
         lower[who] = low
         rest = np.isfinite(low)
@@ -208,13 +200,13 @@ class _Bisection:
     def _grow(self, who: Places) -> tuple[Floats, Floats, Codes]:
         """Try larger and larger multiples: in small regions verdicts are cheap."""
         low, end = np.zeros(len(who)), np.full(len(who), np.inf)
-        at_end = np.full(len(who), _UNKNOWN, dtype=np.int8)
+        at_end = np.full(len(who), UNKNOWN, dtype=np.int8)
         still = np.arange(len(who))
         for scale in _GROWTH:
             verdict = self._verdicts(who[still], np.full(len(still), scale))
-            ended = still[verdict != _FAIR]
-            end[ended], at_end[ended] = scale, verdict[verdict != _FAIR]
-            still = still[verdict == _FAIR]
+            ended = still[verdict != FAIR]
+            end[ended], at_end[ended] = scale, verdict[verdict != FAIR]
+            still = still[verdict == FAIR]
             low[still] = scale
         low[still] = np.inf
         return low, end, at_end
@@ -225,7 +217,7 @@ class _Bisection:
         """Return the largest fair and the smallest unfair multiple that are found."""
         low, end = ends
         at_end = at_end.copy()
-        upper = np.where(at_end == _UNFAIR, from_ordinal(end), np.inf)
+        upper = np.where(at_end == UNFAIR, from_ordinal(end), np.inf)
         owner, at_low = self._shapes(who, low)
         _, beyond = self._shapes(who, end)
         while (still := np.flatnonzero(end - low > 1)).size:
@@ -235,10 +227,10 @@ class _Bisection:
             verdict = at_end[still]
             is_low = _all_of(mine, (shape == at_low[rows]).all(axis=1))
             is_end = _all_of(mine, (shape == beyond[rows]).all(axis=1))
-            verdict[is_low] = _FAIR
+            verdict[is_low] = FAIR
             new = ~is_low & ~is_end
             verdict[new] = self._verdicts(who[still[new]], from_ordinal(middle[new]))
-            is_fair = verdict == _FAIR
+            is_fair = verdict == FAIR
             low[still[is_fair]], end[still[~is_fair]] = (
                 middle[is_fair],
                 middle[~is_fair],
@@ -246,7 +238,7 @@ class _Bisection:
             at_end[still[~is_fair]] = verdict[~is_fair]
             at_low[rows[is_fair[mine]]] = shape[is_fair[mine]]
             beyond[rows[~is_fair[mine]]] = shape[~is_fair[mine]]
-            unfair = still[verdict == _UNFAIR]
+            unfair = still[verdict == UNFAIR]
             upper[unfair] = from_ordinal(end[unfair])
         return from_ordinal(low), upper
 
@@ -279,23 +271,10 @@ class _Bisection:
         """
         boxes = self._job.boxes(self._values[who], scale=from_ordinal(multiple))
         parts = [boxes.missing.astype(np.int64), boxes.codes.view(np.int64)]
-        for index, cuts in self._cuts.items():
+        for index, variable in enumerate(self._cells):
             for ends in (boxes.lower, boxes.upper):
-                parts.append(np.searchsorted(cuts, ends[:, index : index + 1]))
+                parts.append(np.searchsorted(variable.cuts, ends[:, index : index + 1]))
         return boxes.person, np.concatenate(parts, axis=1)
-
-
-def _cuts(ensemble: Ensemble) -> dict[int, Floats]:
-    """Return where the trees tell numbers apart, for each numeric variable."""
-    cuts: dict[int, Floats] = {}
-    for index, feature in enumerate(ensemble.features):
-        if isinstance(feature, Numeric):
-            parts = [ensemble.thresholds(index), np.array(feature.edges)]
-            if feature.missing_range is not None:
-                low, high = feature.missing_range
-                parts.append(np.array([np.nextafter(low, -np.inf), high]))
-            cuts[index] = np.unique(np.concatenate(parts))
-    return cuts
 
 
 def _all_of(owner: Places, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:

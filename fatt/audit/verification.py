@@ -15,11 +15,8 @@ from fatt.errors import DataError, ReplayError
 from fatt.region import Relation, Schema
 from fatt.report import Counterexamples, Findings, Report, Twins
 from fatt.report.findings import pack
-from fatt.verdict import VERDICTS, Verdict
+from fatt.verdict import UNFAIR, UNKNOWN
 from fatt.verifier import Budget, Outcomes
-
-_UNFAIR = VERDICTS.index(Verdict.UNFAIR)
-_UNKNOWN = VERDICTS.index(Verdict.UNKNOWN)
 
 
 def verify(
@@ -141,7 +138,7 @@ class _Results:
         self._job = job
         self._replay = Replay(model, job.people)
         n_people, n_classes = len(job.people), len(self._classes)
-        self._verdicts = np.full(n_people, _UNKNOWN, dtype=np.int8)
+        self._verdicts = np.full(n_people, UNKNOWN, dtype=np.int8)
         self._label = np.full(n_people, -1, dtype=np.int32)
         everything = pack(np.ones((1, n_classes), dtype=bool))
         self._possible = np.repeat(everything, n_people, axis=0)
@@ -154,7 +151,7 @@ class _Results:
     def examine(self, chunk: Chunk, n_threads: int) -> _Found:
         """Search for counterexamples of some people, and replay them."""
         outcomes = self._job.search(chunk.values, chunk.boxes, n_threads=n_threads)
-        unfair = np.flatnonzero(outcomes.verdict == _UNFAIR)
+        unfair = np.flatnonzero(outcomes.verdict == UNFAIR)
         people, twin_label, on_model = chunk.values[unfair], unfair, False
         if unfair.size:
             twins, label = outcomes.twin[unfair], outcomes.label[unfair]
@@ -188,7 +185,7 @@ class _Results:
             )
             self._twins.append(twins)
         here = slice(found.start, found.stop)
-        self._verdicts[here] = np.where(is_late, _UNKNOWN, outcomes.verdict)
+        self._verdicts[here] = np.where(is_late, UNKNOWN, outcomes.verdict)
         self._label[here] = outcomes.label
         self._possible[here] = pack(outcomes.labels | is_late[:, np.newaxis])
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Label
+from fatt.report.on_demand import OnDemand
 from fatt.verdict import VERDICTS, Finding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Findings(Sequence[Finding]):
+class Findings(OnDemand[Finding]):
     """One finding per person, in order; made when it is looked at.
 
     Attributes
@@ -44,15 +43,7 @@ class Findings(Sequence[Finding]):
     def __repr__(self) -> str:
         return f"<{len(self):,} findings>"
 
-    @overload
-    def __getitem__(self, index: int) -> Finding: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Finding]: ...
-
-    def __getitem__(self, index: int | slice) -> Finding | Sequence[Finding]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        place = range(len(self))[index]
+    def _at(self, place: int) -> Finding:
         label = int(self.label[place])
         flags = unpack(self.possible[place], len(self.classes))
         return Finding(
