@@ -34,8 +34,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fatt
 from benchmarks import paper
 from fatt.ensemble import Argmax, Cut, Ensemble
-from fatt.region import Boxes, Relation, Similarity, Variables
-from fatt.region.boxes import boxes as boxes_of
+from fatt.region import Boxes, Neighbourhood, Relation, Similarity, Variables
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 from fatt.verifier import Budget, Verifier
 
@@ -169,7 +168,9 @@ def forests(options: argparse.Namespace) -> None:
         rows = paper.people(name).test[: options.people]
         values = variables.gather(ensemble.read(rows))
         for relation in relations:
-            boxes = boxes_of(paper.similarities(name)[relation], variables, values)
+            boxes = Neighbourhood(paper.similarities(name)[relation], variables).boxes(
+                values
+            )
             mine = ours(verifier, values, boxes)
             fair = np.mean(np.array(mine.verdicts) == FAIR)
             line = [f"{name}-{kind}-{relation}", f"{ensemble.trees.n_leaves:,}"]
@@ -237,7 +238,7 @@ def batches(n_rows: int) -> None:
     for count in (n_rows // 4, n_rows // 2, n_rows):
         rows = pd.concat([table] * -(-count // len(table)), ignore_index=True)[:count]
         values = variables.gather(ensemble.read(rows))
-        boxes = boxes_of(relation, variables, values)
+        boxes = Neighbourhood(relation, variables).boxes(values)
         copy = seconds(lambda values=values: values.copy())
         reading = seconds(lambda values=values: ensemble.decide(values))
         search = seconds(

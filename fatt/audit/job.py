@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from fatt.errors import DataError, SpecError
 from fatt.importers import load
-from fatt.region import Boxes, Relation, Schema, Variables
+from fatt.region import Boxes, Neighbourhood, Relation, Schema, Variables
 from fatt.region.amounts import is_number
 from fatt.region.flags import refuse_broken_groups
-from fatt.region.neighbourhood import Neighbourhood
 from fatt.report import People
 from fatt.report.people import CHUNK
 from fatt.verifier import Budget, Outcomes, Verifier

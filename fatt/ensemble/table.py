@@ -67,13 +67,23 @@ def columns_of(
     DataError
         If there is no such column, or it is of a type that is no label and no number.
     """
+    frame = as_frame(rows)
+    if frame is None:
+        return _from_array(as_array(rows), features)
+    places = places_of(frame, features, inputs)
+    made = [functools.partial(_from_frame, frame, place) for place in places]
+    return list(made), len(frame)
+
+
+def as_frame(rows: Any) -> Any:
+    """Return rows as a frame of `narwhals`, or None if they are no data frame."""
     if hasattr(rows, "tocsr"):
         raise DataError(
             "sparse rows are not supported, since libraries differ on what an absent "
             "cell means; pass rows.toarray()."
         )
     if isinstance(rows, np.ndarray):
-        return _from_array(rows, features)
+        return None
     import narwhals as nw
 
     try:
@@ -84,15 +94,13 @@ def columns_of(
         ) from error
     if isinstance(native, nw.LazyFrame):
         raise DataError("the rows are a lazy frame; pass rows.collect().")
-    if isinstance(native, nw.DataFrame):
-        places = places_of(native, features, inputs)
-        made = [functools.partial(_from_frame, native, place) for place in places]
-        return list(made), len(native)
-    return _from_array(as_array(rows), features)
+    return native if isinstance(native, nw.DataFrame) else None
 
 
 def as_array(rows: Any) -> NDArray[Any]:
     """Return rows that are no data frame as an array, of objects if there is text."""
+    if isinstance(rows, np.ndarray):
+        return rows
     try:
         table = np.asarray(rows)
         # Of numbers and texts together numpy would make texts only.

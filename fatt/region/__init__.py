@@ -2,6 +2,7 @@
 
 from fatt.region.boxes import Boxes, code_words
 from fatt.region.kinds import Binary, Category, Integer, Number, OneHot, Ordinal
+from fatt.region.neighbourhood import Neighbourhood
 from fatt.region.schema import Schema
 from fatt.region.similarity import Relation, Similarities, Similarity
 from fatt.region.variables import Variables
@@ -11,6 +12,7 @@ __all__ = [
     "Boxes",
     "Category",
     "Integer",
+    "Neighbourhood",
     "Number",
     "OneHot",
     "Ordinal",

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.features import Categorical, Feature
 from fatt.ensemble.trees import n_words
-
-if TYPE_CHECKING:
-    from fatt.region.similarity import Relation
-    from fatt.region.variables import Variables
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,35 +63,3 @@ def code_words(features: Sequence[Feature]) -> NDArray[np.int64]:
         for feature in features
     ]
     return np.cumsum([0, *sizes], dtype=np.int64)
-
-
-def boxes(
-    similarity: Relation,
-    variables: Variables,
-    people: NDArray[np.float64],
-    *,
-    scale: NDArray[np.float64] | None = None,
-) -> Boxes:
-    """Return where people may move.
-
-    Parameters
-    ----------
-    similarity
-        Who is similar to whom.
-    variables
-        The model's variables.
-    people : ndarray of shape (n_people, n_variables)
-        What `Variables.gather` returned.
-    scale : ndarray of shape (n_people,), optional
-        Multiplies every amount of noise but ranges, for each person.
-
-    Raises
-    ------
-    SpecError
-        If the similarity does not fit the variables.
-    DataError
-        If a person has a value that the schema excludes.
-    """
-    from fatt.region.neighbourhood import Neighbourhood
-
-    return Neighbourhood(similarity, variables).boxes(people, scale=scale)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble.table import as_array
+from fatt.ensemble.table import as_array, as_frame
 from fatt.errors import DataError, SpecError
 from fatt.region import Variables
 from fatt.report.words import value_of
@@ -40,7 +40,7 @@ class People:
 
     def __init__(self, table: Any, variables: Variables) -> None:
         self.variables = variables
-        self.frame = _as_frame(table)
+        self.frame = as_frame(table)
         self.table = (
             as_array(table)
             if self.frame is None and not isinstance(table, np.ndarray)
@@ -138,28 +138,6 @@ class People:
         )
         kinds, group = np.unique(numbers, return_inverse=True)
         return group.astype(np.int64), [value_of(feature, n) for n in kinds.tolist()]
-
-
-def _as_frame(table: Any) -> Any:
-    """Return the table as a frame of `narwhals`, or None if it is no data frame."""
-    if isinstance(table, np.ndarray):
-        return None
-    if hasattr(table, "tocsr"):
-        raise DataError(
-            "sparse rows are not supported, since libraries differ on what an absent "
-            "cell means; pass rows.toarray()."
-        )
-    import narwhals as nw
-
-    try:
-        frame = nw.from_native(table, pass_through=True)
-    except nw.exceptions.DuplicateError as error:
-        raise DataError(
-            "several columns of the rows have the same name; rename them."
-        ) from error
-    if isinstance(frame, nw.LazyFrame):
-        raise DataError("the rows are a lazy frame; pass rows.collect().")
-    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _groups(series: Any) -> tuple[NDArray[np.int64], list[Value]]:

@@ -20,7 +20,7 @@ import fatt
 from fatt.ensemble import Categorical
 from fatt.errors import SpecError
 from fatt.region import Number, OneHot, Ordinal, Schema, Similarity, Variables
-from fatt.region.boxes import boxes
+from fatt.region.neighbourhood import Neighbourhood
 
 
 def people(seed: int = 0) -> pd.DataFrame:
@@ -196,10 +196,12 @@ def test_names_of_columns_and_variables_work() -> None:
     model = fatt.load(DecisionTreeClassifier(max_depth=3).fit(table, frame["flag"]))
     variables = Variables(model, Schema.from_transformer(transformer))
     values = variables.gather(model.read(table))
-    first = boxes(Similarity(noise={"age": 0.3}, vary=["race"]), variables, values)
-    second = boxes(
-        Similarity(noise={"n__age": 0.3}, vary=["c__race_C"]), variables, values
-    )
+    first = Neighbourhood(
+        Similarity(noise={"age": 0.3}, vary=["race"]), variables
+    ).boxes(values)
+    second = Neighbourhood(
+        Similarity(noise={"n__age": 0.3}, vary=["c__race_C"]), variables
+    ).boxes(values)
     np.testing.assert_array_equal(first.lower, second.lower)
     np.testing.assert_array_equal(first.codes, second.codes)
     assert first.codes[0, 0] == 0b111

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
+import fatt
 from fatt.ensemble import Argmax, Cut, Ensemble, Numeric, Scoring, Source, Trees
 from fatt.errors import SpecError
 from fatt.region import Boxes
@@ -127,6 +129,35 @@ def test_a_total_of_nodes_means_the_same_in_all_threads(total: int) -> None:
     for other in others:
         np.testing.assert_array_equal(one.verdict, other.verdict)
         np.testing.assert_array_equal(one.labels, other.labels)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 70])
+def test_many_classes_and_hundreds_of_cells(n_classes: int) -> None:
+    rng = np.random.default_rng(n_classes)
+    X, y = rng.normal(size=(600, 2)), rng.integers(n_classes, size=600)
+    ensemble = fatt.load(RandomForestClassifier(5, random_state=0).fit(X, y))
+    people, wide = X[:8], rng.choice([0.02, 0.1, 0.4], size=(8, 1))
+    boxes = Boxes(
+        np.arange(8),
+        people - wide,
+        people + wide,
+        np.zeros(people.shape, dtype=bool),
+        np.zeros((8, 0), dtype=np.uint64),
+    )
+    outcomes = Verifier(ensemble).verify(people, boxes)
+    most = 0
+    for person in range(8):
+        axes = []
+        for index in range(2):
+            cuts, low = ensemble.thresholds(index), boxes.lower[person, index]
+            inside = cuts[(cuts >= low) & (cuts < boxes.upper[person, index])]
+            axes.append(np.append(low, np.nextafter(inside, np.inf)))
+            most = max(most, len(axes[-1]))
+        labels = set(ensemble.decide(np.stack(np.meshgrid(*axes), -1).reshape(-1, 2)))
+        assert outcomes.verdict[person] == (UNFAIR if len(labels) > 1 else FAIR)
+        assert labels <= set(np.flatnonzero(outcomes.labels[person]))
+    # Sets of this many cells take several words.
+    assert most > 64
 
 
 def test_no_threads_and_no_time_are_refused() -> None:
