@@ -1,0 +1,55 @@
+"""Individual fairness for people who work with AIF360.
+
+The names are loaded when they are first used: `aif360.metrics` takes seconds to import,
+brings TensorFlow if that is installed, and logs what else is not.
+
+`fatt.aif360_ext.sklearn` holds the same metrics in the manner of `aif360.sklearn`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING
+
+from fatt.errors import MissingDependencyError
+
+if importlib.util.find_spec("aif360") is None:
+    raise MissingDependencyError(
+        "fatt.aif360_ext needs aif360: pip install 'fatt[aif360]'."
+    )
+
+if TYPE_CHECKING:
+    from fatt.aif360_ext.datasets import datasets_from
+    from fatt.aif360_ext.explainers import (
+        IndividualFairnessJSONExplainer,
+        IndividualFairnessTextExplainer,
+    )
+    from fatt.aif360_ext.metric import IndividualFairnessMetric
+    from fatt.aif360_ext.schema import schema_of
+
+__all__ = [
+    "IndividualFairnessJSONExplainer",
+    "IndividualFairnessMetric",
+    "IndividualFairnessTextExplainer",
+    "datasets_from",
+    "schema_of",
+]
+
+_HOME = {
+    "IndividualFairnessJSONExplainer": "fatt.aif360_ext.explainers",
+    "IndividualFairnessMetric": "fatt.aif360_ext.metric",
+    "IndividualFairnessTextExplainer": "fatt.aif360_ext.explainers",
+    "datasets_from": "fatt.aif360_ext.datasets",
+    "schema_of": "fatt.aif360_ext.schema",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'fatt.aif360_ext' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

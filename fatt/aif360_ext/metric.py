@@ -1,0 +1,256 @@
+"""Individual fairness as a metric of AIF360."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from aif360.metrics import ClassificationMetric, utils
+from numpy.typing import NDArray
+
+from fatt.aif360_ext.groups import Shares, ratio, shares
+from fatt.aif360_ext.model import codings_of, refuse_other_labels, with_preprocess
+from fatt.aif360_ext.schema import derive, frame_of, free
+from fatt.audit import verify
+from fatt.importers import load
+from fatt.region import Relation, Schema
+from fatt.report import Counterexamples, Report
+from fatt.verdict import FAIR, UNFAIR, UNKNOWN
+from fatt.verifier import Budget
+
+C = TypeVar("C", bound=type)
+
+#: Groups as AIF360 writes them: any of these, each with all of its values.
+Groups = Sequence[Mapping[str, float]]
+
+
+def _without_memory(cls: C) -> C:
+    """Make every public method of a metric the plain function again.
+
+    AIF360 keeps the results of all public methods for the life of the process, each
+    together with the metric that gave it, its datasets, and here a model and a report.
+    """
+    for name in dir(cls):
+        method = getattr(cls, name)
+        if not name.startswith("_") and hasattr(method, "__wrapped__"):
+            setattr(cls, name, method.__wrapped__)
+    return cls
+
+
+@_without_memory
+class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
+    """Classification metrics, and the share of people who are treated fairly.
+
+    A person is treated fairly if the model provably gives all similar people, in the
+    data or not, the same label. People are verified when a number is first asked for,
+    and each person counts with the dataset's instance weight.
+
+    Parameters
+    ----------
+    dataset
+        Dataset with the true labels.
+    classified_dataset
+        The same with the model's labels.
+    unprivileged_groups, privileged_groups
+        Groups, as in every metric of AIF360.
+    model
+        The model that made the labels: whatever `fatt.load` takes. It may count its
+        two classes differently than the dataset its labels.
+    similarity
+        Who is similar, in the units of `dataset.features`. By default the protected
+        attributes may have any of their values, and nothing else may change.
+    preprocess
+        Fitted scikit-learn transformer that was applied to `dataset.features` before
+        the model, such as a `StandardScaler`. Similarity stays in raw units.
+    schema
+        What the columns mean. By default it is derived from `dataset`; see `schema_of`.
+    budget
+        Limits of the search; by default there are none.
+
+    Raises
+    ------
+    SpecError
+        If the model gives other labels than `classified_dataset` holds, or the
+        similarity names something absent.
+    ModelError
+        If the model cannot be imported exactly.
+
+    Examples
+    --------
+    >>> metric = IndividualFairnessMetric(              # doctest: +SKIP
+    ...     test, predicted, unprivileged_groups=[{"sex": 0}],
+    ...     privileged_groups=[{"sex": 1}], model=forest)
+    >>> metric.individual_fairness()                    # doctest: +SKIP
+    0.967
+    >>> metric.equal_opportunity_difference()           # doctest: +SKIP
+    -0.08
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        classified_dataset: Any,
+        unprivileged_groups: Groups | None = None,
+        privileged_groups: Groups | None = None,
+        *,
+        model: Any,
+        similarity: Relation | None = None,
+        preprocess: Any = None,
+        schema: Schema | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        super().__init__(
+            dataset,
+            classified_dataset,
+            unprivileged_groups=unprivileged_groups,
+            privileged_groups=privileged_groups,
+        )
+        self._model = with_preprocess(model, preprocess)
+        ensemble = load(self._model)
+        # A model without names of its own knows its columns by position.
+        self._people = frame_of(dataset) if ensemble.inputs.named else dataset.features
+        refuse_other_labels(
+            ensemble,
+            self._people,
+            np.ravel(classified_dataset.labels),
+            codings_of(ensemble.classes, _labels(classified_dataset)),
+        )
+        self._schema = derive(dataset, ensemble) if schema is None else schema
+        if similarity is None:
+            similarity = free(self._schema, dataset.protected_attribute_names)
+        self._similarity, self._budget = similarity, budget
+
+    @functools.cached_property
+    def _report(self) -> Report:
+        report = verify(
+            self._model,
+            self._people,
+            similarity=self._similarity,
+            schema=self._schema,
+            budget=self._budget,
+            sample_weight=self.dataset.instance_weights,
+        )
+        if report.interrupted:
+            # Half a result must not pass for the whole.
+            raise KeyboardInterrupt
+        return report
+
+    def report(self) -> Report:
+        """Return the report on all people; labels in it are those of the model."""
+        return self._report
+
+    def counterexamples(self) -> Counterexamples:
+        """Return each unfair person with a twin, closest first."""
+        return self._report.counterexamples
+
+    def individual_fairness(self, privileged: bool | None = None) -> np.float64:
+        """Return the share of people who are proved to be treated fairly.
+
+        Parameters
+        ----------
+        privileged
+            Whether to count the privileged or the unprivileged groups only; by default
+            everybody.
+
+        Returns
+        -------
+        float
+            A lower bound: people whom the budget leaves unknown do not count as fair.
+            NaN if nobody belongs to the group.
+        """
+        return self._shares(privileged).fair
+
+    def individual_fairness_upper(self, privileged: bool | None = None) -> np.float64:
+        """Return an upper bound on the share of people who are treated fairly.
+
+        Parameters
+        ----------
+        privileged
+            As in `individual_fairness`, and equal to it if nobody is unknown.
+        """
+        return self._shares(privileged).fair_upper
+
+    def individual_unfairness(self, privileged: bool | None = None) -> np.float64:
+        """Return the share of people who are proved to be treated unfairly.
+
+        Parameters
+        ----------
+        privileged
+            As in `individual_fairness`.
+        """
+        return self._shares(privileged).unfair
+
+    def individual_unfairness_difference(self) -> np.float64:
+        """Return how much larger the share of unfairly treated unprivileged people is.
+
+        Only people with a counterexample count. If some are unknown (`num_unknown`),
+        the true difference may be another one.
+        """
+        return np.float64(self.difference(self.individual_unfairness))
+
+    def individual_unfairness_ratio(self) -> np.float64:
+        """Return how many times larger the share of unfairly treated unprivileged is.
+
+        Counts as `individual_unfairness_difference` does. Infinite if all unfairly
+        treated people are unprivileged, and NaN if there are none.
+        """
+        return ratio(
+            self.individual_unfairness(privileged=False),
+            self.individual_unfairness(privileged=True),
+        )
+
+    def num_fair(self, privileged: bool | None = None) -> np.float64:
+        """Return the weight of the people who are proved to be treated fairly.
+
+        Parameters
+        ----------
+        privileged
+            As in `individual_fairness`.
+        """
+        return self._weight(FAIR, privileged)
+
+    def num_unfair(self, privileged: bool | None = None) -> np.float64:
+        """Return the weight of the people who are proved to be treated unfairly.
+
+        Parameters
+        ----------
+        privileged
+            As in `individual_fairness`.
+        """
+        return self._weight(UNFAIR, privileged)
+
+    def num_unknown(self, privileged: bool | None = None) -> np.float64:
+        """Return the weight of the people whom the budget leaves unknown.
+
+        Parameters
+        ----------
+        privileged
+            As in `individual_fairness`.
+        """
+        return self._weight(UNKNOWN, privileged)
+
+    def _members(self, privileged: bool | None) -> NDArray[np.bool_]:
+        return np.asarray(
+            utils.compute_boolean_conditioning_vector(
+                self.dataset.protected_attributes,
+                self.dataset.protected_attribute_names,
+                self._to_condition(privileged),
+            )
+        )
+
+    def _shares(self, privileged: bool | None) -> Shares:
+        weight = self.dataset.instance_weights
+        return shares(self._report, weight, self._members(privileged))
+
+    def _weight(self, verdict: int, privileged: bool | None) -> np.float64:
+        found = self._report.findings.verdicts == verdict
+        weights = self.dataset.instance_weights[found & self._members(privileged)]
+        return np.float64(np.sum(weights, dtype=np.float64))
+
+
+def _labels(dataset: Any) -> list[float]:
+    """Return the labels that a dataset can have; some datasets have lists of each."""
+    good, bad = dataset.favorable_label, dataset.unfavorable_label
+    return [*np.ravel(good).tolist(), *np.ravel(bad).tolist()]
