@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,6 +19,7 @@ from fatt.verdict import Bounds, Value
 
 if TYPE_CHECKING:
     from fatt.region import Relation
+    from fatt.report.details import Details, Provenance
     from fatt.verifier import Budget
 
 
@@ -159,6 +161,46 @@ class Report:
         from fatt.report.exports import to_json
 
         return to_json(self)
+
+    def to_html(
+        self,
+        *,
+        groups: Sequence[str] = (),
+        ids: Sequence[str] | None = None,
+        min_fairness: float | None = None,
+        details: Details | None = None,
+        provenance: Provenance | None = None,
+    ) -> str:
+        """Return the report as one page that needs nothing else.
+
+        Parameters
+        ----------
+        groups
+            Columns to count by, each on its own and all together.
+        ids
+            What people are called, one text each.
+        min_fairness
+            The share of fair people that is asked for.
+        details
+            More figures, as `fatt.audit.details.measure` finds them.
+        provenance
+            Where the report comes from: files, digests, command and date.
+
+        Returns
+        -------
+        str
+            HTML without scripts. It loads nothing, and prints well.
+        """
+        from fatt.report.html import to_html
+
+        return to_html(
+            self,
+            groups=groups,
+            ids=ids,
+            min_fairness=min_fairness,
+            details=details,
+            provenance=provenance,
+        )
 
     def raise_if_unfair(self, min_fairness: float = 1.0) -> None:
         """Raise unless a share of people is proved to be treated fairly.

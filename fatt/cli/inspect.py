@@ -1,58 +1,45 @@
-"""The ``fatt`` command: parse, call, print, exit code.
-
-Exit codes: 0 done, 2 could not run. Results go to stdout, messages to stderr.
-"""
+"""``fatt inspect``: what was read from a model file."""
 
 from __future__ import annotations
 
-import io
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from fatt import __version__
-from fatt.errors import FattError
+from fatt.cli.options import model_options
+from fatt.cli.terminal import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from fatt.summary import FeatureSummary, Summary
 
-_COULD_NOT_RUN = 2
 _SHOWN_FEATURES = 40
 _SHOWN_CATEGORIES = 6
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__)
-def fatt() -> None:
-    """Prove, or refute with a concrete person, that a tree model is fair."""
-
-
-@fatt.command()
+@click.command("inspect")
 @click.argument("model", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all features.")
-@click.option("--missing", type=float, help="The number an XGBoost model takes as NaN.")
-@click.option("--allow-pickle", is_flag=True, help="Load a pickle: it may run code.")
-def inspect(
-    model: str, as_json: bool, missing: float | None, allow_pickle: bool
+@model_options
+def command(
+    model: str, as_json: bool, missing_value: float | None, allow_pickle: bool
 ) -> None:
     """Show what was read from the file MODEL."""
     from fatt.importers import load
     from fatt.summary import summarize
 
-    summary = summarize(load(model, missing=missing, allow_pickle=allow_pickle))
+    summary = summarize(load(model, missing=missing_value, allow_pickle=allow_pickle))
     if as_json:
         import msgspec
 
         text = msgspec.json.format(msgspec.json.encode(summary), indent=2)
         click.echo(text.decode())
     else:
-        print_summary(summary)
+        _print_summary(summary)
 
 
-def print_summary(summary: Summary) -> None:
+def _print_summary(summary: Summary) -> None:
     """Print a summary for people."""
     from rich.console import Console
     from rich.table import Table
@@ -74,7 +61,7 @@ def print_summary(summary: Summary) -> None:
     for name, text in rows:
         if text:
             # As Text, not as markup: names come from the file, and may look like it.
-            facts.add_row(name, Text(_printable(text), overflow="fold"))
+            facts.add_row(name, Text(printable(text), overflow="fold"))
     used = [feature for feature in summary.features if feature.splits]
     used.sort(key=lambda feature: -feature.splits)
     console = Console(highlight=False)
@@ -109,7 +96,7 @@ def _feature_table(features: list[FeatureSummary]) -> Table:
             _values(feature),
             feature.missing,
         )
-        table.add_row(*(Text(_printable(cell)) for cell in cells))
+        table.add_row(*(Text(printable(cell)) for cell in cells))
     return table
 
 
@@ -124,20 +111,3 @@ def _values(feature: FeatureSummary) -> str:
     if len(feature.thresholds) == 1:
         return f"cut at {lowest:.6g}"
     return f"{len(feature.thresholds):,} cuts, {lowest:.6g} to {highest:.6g}"
-
-
-def _printable(text: str) -> str:
-    """Replace control characters, with which a file could rewrite the terminal."""
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
-
-
-def main() -> None:
-    """Run the command, and turn every known error into one sentence."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that lacks a letter of a name shows its number instead.
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        fatt()
-    except (FattError, OSError) as error:
-        click.echo(f"fatt: {_printable(str(error))}", err=True)
-        sys.exit(_COULD_NOT_RUN)

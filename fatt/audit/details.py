@@ -1,0 +1,157 @@
+"""The figures that a page shows beside the verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fatt.audit.gaps import score_gap
+from fatt.audit.job import Progress
+from fatt.audit.radii import radius
+from fatt.audit.verification import verify
+from fatt.errors import SpecError
+from fatt.region import Relation, Similarity
+from fatt.report import Report
+from fatt.report.details import Alone, Details, Measured
+from fatt.verdict import FAIR
+from fatt.verifier import Budget
+
+#: Of more people than these, some at equal distances are measured.
+_MOST_PEOPLE = 500
+#: The limit of each search: far from the data regions grow, and searches with them.
+_NODES = 2_000
+
+
+def measure(
+    model: Any,
+    report: Report,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Details:
+    """Measure what each attribute changes alone, radii, and gaps between scores.
+
+    Parameters
+    ----------
+    model
+        The model, as `fatt.verify` took it.
+    report
+        What it returned.
+    n_jobs, progress
+        As in `fatt.verify`; the progress is that of each part.
+
+    Returns
+    -------
+    Details
+        If the user interrupts the run, what is measured so far.
+    """
+    some = np.unique(np.linspace(0, len(report) - 1, _MOST_PEOPLE).round())
+    schema = report.people.variables.schema
+    arguments: dict[str, Any] = {
+        "similarity": report.similarity,
+        "schema": schema,
+        "budget": Budget(nodes=_NODES),
+        "n_jobs": n_jobs,
+        "progress": progress,
+    }
+    people = report.people.take(some.astype(np.int64))
+    found: dict[str, Any] = {"nodes": _NODES}
+    try:
+        found["alone"] = _alone(model, report, n_jobs, progress)
+        found["gaps"] = _gaps(model, people, arguments)
+        found["radii"] = _radii(model, people, arguments)
+    except KeyboardInterrupt:
+        found["interrupted"] = True
+    return Details(**found)
+
+
+def _gaps(model: Any, people: Any, arguments: dict[str, Any]) -> Measured:
+    try:
+        gaps, unit = score_gap(model, people, of="probability", **arguments), ""
+    except SpecError:
+        # Not every model has probabilities; all have scores.
+        gaps, unit = score_gap(model, people, **arguments), "score"
+    return Measured(lower=gaps.lower, upper=gaps.upper, unit=unit or "probability")
+
+
+def _radii(model: Any, people: Any, arguments: dict[str, Any]) -> Measured | None:
+    try:
+        radii = radius(model, people, **arguments)
+    except SpecError:
+        return None
+    return Measured(lower=radii.lower, upper=radii.upper, unit="times the noise")
+
+
+def _alone(
+    model: Any, report: Report, n_jobs: int | None, progress: Progress | None
+) -> tuple[Alone, ...]:
+    """Verify with one attribute at a time.
+
+    Whoever is treated fairly if all attributes may change, is so if only one may: the
+    others alone are asked.
+    """
+    rest = np.flatnonzero(report.findings.verdicts != FAIR)
+    parts = list(_parts(report.similarity))
+    if not rest.size or len(parts) == 1:
+        return tuple(_counted(one, report) for one in parts)
+    people = report.people.take(rest)
+    return tuple(
+        _counted(
+            one,
+            verify(
+                model,
+                people,
+                similarity=one,
+                schema=report.people.variables.schema,
+                budget=report.budget,
+                n_jobs=n_jobs,
+                progress=progress,
+            ),
+        )
+        for one in parts
+    )
+
+
+def _counted(similarity: Similarity, report: Report) -> Alone:
+    if report.interrupted:
+        raise KeyboardInterrupt
+    turns = Counter((case.label, case.twin_label) for case in report.counterexamples)
+    return Alone(name=_name(similarity), turns=turns, unknown=report.counts["unknown"])
+
+
+def _parts(relation: Relation) -> Iterator[Similarity]:
+    """Yield similarities in which one attribute may change, each once."""
+    seen: set[Similarity] = set()
+    for similarity in relation.alternatives:
+        for one in _split(similarity):
+            if one not in seen:
+                seen.add(one)
+                yield one
+
+
+def _split(similarity: Similarity) -> list[Similarity]:
+    if isinstance(similarity.noise, tuple):
+        return similarity.split()
+    # Noise for all numbers counts as one attribute.
+    plain = similarity.plain()
+    where = plain.get("where")
+    named = {key: plain[key] for key in ("vary", "missing") if key in plain}
+    noise = Similarity(noise=plain["noise"], where=where)
+    return [noise, *(Similarity(**named, where=where).split() if named else [])]
+
+
+def _name(similarity: Similarity) -> str:
+    plain = similarity.plain()
+    noise = plain.get("noise", {})
+    named = [
+        *(noise if isinstance(noise, dict) else ["all numbers"]),
+        *plain.get("vary", ()),
+        *plain.get("missing", ()),
+    ]
+    where = "".join(
+        f", where {name} {met}" for name, met in plain.get("where", {}).items()
+    )
+    return ", ".join(dict.fromkeys(named)) + where

@@ -1,0 +1,215 @@
+"""Tables of people in files: CSV, JSON lines, Parquet and Arrow."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.errors import DataError, MissingDependencyError
+
+#: What a file says of one person in one column; None if it says nothing.
+Cell: TypeAlias = str | bool | int | float | None
+#: A column: cells one by one, or numbers in the type that the file gives them.
+Cells: TypeAlias = list[Cell] | NDArray[Any]
+
+_DELIMITERS = (",", ";", "\t")
+_BLOCK = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The columns of a file, as they stand there.
+
+    Attributes
+    ----------
+    name
+        Name of the file.
+    digest
+        SHA-256 of its bytes.
+    columns
+        The cells of each column, by name.
+    """
+
+    name: str
+    digest: str
+    columns: dict[str, Cells]
+
+
+def read_table(path: str) -> Table:
+    """Read a table of people; what kind of file it is, its first bytes tell.
+
+    Parameters
+    ----------
+    path
+        Path of the file; ``-`` for the standard input.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or is no table.
+    MissingDependencyError
+        If it is a Parquet or Arrow file and pyarrow is not installed.
+    """
+    name = "the standard input" if path == "-" else path
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        reason = error.strerror or error
+        raise DataError(f"cannot read the people from {name}: {reason}.") from error
+    if not data.strip():
+        raise DataError(f"{name} is empty; pass a table with one row per person.")
+    try:
+        columns = _reader(data)(data)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from error
+    return Table(name, hashlib.sha256(data).hexdigest(), columns)
+
+
+def _reader(data: bytes) -> Callable[[bytes], dict[str, Cells]]:
+    if data.startswith(b"PAR1"):
+        return _read_parquet
+    if data.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return _read_arrow
+    if data.lstrip().startswith((b"{", b"[")):
+        return _read_json_lines
+    return _read_csv
+
+
+def _read_csv(data: bytes) -> dict[str, Cells]:
+    lines = io.StringIO(_decode(data), newline="")
+    delimiter = _delimiter(lines.readline())
+    lines.seek(0)
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    try:
+        names = next(rows)
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise DataError(f"several columns are named {twice[0]!r}; rename them.")
+        columns: list[list[Cell]] = [[] for _ in names]
+        # Most cells of a column are the same few texts, of which one copy is kept.
+        known: dict[str, str] = {}
+        for block in _blocks(rows, len(names)):
+            for column, cells in zip(columns, zip(*block, strict=True), strict=True):
+                column.extend(map(known.setdefault, cells, cells))
+    except csv.Error as error:
+        raise DataError(f"line {rows.line_num} is no CSV: {error}.") from None
+    return dict(zip(names, columns, strict=True))
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"byte {error.start} is not UTF-8; convert the file, for instance with "
+            "iconv -f latin1 -t utf-8."
+        ) from None
+
+
+def _delimiter(header: str) -> str:
+    return max(_DELIMITERS, key=header.count)
+
+
+def _blocks(rows: Any, width: int) -> Iterator[list[list[str]]]:
+    """Yield some thousand rows at a time, without empty lines."""
+    block: list[list[str]] = []
+    for row in rows:
+        if len(row) != width:
+            if not row:
+                continue
+            raise DataError(
+                f"line {rows.line_num} has {len(row)} cells, and the header names "
+                f"{width} columns; give every row one cell per column."
+            )
+        block.append(row)
+        if len(block) == _BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _read_json_lines(data: bytes) -> dict[str, Cells]:
+    decoder = msgspec.json.Decoder(dict[str, Cell])
+    columns: dict[str, list[Cell]] = {}
+    n_rows = 0
+    for number, line in enumerate(data.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = decoder.decode(line)
+        except msgspec.MsgspecError as error:
+            raise DataError(
+                f"line {number} is no JSON object of texts and numbers ({error}); "
+                "write one person per line."
+            ) from None
+        for name, cell in row.items():
+            columns.setdefault(name, [None] * n_rows).append(cell)
+        n_rows += 1
+        if len(row) < len(columns):
+            for cells in columns.values():
+                cells.extend([None] * (n_rows - len(cells)))
+    return dict(columns)
+
+
+def _read_parquet(data: bytes) -> dict[str, Cells]:
+    _require_pyarrow("Parquet")
+    import pyarrow.parquet
+
+    return _columns(lambda: pyarrow.parquet.read_table(io.BytesIO(data)), "Parquet")
+
+
+def _read_arrow(data: bytes) -> dict[str, Cells]:
+    _require_pyarrow("Arrow")
+    from pyarrow import ipc
+
+    is_file = data.startswith(b"ARROW1")
+    open_ = ipc.open_file if is_file else ipc.open_stream
+    return _columns(lambda: open_(data).read_all(), "Arrow")
+
+
+def _require_pyarrow(kind: str) -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise MissingDependencyError(
+            f"reading {kind} files needs pyarrow: pip install 'fatt[tables]'. CSV and "
+            "JSON lines need nothing."
+        ) from None
+
+
+def _columns(read: Callable[[], Any], kind: str) -> dict[str, Cells]:
+    import pyarrow
+
+    try:
+        table = read()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(f"this is no whole {kind} file ({error}).") from None
+    names = table.column_names
+    if len(set(names)) < len(names):
+        raise DataError("several columns have the same name; rename them.")
+    return {name: _cells(table.column(name)) for name in names}
+
+
+def _cells(column: Any) -> Cells:
+    import pyarrow
+
+    kind = column.type
+    if pyarrow.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind):
+        if not column.null_count:
+            return np.asarray(column.to_numpy())
+        if pyarrow.types.is_floating(kind):
+            return np.asarray(column.to_numpy(), dtype=np.float64)
+    return list(column.to_pylist())

@@ -1,0 +1,77 @@
+"""The ``fatt`` command: each subcommand is a module of its own.
+
+Results go to stdout, progress and messages to stderr; `Exit` lists the exit codes.
+Nothing heavy is imported before it is needed, so that ``--help`` is fast.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+
+import click
+
+from fatt import __version__
+from fatt.cli import audit, completion, inspect, twin
+from fatt.cli.exits import Exit
+from fatt.cli.terminal import printable, say
+from fatt.errors import FattError
+
+__all__ = ["fatt", "main"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def fatt() -> None:
+    """Prove, or refute with a concrete person, that a tree model is fair."""
+
+
+for module in (inspect, audit, twin, completion):
+    fatt.add_command(module.command)
+
+
+def main() -> None:
+    """Run the command, and turn every known error into one sentence."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that lacks a letter of a name shows its number instead.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        # The result is what a command exits with, if it is help or the version.
+        code = int(fatt.main(prog_name="fatt", standalone_mode=False) or Exit.DONE)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "fatt"
+        say(f"{error.format_message()} See '{command} --help'.")
+    except SystemExit as end:
+        # So a shell's question for completions ends; and with 1, which would mean that
+        # fairness is refuted, if whoever read our output wants no more.
+        if not end.code:
+            return Exit.DONE
+        _forget_output()
+    except BrokenPipeError:
+        _forget_output()
+    except (FattError, OSError, click.ClickException) as error:
+        say(printable(str(error)))
+    except (KeyboardInterrupt, click.Abort):
+        say("interrupted before there was anything to keep.")
+        return Exit.UNDECIDED
+    except MemoryError:
+        say("there is not enough memory; pass fewer people at a time.")
+    except Exception:
+        # Python's own exit code would be 1, which means that fairness is refuted.
+        traceback.print_exc()
+        say("this is a bug in fatt: please report it with the lines above.")
+    else:
+        return code
+    return Exit.COULD_NOT_RUN
+
+
+def _forget_output() -> None:
+    """Keep Python from complaining that nobody reads what is left to be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,285 @@
+"""``fatt audit``: who in a file of people does a model treat unlike similar people."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fatt import __version__
+from fatt.cli.exits import Exit
+from fatt.cli.options import (
+    Model,
+    budget_of,
+    load_model,
+    model_options,
+    search_options,
+    similarity_of,
+    similarity_options,
+)
+from fatt.cli.outputs import require_writable, write
+from fatt.cli.terminal import progress, say
+from fatt.errors import SpecError
+
+if TYPE_CHECKING:
+    from fatt.audit.files import Table
+    from fatt.audit.roster import Roster
+    from fatt.region import Relation
+    from fatt.report import Report
+    from fatt.report.details import Details, Provenance
+
+
+@click.command("audit", short_help="Audit a model on a file of people.")
+@click.argument("model", type=click.Path(), required=False)
+@click.argument("people", type=click.Path(), required=False)
+@similarity_options
+@click.option("--group", "groups", multiple=True, metavar="NAME",
+              help="Count by this column as well. Repeatable; by default those that "
+              "--vary names.")  # fmt: skip
+@click.option("--label", metavar="NAME", help="The column of true outcomes.")
+@click.option("--id", "identity", metavar="NAME", help="The column of people's ids.")
+@click.option("--ignore", "ignored", multiple=True, metavar="NAME",
+              help="A column that the model does not read. Repeatable.")  # fmt: skip
+@click.option("--min-fairness", type=click.FloatRange(0, 1), metavar="SHARE",
+              help="The share that must be treated fairly, such as 0.95; the exit code "
+              "tells.")  # fmt: skip
+@search_options
+@click.option("--html", type=click.Path(), metavar="FILE", help="Write a page.")
+@click.option("--csv", type=click.Path(), metavar="FILE", help="Write all findings.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Print nothing that was not asked for.")
+@click.option("--demo", is_flag=True, help="Audit a made-up model and people.")
+@model_options
+@click.pass_context
+def command(context: click.Context, /, **given: Any) -> None:
+    """Prove of each person in PEOPLE that MODEL treats all similar people alike.
+
+    PEOPLE is a CSV, JSON lines, Parquet or Arrow file, or - for the standard input.
+
+    \b
+    Exit codes: 0 proven, or no --min-fairness asked for; 1 refuted; 2 could not
+    run; 3 undecided within the budget, or interrupted.
+
+    \b
+      fatt audit --demo --html audit.html
+      fatt audit credit.json people.csv --noise age=3 --vary sex
+      fatt audit credit.json people.csv --spec audit.toml --min-fairness 0.95
+    """  # noqa: D301
+    context.exit(_run(Request(**given)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the user asked for; the names are those of the options."""
+
+    model: str | None
+    people: str | None
+    noise: tuple[str, ...]
+    vary: tuple[str, ...]
+    missing: tuple[str, ...]
+    spec: str | None
+    groups: tuple[str, ...]
+    label: str | None
+    identity: str | None
+    ignored: tuple[str, ...]
+    min_fairness: float | None
+    budget: tuple[str, ...]
+    jobs: int
+    html: str | None
+    csv: str | None
+    as_json: bool
+    quiet: bool
+    demo: bool
+    missing_value: float | None
+    allow_pickle: bool
+
+
+def _run(request: Request) -> Exit:
+    require_writable(request.html, "--html")
+    require_writable(request.csv, "--csv")
+    _require_inputs(request)
+    similarity, budget = _similarity(request), budget_of(request.budget)
+    model, table = _inputs(request)
+    from fatt.audit import verify
+    from fatt.audit.roster import enrol
+
+    named = [name for name in (request.label, request.identity) if name is not None]
+    roster = enrol(
+        table,
+        model.ensemble,
+        groups=request.groups,
+        others=named,
+        ignored=request.ignored,
+    )
+    with progress("searching", quiet=request.quiet) as show:
+        report = verify(
+            model.given,
+            roster.table,
+            similarity=similarity,
+            schema=roster.schema,
+            budget=budget,
+            n_jobs=request.jobs,
+            progress=show,
+        )
+    groups = request.groups or _varied(report)
+    _write(request, report, groups, Sources(model, table, roster))
+    return _exit(report, request.min_fairness)
+
+
+def _similarity(request: Request) -> Relation:
+    said = (request.noise, request.vary, request.missing, request.spec)
+    if request.demo and not any(said):
+        from fatt.cli import demo
+
+        return similarity_of(demo.NOISE, demo.VARY, (), None)
+    return similarity_of(*said)
+
+
+def _require_inputs(request: Request) -> None:
+    if request.demo:
+        if request.model is not None:
+            raise SpecError("--demo brings its own model and people; name none.")
+    elif request.model is None or request.people is None:
+        absent = "model" if request.model is None else "file of people"
+        raise SpecError(
+            f"there is no {absent}; write fatt audit MODEL PEOPLE, or try "
+            "fatt audit --demo."
+        )
+
+
+def _inputs(request: Request) -> tuple[Model, Table]:
+    from fatt.audit.files import read_table
+
+    if request.demo:
+        from fatt.cli import demo
+
+        ensemble = demo.model()
+        return Model(ensemble, ensemble), demo.people()
+    assert request.model is not None
+    assert request.people is not None
+    model = load_model(request.model, request.missing_value, request.allow_pickle)
+    return model, read_table(request.people)
+
+
+def _varied(report: Report) -> tuple[str, ...]:
+    """Return the categories that may vary: the groups that people ask about first."""
+    from fatt.ensemble import Categorical
+
+    schema = report.people.variables.schema
+    categories = {
+        feature.name
+        for feature in report.people.variables.ensemble.features
+        if isinstance(feature, Categorical)
+    }
+    names = [
+        schema.find(name).name
+        for similarity in report.similarity.alternatives
+        for name, _ in similarity.vary
+    ]
+    return tuple(name for name in dict.fromkeys(names) if name in categories)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What was audited."""
+
+    model: Model
+    table: Table
+    roster: Roster
+
+    def ids(self, request: Request) -> list[str] | None:
+        """Return what people are called, if a column says so."""
+        return self.roster.others.get(request.identity or "")
+
+
+def _write(
+    request: Request, report: Report, groups: tuple[str, ...], sources: Sources
+) -> None:
+    """Write what was asked for: files first, so that stdout ends with the result."""
+    from fatt.cli.summary import print_report
+    from fatt.report.table import to_csv
+
+    ids = sources.ids(request)
+    if request.csv is not None:
+        named = {} if ids is None else {str(request.identity): ids}
+        write(request.csv, to_csv(report, named))
+    notes = _agreement(request, report, sources)
+    if request.html is not None:
+        page = report.to_html(
+            groups=groups,
+            ids=ids,
+            min_fairness=request.min_fairness,
+            details=_details(request, report, sources.model),
+            provenance=_provenance(request, sources, notes),
+        )
+        write(request.html, page)
+        if not request.quiet:
+            say(f"wrote {request.html}.")
+    if request.as_json:
+        click.echo(report.to_json())
+    elif not request.quiet:
+        print_report(report, groups, ids=ids, min_fairness=request.min_fairness)
+        for note in notes:
+            click.echo(note)
+
+
+def _details(request: Request, report: Report, model: Model) -> Details | None:
+    from fatt.audit.details import measure
+
+    if report.interrupted:
+        return None
+    with progress("measuring", quiet=request.quiet) as show:
+        return measure(model.given, report, n_jobs=request.jobs, progress=show)
+
+
+def _agreement(request: Request, report: Report, sources: Sources) -> tuple[str, ...]:
+    """Say how often the model is right, if a column tells the truth."""
+    truth = sources.roster.others.get(request.label or "")
+    if truth is None:
+        return ()
+    kinds, which = report.findings.kinds()
+    answers = [str(kinds[kind].label) for kind in which]
+    agree = sum(a == b for a, b in zip(answers, truth, strict=True))
+    return (
+        f"The model's answer is that of column {request.label!r} for {agree:,} of "
+        f"{len(report):,} people ({agree / len(report):.1%}).",
+    )
+
+
+def _provenance(
+    request: Request, sources: Sources, notes: tuple[str, ...]
+) -> Provenance:
+    from fatt.report.details import Provenance
+
+    path = request.model
+    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
+    return Provenance(
+        model=path or "a model that fatt made up",
+        model_digest=digest,
+        data=sources.table.name,
+        data_digest=sources.table.digest,
+        command=shlex.join(["fatt", *sys.argv[1:]]),
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        made_with=f"fatt {__version__}",
+        notes=notes,
+    )
+
+
+def _exit(report: Report, min_fairness: float | None) -> Exit:
+    from fatt.report.sentences import Judgement, judge
+
+    if report.interrupted:
+        return Exit.UNDECIDED
+    if min_fairness is None:
+        return Exit.DONE
+    return {
+        Judgement.PROVEN: Exit.DONE,
+        Judgement.REFUTED: Exit.REFUTED,
+        Judgement.UNDECIDED: Exit.UNDECIDED,
+    }[judge(report.fairness, min_fairness)]

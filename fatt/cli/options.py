@@ -1,0 +1,189 @@
+"""Options that several subcommands share, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from fatt.errors import SpecError
+
+if TYPE_CHECKING:
+    from fatt.ensemble import Ensemble
+    from fatt.region import Relation
+    from fatt.verifier import Budget
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _all(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Join options, of which the first stands first in the help."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+model_options = _all(
+    click.option(
+        "--missing-value",
+        type=float,
+        metavar="NUMBER",
+        help="The number that an XGBoost model takes for missing; files do not tell.",
+    ),
+    click.option(
+        "--allow-pickle", is_flag=True, help="Load a pickle: it may run code."
+    ),
+)
+
+similarity_options = _all(
+    click.option(
+        "--noise",
+        multiple=True,
+        metavar="NAME=AMOUNT",
+        help="A number may differ by so much: age=3, age='0.3 sd', age=5%, age=+3, "
+        "age=18..30; or one amount for all numbers. Repeat it for more.",
+    ),
+    click.option(
+        "--vary", multiple=True, metavar="NAME", help="May be anything. Repeatable."
+    ),
+    click.option(
+        "--missing",
+        multiple=True,
+        metavar="NAME",
+        help="May be missing for one of two similar people. Repeatable.",
+    ),
+    click.option(
+        "--spec",
+        type=click.Path(),
+        metavar="FILE",
+        help="Read who is similar from a TOML file with [[similar]] tables.",
+    ),
+)
+
+search_options = _all(
+    click.option(
+        "--budget",
+        multiple=True,
+        metavar="SECONDS",
+        help="Give up on a person after so many seconds; or nodes=N for the same "
+        "answer on every machine, total_seconds=N, total_nodes=N.",
+    ),
+    click.option(
+        "--jobs",
+        type=int,
+        default=-1,
+        show_default="all processors",
+        metavar="N",
+        help="Number of threads.",
+    ),
+)
+
+
+class Model(NamedTuple):
+    """A model: what to verify, and the exact form of it."""
+
+    given: Any
+    ensemble: Ensemble
+
+
+def load_model(path: str, missing_value: float | None, allow_pickle: bool) -> Model:
+    """Read a model file, so that its twins can be replayed on the model itself."""
+    from fatt.importers import load
+
+    ensemble = load(path, missing=missing_value, allow_pickle=allow_pickle)
+    if missing_value is not None:
+        # The library's own copy would not know this number.
+        return Model(ensemble, ensemble)
+    if ensemble.source.format == "pickle file":
+        import joblib
+
+        return Model(joblib.load(path), ensemble)
+    return Model(path, ensemble)
+
+
+def similarity_of(
+    noise: Iterable[str], vary: Iterable[str], missing: Iterable[str], spec: str | None
+) -> Relation:
+    """Return who is similar, from the options.
+
+    Raises
+    ------
+    SpecError
+        If nothing is said, or both a file and options say it.
+    """
+    from fatt.region import Similarity
+
+    if not any((noise, vary, missing, spec)):
+        raise SpecError(
+            "nothing says who is similar; add --noise age=3, --vary sex, or "
+            "--spec FILE."
+        )
+    if spec is None:
+        return Similarity(noise=_noise(noise), vary=list(vary), missing=list(missing))
+    if any((noise, vary, missing)):
+        raise SpecError(
+            "--spec says who is similar, and so do other options; write all of it into "
+            "the file, or none."
+        )
+    try:
+        return Similarity.read_toml(spec)
+    except OSError as error:
+        reason = error.strerror or error
+        raise SpecError(f"cannot read the similarity from {spec}: {reason}.") from error
+    except UnicodeDecodeError:
+        raise SpecError(f"{spec} is no text in UTF-8.") from None
+    except SpecError as error:
+        raise SpecError(f"{spec}: {error}") from error
+
+
+def _noise(given: Iterable[str]) -> dict[str, str] | str | None:
+    amounts: dict[str, str] = {}
+    for text in given:
+        # Names may hold equals signs, amounts do not.
+        name, _, amount = text.rpartition("=")
+        if name in amounts:
+            raise SpecError(f"--noise says two things of {name!r}; say one.")
+        amounts[name] = amount
+    if "" not in amounts:
+        return amounts or None
+    if len(amounts) > 1:
+        raise SpecError(
+            f"--noise {amounts['']} is for all numbers, and others name some; name all "
+            "or none."
+        )
+    return amounts[""]
+
+
+def budget_of(given: Iterable[str]) -> Budget:
+    """Return the limits of the search, from the option.
+
+    Raises
+    ------
+    SpecError
+        If there is no such limit, or it is no number.
+    """
+    from fatt.region.names import hint
+    from fatt.verifier import Budget
+
+    limits: dict[str, Any] = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        name = name or "seconds"
+        if name not in Budget.__struct_fields__:
+            raise SpecError(
+                f"--budget names {name!r}. {hint(name, Budget.__struct_fields__)}"
+            )
+        try:
+            limits[name] = int(number) if "nodes" in name else float(number)
+        except ValueError:
+            whole = " whole" if "nodes" in name else ""
+            raise SpecError(
+                f"--budget {text}: {number!r} is no{whole} number; write --budget 1 or "
+                "--budget nodes=1000."
+            ) from None
+    return Budget(**limits)

@@ -1,0 +1,63 @@
+"""What people see on the terminal: messages and progress on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import click
+
+#: Told how many people are done, and how many there are.
+Progress: TypeAlias = Callable[[int, int], None]
+
+_FIRST = "preparing (a new installation first compiles the search, about a minute)"
+
+
+def say(message: str) -> None:
+    """Write a message, which is no result, to stderr."""
+    click.echo(f"fatt: {message}", err=True)
+
+
+def printable(text: str) -> str:
+    """Replace control characters, with which a file could rewrite the terminal."""
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
+
+
+@contextlib.contextmanager
+def progress(what: str, *, quiet: bool) -> Iterator[Progress | None]:
+    """Show a bar with the time that is left, if there is a terminal to show it on.
+
+    Parameters
+    ----------
+    what
+        What is being done.
+    quiet
+        Whether to show nothing.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(_FIRST, total=None)
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        yield show

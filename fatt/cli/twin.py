@@ -1,0 +1,200 @@
+"""``fatt twin``: is this person treated fairly, and if not, who is the twin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fatt.cli.exits import Exit
+from fatt.cli.options import (
+    budget_of,
+    load_model,
+    model_options,
+    search_options,
+    similarity_of,
+    similarity_options,
+)
+from fatt.cli.terminal import printable
+from fatt.errors import SpecError
+
+if TYPE_CHECKING:
+    from fatt.audit.files import Cells, Table
+    from fatt.audit.roster import Roster
+    from fatt.ensemble import Ensemble
+    from fatt.report import Report
+
+
+@click.command("twin", short_help="Ask about one person, and show a twin.")
+@click.argument("model", type=click.Path())
+@click.argument("people", type=click.Path(), required=False)
+@click.option("--row", type=click.IntRange(0), metavar="N",
+              help="Which person of PEOPLE, counted from 0.")  # fmt: skip
+@click.option("--where", metavar="NAME=VALUE",
+              help="The only person of PEOPLE with this value.")  # fmt: skip
+@click.option("--set", "values", multiple=True, metavar="NAME=VALUE",
+              help="A value of the person; without PEOPLE all that the model reads. "
+              "Repeatable.")  # fmt: skip
+@similarity_options
+@click.option("--ignore", "ignored", multiple=True, metavar="NAME",
+              help="A column of PEOPLE that the model does not read.")  # fmt: skip
+@search_options
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@model_options
+@click.pass_context
+def command(context: click.Context, /, **given: Any) -> None:
+    """Ask about one person: from a file of PEOPLE, typed in, or both.
+
+    \b
+    Exit codes: 0 fair, 1 unfair, 2 could not run, 3 undecided.
+
+    \b
+      fatt twin credit.json people.csv --row 17 --noise age=3 --vary sex
+      fatt twin credit.json people.csv --where id=A12 --set age=40 --vary sex
+      fatt twin credit.json --set age=40 --set sex=F --vary sex
+    """  # noqa: D301
+    context.exit(_run(Request(**given)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the user asked for; the names are those of the options."""
+
+    model: str
+    people: str | None
+    row: int | None
+    where: str | None
+    values: tuple[str, ...]
+    noise: tuple[str, ...]
+    vary: tuple[str, ...]
+    missing: tuple[str, ...]
+    spec: str | None
+    ignored: tuple[str, ...]
+    budget: tuple[str, ...]
+    jobs: int
+    as_json: bool
+    missing_value: float | None
+    allow_pickle: bool
+
+
+def _run(request: Request) -> Exit:
+    similarity = similarity_of(
+        request.noise, request.vary, request.missing, request.spec
+    )
+    budget = budget_of(request.budget)
+    model = load_model(request.model, request.missing_value, request.allow_pickle)
+    from fatt.audit import verify
+
+    person = _person(request, model.ensemble)
+    report = verify(
+        model.given,
+        person.table,
+        similarity=similarity,
+        schema=person.schema,
+        budget=budget,
+        n_jobs=request.jobs,
+    )
+    if request.as_json:
+        click.echo(report.to_json())
+    else:
+        for line in _lines(report):
+            click.echo(printable(line))
+    return (Exit.DONE, Exit.REFUTED, Exit.UNDECIDED)[report.findings.verdicts[0]]
+
+
+def _person(request: Request, ensemble: Ensemble) -> Roster:
+    """Return one person, with the schema of all people if there are any."""
+    from fatt.audit.files import Table, read_table
+    from fatt.audit.roster import Roster, enrol
+
+    if request.people is None:
+        if request.row is not None or request.where is not None:
+            raise SpecError("--row and --where choose from PEOPLE; name the file.")
+        if not request.values:
+            raise SpecError("nobody is named; write fatt twin MODEL PEOPLE --row 0.")
+        names = [feature.name for feature in ensemble.features]
+        return enrol(Table("--set", "", _typed(request, names)), ensemble)
+    table = read_table(request.people)
+    everybody = enrol(table, ensemble, ignored=request.ignored)
+    names = list(table.columns)
+    chosen = {**_chosen(request, table), **_typed(request, names)}
+    # In the order of the file, which a model without names of columns goes by.
+    alone = {name: chosen[name] for name in names if name in chosen}
+    person = enrol(
+        Table(table.name, "", alone), ensemble, ignored=set(request.ignored) & {*alone}
+    )
+    return Roster(person.table, everybody.schema, {})
+
+
+def _typed(request: Request, names: list[str]) -> dict[str, Cells]:
+    """Return the values that were typed in, in the order of the names."""
+    values = dict(_pair(text, "--set", names) for text in request.values)
+    return {name: [values[name]] for name in names if name in values}
+
+
+def _chosen(request: Request, table: Table) -> dict[str, Cells]:
+    """Return the cells of the person in the file; none if nobody is chosen there."""
+    if request.row is not None and request.where is not None:
+        raise SpecError("--row and --where both choose a person; keep one.")
+    row = request.row
+    if request.where is not None:
+        name, value = _pair(request.where, "--where", list(table.columns))
+        row = _row_where(name, value, table)
+    if row is None:
+        if not request.values:
+            raise SpecError("nobody is named; add --row 0 or --where NAME=VALUE.")
+        return {}
+    n_people = len(next(iter(table.columns.values())))
+    if row >= n_people:
+        raise SpecError(
+            f"--row {row}: {table.name} has {n_people:,} people; the last is row "
+            f"{n_people - 1}."
+        )
+    return {name: cells[row : row + 1] for name, cells in table.columns.items()}
+
+
+def _row_where(name: str, value: str, table: Table) -> int:
+    cells = list(table.columns[name])
+    rows = [row for row, cell in enumerate(cells) if str(cell) == value]
+    if len(rows) != 1:
+        found = f"{len(rows):,} people have" if rows else "nobody has"
+        raise SpecError(
+            f"--where {name}={value}: {found} it in {table.name}; choose one with "
+            "--row."
+        )
+    return rows[0]
+
+
+def _pair(text: str, option: str, names: list[str]) -> tuple[str, str]:
+    """Split at an equals sign; names and values may hold some themselves."""
+    from fatt.region.names import hint
+
+    known = [name for name in names if text.startswith(f"{name}=")]
+    if known:
+        name = max(known, key=len)
+        return name, text[len(name) + 1 :]
+    name, equals, _ = text.partition("=")
+    if not equals:
+        raise SpecError(f"{option} {text}: write NAME=VALUE.")
+    raise SpecError(f"{option} names {name!r}, which is no column. {hint(name, names)}")
+
+
+def _lines(report: Report) -> list[str]:
+    finding = report.findings[0]
+    if len(report.counterexamples):
+        case = report.counterexamples[0]
+        where = "the model itself" if case.replayed_on == "model" else "what was read"
+        return [
+            f"Unfair: this person gets {finding.label!s}, and a similar one gets "
+            f"{case.twin_label!s}:",
+            *(f"  {name} {change}" for name, change in case.changes.items()),
+            f"Both answers were confirmed on {where}.",
+        ]
+    if finding.verdict == "fair":
+        return [f"Fair: everybody similar gets {finding.label!s} as well. Proved."]
+    possible = " or ".join(map(str, finding.labels))
+    return [
+        f"Unknown: this person gets {finding.label!s}; similar people get {possible}.",
+        "Raise --budget to decide it.",
+    ]

@@ -1,0 +1,113 @@
+"""What a page shows beside the report itself: where it comes from, and more figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Label
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where a report comes from. What is not known stays empty.
+
+    Attributes
+    ----------
+    title
+        Heading of the page.
+    model, data
+        Names of the files.
+    model_digest, data_digest
+        SHA-256 of their bytes.
+    command
+        What to type to make the report again.
+    date
+        When it was made.
+    made_with
+        The program and its version.
+    notes
+        Sentences on the data that a reader should know.
+    """
+
+    title: str = "Fairness audit"
+    model: str = ""
+    model_digest: str = ""
+    data: str = ""
+    data_digest: str = ""
+    command: str = ""
+    date: str = ""
+    made_with: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alone:
+    """How many decisions one attribute changes on its own.
+
+    Attributes
+    ----------
+    name
+        The attribute.
+    turns
+        How many people get which other label: by pair of labels, before and after.
+    unknown
+        How many people were not decided.
+    """
+
+    name: str
+    turns: Mapping[tuple[Label, Label], int]
+    unknown: int
+
+    @property
+    def changed(self) -> int:
+        """How many decisions change."""
+        return sum(self.turns.values())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """Bounds on one number per person: the radius, or the gap between scores.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (n_people,)
+        The bounds.
+    unit
+        What the number is, such as ``"probability"``.
+    """
+
+    lower: Floats
+    upper: Floats
+    unit: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Details:
+    """More figures about the people of a report.
+
+    Attributes
+    ----------
+    alone
+        What each attribute changes on its own.
+    radii
+        How often the noise can be multiplied before somebody similar is treated
+        otherwise; None if there is no noise, or it was not measured.
+    gaps
+        The largest difference of score to anybody similar; None if not measured.
+    nodes
+        The limit of each search for radii and gaps.
+    interrupted
+        Whether measuring was interrupted; what is absent was then not reached.
+    """
+
+    alone: tuple[Alone, ...] = ()
+    radii: Measured | None = None
+    gaps: Measured | None = None
+    nodes: int | None = None
+    interrupted: bool = False

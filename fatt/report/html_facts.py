@@ -1,0 +1,143 @@
+"""The parts of a page that say what was audited, how, and by whom."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fatt.report.details import Details, Provenance
+from fatt.report.html_people import section
+from fatt.report.markup import Markup, Part, code, name_of, tag
+
+if TYPE_CHECKING:
+    from fatt.report.report import Report
+
+_ASSUMPTIONS = (
+    "Fair is proved for every similar person that there could be, not only for those "
+    "in the data, and for the answers that the model's own library gives: in its "
+    "arithmetic, order of addition, rounding and ties.",
+    "Unfair is shown by a concrete twin. The twin need not be a likely person.",
+    "The similarity was chosen by whoever ordered the audit; whether it is a good one, "
+    "the proof does not say.",
+    "What is judged is each person against similar people. Nothing is said of whether "
+    "answers are right, and the rates of groups are counts, not proofs.",
+    "What columns mean (whole numbers, categories) was taken from the model and the "
+    "data. Bounds on numbers were not guessed.",
+)
+
+
+def similarity(report: Report) -> Markup:
+    """Say who counts as similar."""
+    words = report.similarity.describe(report.people.variables.schema)
+    parts: list[Part] = []
+    items: list[Part] = []
+    for line in [*words.split("\n"), ""]:
+        if line.startswith("- "):
+            items.append(tag("li", line[2:]))
+            continue
+        if items:
+            parts.append(tag("ul", items))
+        items = []
+        if line:
+            parts.append(tag("p", line))
+    return section(
+        "Who counts as similar",
+        "similarity",
+        *parts,
+        tag(
+            "details",
+            tag("summary", "The same for programs (TOML)"),
+            tag("pre", code(report.similarity.to_toml())),
+        ),
+    )
+
+
+def limits(report: Report, details: Details) -> Markup:
+    """Say what limits the search had, and what the proof rests on."""
+    budget = msgspec.to_builtins(report.budget)
+    given = [
+        f"{name.replace('_', ' ')}: {limit:g}"
+        for name, limit in budget.items()
+        if limit is not None
+    ]
+    text = (
+        f"Limits of the search: {', '.join(given)}."
+        if given
+        else ("The search had no limits.")
+    )
+    lines = [text]
+    if details.nodes is not None:
+        lines.append(
+            f"Each search for differences of scores and for multiples of the noise was "
+            f"limited to {details.nodes:,} nodes; their bounds hold all the same."
+        )
+    if details.interrupted:
+        lines.append("Measuring was interrupted; what is not shown was not reached.")
+    notes = report.people.variables.model.source.notes
+    return section(
+        "Limits and assumptions",
+        "limits",
+        tag("ul", [tag("li", line) for line in [*lines, *_ASSUMPTIONS, *notes]]),
+    )
+
+
+def evidence(report: Report, provenance: Provenance) -> Markup:
+    """Say what was audited, so that somebody else can do it again."""
+    model = report.people.variables.model
+    source = model.source
+    kind = " ".join(filter(None, [source.model, source.library, source.version]))
+    classes = [[name_of(str(label)), ", "] for label in model.classes[:-1]]
+    rows: list[tuple[str, Part]] = [
+        ("Model", name_of(provenance.model)),
+        ("Kind of model", f"{kind}, {len(model.trees):,} trees"),
+        ("Answers", [*classes, name_of(str(model.classes[-1]))]),
+        ("Model file, SHA-256", _digest(provenance.model_digest)),
+        ("What it computes, SHA-256", _digest(model.digest)),
+        ("People", name_of(provenance.data)),
+        ("Number of people", f"{len(report):,}"),
+        ("People file, SHA-256", _digest(provenance.data_digest)),
+        ("Schema, SHA-256", _digest(_sha256(report.people.variables.schema))),
+        ("Similarity, SHA-256", _digest(_sha256(report.similarity.to_toml()))),
+        ("Made with", provenance.made_with),
+        ("Date", provenance.date),
+    ]
+    command: Part = None
+    if provenance.command:
+        command = [
+            tag("p", "To make this page again:"),
+            tag("pre", code(provenance.command)),
+        ]
+    return section(
+        "Evidence",
+        "evidence",
+        [tag("p", note) for note in provenance.notes],
+        tag(
+            "dl",
+            [
+                tag("div", tag("dt", name), tag("dd", value))
+                for name, value in rows
+                if value
+            ],
+            class_="facts",
+        ),
+        command,
+        tag(
+            "div",
+            [
+                tag("p", tag("span", text))
+                for text in ("Auditor", "Place and date", "Signature")
+            ],
+            class_="signature",
+        ),
+    )
+
+
+def _digest(text: str) -> Markup | None:
+    return code(text) if text else None
+
+
+def _sha256(value: object) -> str:
+    data = value.encode() if isinstance(value, str) else msgspec.json.encode(value)
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,157 @@
+"""The parts of a page that measure: columns alone, radii, gaps between scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fatt.report.charts import curve, histogram, share_bar
+from fatt.report.details import Alone, Details, Measured
+from fatt.report.html_people import NONE, section, table
+from fatt.report.markup import Markup, Part, join, name_of, tag
+from fatt.report.sentences import share
+from fatt.verdict import Bounds, in_words
+
+if TYPE_CHECKING:
+    from fatt.report.report import Report
+
+_MULTIPLES = (0.5, 1.0, 2.0, 4.0, 8.0)
+_N_POINTS = 120
+
+
+def columns(report: Report, details: Details) -> Markup | None:
+    """Show which columns change decisions, alone and in the twins that were found."""
+    cases = report.counterexamples
+    if not details.alone or not len(cases):
+        return None
+    names = [feature.name for feature in cases.features]
+    counted = np.bincount(cases.twins.variables, minlength=len(names))
+    in_twins = dict(zip(names, counted.tolist(), strict=True))
+    ordered = sorted(details.alone, key=lambda one: -one.changed)
+    rows = [_column_row(one, len(report), in_twins.get(one.name)) for one in ordered]
+    head = ("column", "decisions it changes alone", "", "how", "differs in twins")
+    return section(
+        "Columns that change decisions",
+        "columns",
+        tag(
+            "p",
+            "How many people would get another answer if only this column changed, as "
+            "far as the similarity allows; and in how many of the pairs found, which "
+            "may change in several columns, it differs.",
+        ),
+        table(head, rows, "Decisions that each column changes"),
+    )
+
+
+def _column_row(one: Alone, n_people: int, in_twins: int | None) -> list[Part]:
+    turns = sorted(one.turns.items(), key=lambda item: -item[1])
+    how = [
+        tag(
+            "div",
+            name_of(in_words(before)),
+            " → ",
+            name_of(in_words(after)),
+            f": {count:,}",
+        )
+        for (before, after), count in turns
+    ]
+    unknown = f", {one.unknown:,} unknown" if one.unknown else ""
+    rest = n_people - one.changed - one.unknown
+    return [
+        name_of(one.name),
+        f"{one.changed:,}{unknown}",
+        share_bar([one.changed, one.unknown, rest], ["unfair", "unknown", "rest"]),
+        how or NONE,
+        NONE if in_twins is None else f"{in_twins:,}",
+    ]
+
+
+def radii(measured: Measured | None, n_people: int) -> Markup | None:
+    """Show how many people are still treated fairly when the noise grows."""
+    if measured is None:
+        return None
+    lower, upper = measured.lower, measured.upper
+    finite = upper[np.isfinite(upper)]
+    highest = max(2.0, float(np.quantile(finite, 0.9)) if finite.size else 0.0)
+    # Nothing is said of the multiple 0, at which only what varies may change.
+    at = np.linspace(0.0, highest, _N_POINTS + 1)[1:]
+    proved = np.array([(lower >= multiple).mean() for multiple in at])
+    possible = np.array([(upper > multiple).mean() for multiple in at])
+    rows = [
+        [f"{multiple:g}", share(_fair_at(measured, multiple))]
+        for multiple in _MULTIPLES
+    ]
+    always = int(np.isinf(lower).sum())
+    return section(
+        "How far until the answer changes",
+        "radius",
+        tag(
+            "p",
+            "The noise is multiplied, from less than was asked to more: at 1 it is "
+            f"the similarity of this audit. For {always:,} of {len(lower):,} people no "
+            "multiple changes the answer.",
+        ),
+        _sampled(len(lower), n_people),
+        tag(
+            "figure",
+            curve(
+                at,
+                proved,
+                possible,
+                title="Share of people treated fairly as the noise grows",
+                x_title="multiple of the noise",
+            ),
+            tag("figcaption", "Share of people treated fairly, between its bounds"),
+        ),
+        table(
+            ("multiple of the noise", "treated fairly"),
+            rows,
+            "Share treated fairly at some multiples of the noise",
+        ),
+    )
+
+
+def _fair_at(measured: Measured, multiple: float) -> Bounds:
+    return Bounds(
+        float((measured.lower >= multiple).mean()),
+        float((measured.upper > multiple).mean()),
+    )
+
+
+def gaps(measured: Measured | None, n_people: int) -> Markup | None:
+    """Show by how much scores differ among similar people."""
+    if measured is None:
+        return None
+    lower, upper = measured.lower, measured.upper
+    middle, high = np.quantile(lower, [0.5, 0.95]).tolist()
+    ends = dict.fromkeys(f"{bounds.max():.4g}" for bounds in (lower, upper))
+    largest = " to ".join(ends)
+    return section(
+        "How much the score differs",
+        "gaps",
+        tag(
+            "p",
+            f"The largest difference of {measured.unit} between a person and anybody "
+            f"similar: {middle:.4g} in the median, more than {high:.4g} for one person "
+            f"in twenty, and {largest} for the person for whom it is largest.",
+        ),
+        _sampled(len(lower), n_people),
+        tag(
+            "figure",
+            histogram(
+                lower,
+                title=f"How many people have which largest difference of "
+                f"{measured.unit}",
+                x_title=f"largest difference of {measured.unit}",
+            ),
+            tag("figcaption", "Number of people by largest difference found"),
+        ),
+    )
+
+
+def _sampled(measured: int, n_people: int) -> Markup | None:
+    if measured == n_people:
+        return None
+    text = f"Measured for {measured:,} of {n_people:,} people, at equal distances."
+    return join(tag("p", text, class_="note"))

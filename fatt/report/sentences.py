@@ -1,0 +1,109 @@
+"""What a report says, in sentences for people."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from fatt.verdict import Bounds
+
+if TYPE_CHECKING:
+    from fatt.report.report import Report
+
+
+class Judgement(StrEnum):
+    """Whether the share of fair people that was asked for is there."""
+
+    PROVEN = "proven"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+
+
+def judge(fairness: Bounds, min_fairness: float) -> Judgement:
+    """Compare the share of fair people with the one that was asked for.
+
+    Examples
+    --------
+    >>> judge(Bounds(0.9, 0.97), 0.95)
+    <Judgement.UNDECIDED: 'undecided'>
+    """
+    if fairness.lower >= min_fairness:
+        return Judgement.PROVEN
+    if fairness.upper < min_fairness:
+        return Judgement.REFUTED
+    return Judgement.UNDECIDED
+
+
+def share(fairness: Bounds) -> str:
+    """Write a share that lies between two bounds; rounding claims no more than they.
+
+    Examples
+    --------
+    >>> share(Bounds(0.99999, 0.99999)), share(Bounds(0.5, 0.75))
+    ('99.99%', '50.00% to 75.00%')
+    """
+    lower, upper = fairness
+    if lower == upper:
+        return f"{_down(lower)}%"
+    return f"{_down(lower)}% to {_up(upper)}%"
+
+
+def _down(number: float) -> str:
+    # A share such as 0.29 is a little less than 29 hundredths.
+    return f"{math.floor(number * 1e4 + 1e-9) / 100:.2f}"
+
+
+def _up(number: float) -> str:
+    return f"{math.ceil(number * 1e4 - 1e-9) / 100:.2f}"
+
+
+def headline(report: Report, min_fairness: float | None = None) -> str:
+    """Say in one or two sentences what was found.
+
+    Parameters
+    ----------
+    report
+        The report.
+    min_fairness
+        The share of fair people that was asked for.
+    """
+    fair, unfair, unknown = report.counts.values()
+    found = [f"{people(fair)} proved to be treated like everybody similar"]
+    if unfair:
+        found.append(f"{people(unfair)} not, each with a twin to show it")
+    if unknown:
+        found.append(f"{people(unknown)} undecided")
+    text = "; ".join(found) + "."
+    if min_fairness is None:
+        return text
+    asked = f"{100 * min_fairness:g}%"
+    judgement = judge(report.fairness, min_fairness)
+    return f"That {asked} are treated fairly is {judgement}: {text}"
+
+
+def people(count: int) -> str:
+    """Say how many people there are, as the subject of a sentence.
+
+    Examples
+    --------
+    >>> people(1), people(2000)
+    ('1 person is', '2,000 people are')
+    """
+    return f"{count:,} person is" if count == 1 else f"{count:,} people are"
+
+
+def caveats(report: Report) -> list[str]:
+    """Say what was not decided, and why."""
+    unknown = report.counts["unknown"]
+    found = []
+    if report.interrupted:
+        found.append(
+            "The run was interrupted; whoever was not reached counts as unknown."
+        )
+    elif unknown:
+        found.append(
+            f"{people(unknown)} unknown: the budget ended first, or the model's "
+            "library does not fix the answer. They count neither as fair nor as unfair."
+        )
+    return found

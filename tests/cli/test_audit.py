@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import fatt as library
+from fatt.cli import fatt, main
+from fatt.region import Similarity
+from tests.cli import town
+
+SIMILAR = ("--noise", "age=2", "--noise", "income=5%", "--vary", "sex")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("town")
+    town.model().save(path / "bank.fatt")
+    town.write_csv(path / "people.csv", town.people())
+    return path
+
+
+@pytest.fixture
+def files(folder: Path) -> tuple[str, str]:
+    return str(folder / "bank.fatt"), str(folder / "people.csv")
+
+
+def audit(*arguments: str, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(
+        fatt, ["audit", *arguments], input=stdin, catch_exceptions=False
+    )
+
+
+def fails(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str
+) -> str:
+    """Return the one line that the command says when it cannot run."""
+    monkeypatch.setattr("sys.argv", ["fatt", *words])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    captured = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("fatt: ")
+    return captured.err
+
+
+def test_the_report_is_that_of_the_library(files: tuple[str, str]) -> None:
+    pandas = pytest.importorskip("pandas")
+    similarity = Similarity(noise={"age": 2, "income": "5%"}, vary=["sex"])
+    expected = library.verify(
+        town.model(), pandas.DataFrame(town.people()), similarity=similarity
+    )
+    found = json.loads(audit(*files, *SIMILAR, "--json").stdout)
+    assert found == json.loads(expected.to_json())
+
+
+def test_the_summary_has_counts_groups_and_twins(files: tuple[str, str]) -> None:
+    report = json.loads(audit(*files, *SIMILAR, "--json").stdout)
+    unfair = report["counts"]["unfair"]
+    assert unfair > 0
+    text = audit(*files, *SIMILAR, "--group", "party", "--id", "name").stdout
+    assert f"{unfair} people are not, each with a twin to show it." in text
+    assert "'income' may differ by up to 5%" in text
+    assert "By party:\n  blue" in text
+    case = report["counterexamples"][0]
+    assert f"  p{case['index']}  #{case['index']}  {case['label']}" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ((), 0),
+        (("--min-fairness", "0.1"), 0),
+        (("--min-fairness", "1"), 1),
+    ],
+)
+def test_exit_codes(
+    files: tuple[str, str], arguments: tuple[str, ...], code: int
+) -> None:
+    result = audit(*files, *SIMILAR, *arguments, "--quiet")
+    assert result.exit_code == code
+    assert result.output == ""
+
+
+def test_a_budget_can_leave_the_question_undecided(tmp_path: Path) -> None:
+    model, people = town.hard_case(tmp_path)
+    words = (model, people, "--noise", "0.3", "--budget", "total_nodes=5")
+    counts = json.loads(audit(*words, "--json").stdout)["counts"]
+    assert counts["unknown"] > 0
+    share = (counts["fair"] + counts["unknown"] / 2) / sum(counts.values())
+    result = audit(*words, "--min-fairness", str(share))
+    assert result.exit_code == 3
+    assert " treated fairly is undecided: " in result.stdout
+    assert f"{counts['unknown']} people are unknown" in result.stdout
+    assert audit(*words).exit_code == 0
+
+
+def test_the_demo_needs_nothing() -> None:
+    result = audit("--demo")
+    assert result.exit_code == 0
+    assert "1,000" in result.stdout
+    assert "sex female → male" in result.stdout
+
+
+def test_a_spec_file_says_who_is_similar(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    spec = tmp_path / "audit.toml"
+    similarity = Similarity(noise={"age": 2, "income": "5%"}, vary=["sex"])
+    spec.write_text(similarity.to_toml(), encoding="utf-8")
+    by_options = audit(*files, *SIMILAR, "--json").stdout
+    assert audit(*files, "--spec", str(spec), "--json").stdout == by_options
+
+
+def test_people_come_from_the_standard_input(files: tuple[str, str]) -> None:
+    model, people = files
+    data = Path(people).read_bytes()
+    found = audit(model, "-", *SIMILAR, "--json", stdin=data).stdout
+    assert found == audit(model, people, *SIMILAR, "--json").stdout
+
+
+def test_csv_has_a_row_per_person(files: tuple[str, str], tmp_path: Path) -> None:
+    target = tmp_path / "findings.csv"
+    audit(*files, *SIMILAR, "--id", "name", "--csv", str(target))
+    rows = list(csv.DictReader(io.StringIO(target.read_text(encoding="utf-8"))))
+    report = json.loads(audit(*files, *SIMILAR, "--json").stdout)
+    assert [row["name"] for row in rows] == town.people()["name"]
+    assert [row["verdict"] for row in rows] == [
+        finding["verdict"] for finding in report["findings"]
+    ]
+    twins = {case["index"]: case["twin_label"] for case in report["counterexamples"]}
+    assert [row["twin_label"] for row in rows] == [
+        twins.get(index, "") for index in range(len(rows))
+    ]
+
+
+def test_html_is_written_whole_and_tells_how(
+    files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "audit.html"
+    words = ["audit", *files, *SIMILAR, "--html", str(target), "--label", "truth"]
+    monkeypatch.setattr("sys.argv", ["fatt", *words])
+    assert audit(*words[1:]).exit_code == 0
+    page = target.read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert page.endswith("</html>\n")
+    assert "fatt audit" in page
+    assert "&#x27;truth&#x27; for" in page
+    assert "How much the score differs" in page
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_the_share_of_right_answers_is_counted(files: tuple[str, str]) -> None:
+    text = audit(*files, *SIMILAR, "--label", "truth").stdout
+    report = json.loads(audit(*files, *SIMILAR, "--json").stdout)
+    truth = town.people()["truth"]
+    labels = [finding["label"] for finding in report["findings"]]
+    right = sum(a == b for a, b in zip(labels, truth, strict=True))
+    assert f"for {right} of {len(truth)} people" in text
+
+
+def test_a_failed_write_leaves_the_old_file(
+    files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "findings.csv"
+    target.write_text("old", encoding="utf-8")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr(
+        "sys.argv", ["fatt", "audit", *files, *SIMILAR, "--csv", str(target)]
+    )
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert target.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "there is no model; write fatt audit MODEL PEOPLE, or try fatt audit"),
+        (["MODEL"], "there is no file of people"),
+        (["MODEL", "PEOPLE"], "nothing says who is similar; add --noise age=3"),
+        (["MODEL", "PEOPLE", "--vary", "sexx"], "Did you mean 'sex'?"),
+        (["MODEL", "nobody.csv", "--vary", "sex"], "cannot read the people from nob"),
+        (["no.json", "PEOPLE", "--vary", "sex"], "cannot read the model file no.json"),
+        (["MODEL", "MODEL", "--vary", "sex"], "is not UTF-8"),
+        (["MODEL", "PEOPLE", "--vari", "sex"], "'--vary'?) See 'fatt audit --help'."),
+        (["MODEL", "PEOPLE", "--noise", "age=x"], "noise of 'age' is 'x'; write"),
+        (["MODEL", "PEOPLE", "--noise", "3", "--noise", "age=2"], "name all or none"),
+        (["MODEL", "PEOPLE", "--noise", "age=1", "--noise", "age=2"], "two things"),
+        (["MODEL", "PEOPLE", "--vary", "sex", "--spec", "x.toml"], "or none"),
+        (["MODEL", "PEOPLE", "--spec", "x.toml"], "cannot read the similarity from x"),
+        (["MODEL", "PEOPLE", "--vary", "sex", "--group", "prty"], "mean 'party'?"),
+        (["MODEL", "PEOPLE", "--vary", "sex", "--id", "nme"], "Did you mean 'name'?"),
+        (["MODEL", "PEOPLE", "--vary", "sex", "--html", "no/x"], "there is no folder"),
+        (["MODEL", "PEOPLE", "--vary", "sex", "--csv", "."], "is a folder"),
+        (["MODEL", "PEOPLE", "--vary", "sex", "--budget", "s"], "'s' is no number"),
+        (["MODEL", "PEOPLE", "--vary", "sex", "--budget", "node=3"], "mean 'nodes'?"),
+        (["MODEL", "PEOPLE", "--vary", "sex", "--min-fairness", "2"], "not in the ran"),
+        (["--demo", "MODEL"], "--demo brings its own model and people"),
+    ],
+)
+def test_every_mistake_is_one_sentence_with_a_way_out(
+    files: tuple[str, str],
+    words: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    named = {"MODEL": files[0], "PEOPLE": files[1]}
+    arguments = ["audit", *(named.get(word, word) for word in words)]
+    assert said in fails(capsys, monkeypatch, *arguments)
+
+
+def test_an_interrupted_audit_writes_what_is_known(
+    files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fatt.audit.job import Job
+
+    def interrupt(self: Job, done: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Job, "report", interrupt)
+    page, table = tmp_path / "audit.html", tmp_path / "findings.csv"
+    result = audit(*files, *SIMILAR, "--html", str(page), "--csv", str(table))
+    assert result.exit_code == 3
+    assert "The run was interrupted" in result.stdout
+    assert "The run was interrupted" in page.read_text(encoding="utf-8")
+    assert "unknown" in table.read_text(encoding="utf-8")
+
+
+def test_a_bug_is_not_taken_for_a_refutation(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(**_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("fatt.cli.audit.Request", broken)
+    monkeypatch.setattr("sys.argv", ["fatt", "audit", "--demo"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert "this is a bug in fatt" in capsys.readouterr().err

@@ -1,0 +1,131 @@
+"""The command as a process of its own: exit codes, signals, pipes and terminals."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli import town
+
+FATT = [sys.executable, "-m", "fatt"]
+HEAVY = ("numpy", "numba", "msgspec", "narwhals", "rich", "sklearn", "pandas")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*FATT, *arguments], check=False, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize("words", [[], ["audit"], ["twin"], ["completion"]])
+def test_help_loads_nothing_heavy(words: list[str]) -> None:
+    code = (
+        "import sys; from fatt.cli import fatt\n"
+        f"fatt.main({[*words, '--help']!r}, standalone_mode=False)\n"
+        "print('\\nloaded', *sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    loaded = done.stdout.split("\nloaded ")[1].split()
+    assert not set(HEAVY) & set(loaded)
+
+
+def test_the_demo_runs_and_the_exit_code_tells() -> None:
+    done = run("audit", "--demo", "--min-fairness", "0.99", "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+def test_mistakes_have_no_traceback() -> None:
+    done = run("audit", "--demo", "--vary", "sexx")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("fatt: vary names 'sexx'")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_call_the_command(shell: str) -> None:
+    done = run("completion", shell)
+    assert done.returncode == 0
+    assert f"_FATT_COMPLETE={shell}_complete" in done.stdout
+
+
+def test_completion_knows_the_options() -> None:
+    environment = {
+        **os.environ,
+        "_FATT_COMPLETE": "bash_complete",
+        "COMP_WORDS": "fatt audit --min",
+        "COMP_CWORD": "2",
+    }
+    done = subprocess.run(
+        FATT, env=environment, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "plain,--min-fairness"
+
+
+def test_whoever_closes_the_pipe_gets_no_complaint(tmp_path: Path) -> None:
+    town.model().save(tmp_path / "bank.fatt")
+    command = f"{sys.executable} -m fatt inspect {tmp_path}/bank.fatt --json"
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | true; echo ${{PIPESTATUS[0]}}"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    # Whether the pipe is closed before or after the last line, is a matter of luck.
+    assert done.stdout.strip() in {"0", "2"}
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
+    model, people = town.hard_case(tmp_path, n_people=3_000)
+    page, table = tmp_path / "audit.html", tmp_path / "findings.csv"
+    words = ["--noise", "2", "--jobs", "1", "--html", str(page), "--csv", str(table)]
+    process = subprocess.Popen(
+        [*FATT, "audit", model, people, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        time.sleep(15)
+        assert process.poll() is None, "the search is too fast to be interrupted"
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 3, error
+    assert "The run was interrupted" in out
+    assert "The run was interrupted" in page.read_text(encoding="utf-8")
+    assert len(table.read_text(encoding="utf-8").splitlines()) == 3_001
+
+
+def test_progress_is_shown_on_a_terminal_only() -> None:
+    main, side = pty.openpty()
+    with subprocess.Popen(
+        [*FATT, "audit", "--demo"], stdout=subprocess.PIPE, stderr=side, text=True
+    ) as process:
+        os.close(side)
+        shown = b""
+        try:
+            while part := os.read(main, 65536):
+                shown += part
+        except OSError:
+            # So a closed terminal ends on Linux.
+            pass
+        out = process.communicate()[0]
+    os.close(main)
+    assert process.returncode == 0
+    assert b"searching" in shown
+    assert b"1000/1000" in shown
+    assert "\x1b" not in out
+    assert run("audit", "--demo").stderr == ""

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fatt.cli import fatt
+from fatt.errors import SpecError
+from tests.cli import town
+
+SIMILAR = ("--noise", "age=2", "--noise", "income=5%", "--vary", "sex")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp("town")
+    town.model().save(folder / "bank.fatt")
+    people = town.write_csv(folder / "people.csv", town.people())
+    return str(folder / "bank.fatt"), people
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(fatt, list(arguments), catch_exceptions=False)
+
+
+def test_each_person_gets_the_verdict_of_the_audit(files: tuple[str, str]) -> None:
+    report = json.loads(run("audit", *files, *SIMILAR, "--json").stdout)
+    cases = {case["index"]: case for case in report["counterexamples"]}
+    assert cases
+    for row, finding in enumerate(report["findings"][:20]):
+        alone = run("twin", *files, "--row", str(row), *SIMILAR, "--json")
+        [found] = json.loads(alone.stdout)["findings"]
+        assert found == finding
+        assert alone.exit_code == (1 if row in cases else 0)
+
+
+def test_a_twin_is_shown_with_its_changes(files: tuple[str, str]) -> None:
+    report = json.loads(run("audit", *files, *SIMILAR, "--json").stdout)
+    case = report["counterexamples"][0]
+    who = f"name=p{case['index']}"
+    text = run("twin", *files, "--where", who, *SIMILAR).stdout
+    labels = f"this person gets {case['label']}, and a similar one gets"
+    assert text.startswith(f"Unfair: {labels} {case['twin_label']}:\n")
+    for name, change in case["changes"].items():
+        assert f"  {name} {change['before']} → {change['after']}\n" in text
+
+
+def test_a_person_can_be_typed_in(files: tuple[str, str]) -> None:
+    columns = town.people()
+    for row in range(10):
+        # In another order than the model's.
+        typed = [
+            word
+            for name in ("sex", "age", "district", "years_in_job", "income")
+            for word in ("--set", f"{name}={columns[name][row]}")
+        ]
+        alone = run("twin", files[0], *typed, *SIMILAR)
+        by_row = run("twin", *files, "--row", str(row), *SIMILAR)
+        assert alone.exit_code == by_row.exit_code
+        # One typed number does not tell whether numbers of its kind are whole.
+        assert alone.stdout.split(":")[0] == by_row.stdout.split(":")[0]
+
+
+def test_values_can_be_changed(files: tuple[str, str]) -> None:
+    changed = run("twin", *files, "--row", "0", "--set", "age=99", *SIMILAR, "--json")
+    same = run("twin", *files, "--row", "0", *SIMILAR, "--json")
+    assert json.loads(changed.stdout)["model"] == json.loads(same.stdout)["model"]
+    everybody = town.people()
+    everybody["age"][0] = 99
+    other = town.write_csv(Path(files[1]).with_name("other.csv"), everybody)
+    expected = run("twin", files[0], other, "--row", "0", *SIMILAR, "--json")
+    assert changed.stdout == expected.stdout
+
+
+def test_columns_without_names_are_not_mixed_up(tmp_path: Path) -> None:
+    model, _ = town.hard_case(tmp_path)
+    values = [(f"x{i}", 0.1 * i) for i in range(8)]
+    words = [f"--set={name}={value}" for name, value in values]
+    first = run("twin", model, *words, "--noise", "0.2", "--json")
+    second = run("twin", model, *words[::-1], "--noise", "0.2", "--json")
+    assert first.stdout == second.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["MODEL"], "nobody is named; write fatt twin MODEL PEOPLE --row 0"),
+        (["MODEL", "PEOPLE"], "nobody is named; add --row 0 or --where NAME=VALUE"),
+        (["MODEL", "--row", "1"], "--row and --where choose from PEOPLE"),
+        (["MODEL", "PEOPLE", "--row", "60"], "has 60 people; the last is row 59"),
+        (["MODEL", "PEOPLE", "--row", "1", "--where", "name=p1"], "keep one"),
+        (["MODEL", "PEOPLE", "--where", "name=x"], "nobody has it"),
+        (["MODEL", "PEOPLE", "--where", "sex=male"], "choose one with --row"),
+        (["MODEL", "PEOPLE", "--where", "nme=x"], "Did you mean 'name'"),
+        (["MODEL", "PEOPLE", "--row", "1", "--set", "agee=3"], "Did you mean 'age'"),
+        (["MODEL", "PEOPLE", "--row", "1", "--set", "age"], "write NAME=VALUE"),
+        (["MODEL", "--set", "agee=3"], "Did you mean 'age'"),
+    ],
+)
+def test_mistakes_are_explained(
+    files: tuple[str, str], words: list[str], said: str
+) -> None:
+    named = {"MODEL": files[0], "PEOPLE": files[1]}
+    with pytest.raises(SpecError, match=said):
+        run("twin", *(named.get(word, word) for word in words), *SIMILAR)
