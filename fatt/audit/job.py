@@ -101,7 +101,9 @@ class Job:
         for start in range(0, n_people, CHUNK):
             yield self._chunk(start, min(start + CHUNK, n_people))
 
-    def in_threads(self, work: Callable[[Chunk, int], T]) -> Iterator[T]:
+    def in_threads(
+        self, work: Callable[[Chunk, int], T], *, first: int = 0
+    ) -> Iterator[T]:
         """Yield what is made of each chunk, in order; the work is done in threads.
 
         If the user interrupts it, `interrupted` becomes true, and what was begun is
@@ -111,12 +113,14 @@ class Job:
         ----------
         work
             Called with a chunk, and the number of threads that it may use itself.
+        first
+            The row to begin with.
         """
         n_people, threads = len(self.people), self._n_threads
         size = -(-n_people // (_CHUNKS_PER_THREAD * threads))
         size = min(CHUNK, max(_FEW, size))
-        starts = range(0, n_people, size)
-        inner = -(-threads // len(starts))
+        starts = range(first, n_people, size)
+        inner = -(-threads // max(1, len(starts)))
 
         def run(start: int) -> T:
             return work(self._chunk(start, min(start + size, n_people)), inner)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.job import Chunk, Job, Progress
-from fatt.audit.membership import are_similar
-from fatt.audit.replay import BUG, Replay
+from fatt.audit.examination import Examiner, Found
+from fatt.audit.job import Job, Progress
 from fatt.ensemble import Label
-from fatt.errors import DataError, ReplayError
+from fatt.errors import DataError
 from fatt.region import Relation, Schema
 from fatt.report import Counterexamples, Findings, Report, Twins
 from fatt.report.findings import pack
-from fatt.verdict import UNFAIR, UNKNOWN
-from fatt.verifier import Budget, Outcomes
+from fatt.verdict import UNKNOWN
+from fatt.verifier import Budget
 
 
 def verify(
@@ -98,9 +97,9 @@ def verify(
         progress=progress,
     )
     weight = _weights(sample_weight, len(job.people))
-    results = _Results(job, model)
+    results = _Results(job)
     try:
-        for found in job.in_threads(results.examine):
+        for found in job.in_threads(Examiner(job, model).examine):
             results.keep(found)
             job.report(found.stop)
     except KeyboardInterrupt:
@@ -116,85 +115,40 @@ def verify(
     )
 
 
-class _Found(NamedTuple):
-    """What was found out about some people, rows `start` to `stop`.
-
-    The last four have one entry per unfair person.
-    """
-
-    start: int
-    stop: int
-    outcomes: Outcomes
-    unfair: NDArray[np.int64]
-    people: NDArray[np.float64]
-    twin_label: NDArray[np.int64]
-    on_model: bool
-
-
 class _Results:
     """What is known so far; at first nothing is known of anybody."""
 
-    def __init__(self, job: Job, model: Any) -> None:
+    def __init__(self, job: Job) -> None:
         self._job = job
-        self._replay = Replay(model, job.people)
         n_people, n_classes = len(job.people), len(self._classes)
         self._verdicts = np.full(n_people, UNKNOWN, dtype=np.int8)
         self._label = np.full(n_people, -1, dtype=np.int32)
-        everything = pack(np.ones((1, n_classes), dtype=bool))
-        self._possible = np.repeat(everything, n_people, axis=0)
+        self._everything = pack(np.ones(n_classes, dtype=bool))
+        self._possible = np.tile(self._everything, (n_people, 1))
         self._twins: list[Twins] = []
 
     @property
     def _classes(self) -> tuple[Label, ...]:
         return self._job.variables.model.classes
 
-    def examine(self, chunk: Chunk, n_threads: int) -> _Found:
-        """Search for counterexamples of some people, and replay them."""
-        outcomes = self._job.search(chunk.values, chunk.boxes, n_threads=n_threads)
-        unfair = np.flatnonzero(outcomes.verdict == UNFAIR)
-        people, twin_label, on_model = chunk.values[unfair], unfair, False
-        if unfair.size:
-            twins, label = outcomes.twin[unfair], outcomes.label[unfair]
-            index = chunk.start + unfair
-            features = self._job.variables.ensemble.features
-            is_similar = are_similar(chunk.boxes, unfair, twins, features)
-            if not is_similar.all():
-                raise ReplayError(
-                    f"row {index[np.argmin(is_similar)]}: the twin that was found is "
-                    f"not similar. {BUG}"
-                )
-            twin_label, on_model = self._replay.check(index, people, twins, label)
-        return _Found(
-            chunk.start, chunk.stop, outcomes, unfair, people, twin_label, on_model
-        )
-
-    def keep(self, found: _Found) -> None:
+    def keep(self, found: Found) -> None:
         """Keep what was found out; chunks come in order."""
-        outcomes = found.outcomes
-        is_late = self._job.spend(outcomes.nodes)
-        in_time = ~is_late[found.unfair]
-        unfair = found.unfair[in_time]
-        if unfair.size:
-            twins = Twins.of(
-                index=found.start + unfair,
-                people=found.people[in_time],
-                twins=outcomes.twin[unfair],
-                label=outcomes.label[unfair],
-                twin_label=found.twin_label[in_time],
-                on_model=found.on_model,
-            )
-            self._twins.append(twins)
+        is_late = self._job.spend(found.nodes)
         here = slice(found.start, found.stop)
-        self._verdicts[here] = np.where(is_late, UNKNOWN, outcomes.verdict)
-        self._label[here] = outcomes.label
-        self._possible[here] = pack(outcomes.labels | is_late[:, np.newaxis])
+        self._verdicts[here] = np.where(is_late, UNKNOWN, found.verdict)
+        self._label[here] = found.label
+        late = is_late[:, np.newaxis]
+        self._possible[here] = np.where(late, self._everything, found.possible)
+        # The late are the last ones.
+        in_time = found.stop - int(is_late.sum())
+        self._twins.append(found.twins.before(in_time))
 
     def findings(self) -> Findings:
         return Findings(self._verdicts, self._label, self._possible, self._classes)
 
     def counterexamples(self) -> Counterexamples:
         features = self._job.variables.ensemble.features
-        twins = Twins.join(self._twins or [_no_twins(len(features))])
+        twins = Twins.join([Twins.none(len(features)), *self._twins])
         order = twins.closest_first(features, self._spread())
         return Counterexamples(twins, order, features, self._classes)
 
@@ -204,19 +158,6 @@ class _Results:
         names = [feature.name for feature in self._job.variables.ensemble.features]
         deviations = [getattr(schema.find(name), "sd", None) for name in names]
         return np.array([deviation or 1.0 for deviation in deviations])
-
-
-def _no_twins(n_variables: int) -> Twins:
-    nobody = np.empty(0, dtype=np.int64)
-    values = np.empty((0, n_variables))
-    return Twins.of(
-        index=nobody,
-        people=values,
-        twins=values,
-        label=nobody,
-        twin_label=nobody,
-        on_model=False,
-    )
 
 
 def _weights(given: Any, n_people: int) -> NDArray[np.float64] | None:

@@ -114,6 +114,36 @@ class Twins:
             on_model=np.concatenate([part.on_model for part in parts]),
         )
 
+    @classmethod
+    def none(cls, n_variables: int) -> Twins:
+        """Return the twins of nobody."""
+        nobody, values = np.empty(0, dtype=np.int64), np.empty((0, n_variables))
+        return cls.of(
+            index=nobody,
+            people=values,
+            twins=values,
+            label=nobody,
+            twin_label=nobody,
+            on_model=False,
+        )
+
+    def before(self, index: int) -> Twins:
+        """Return the cases of people with smaller indices."""
+        count = int(np.searchsorted(self.index, index))
+        if count == len(self):
+            return self
+        last = self.starts[count]
+        return Twins(
+            index=self.index[:count],
+            people=self.people[:count],
+            starts=self.starts[: count + 1],
+            variables=self.variables[:last],
+            values=self.values[:last],
+            label=self.label[:count],
+            twin_label=self.twin_label[:count],
+            on_model=self.on_model[:count],
+        )
+
     def twin(self, case: int) -> Floats:
         """Return the values of one twin."""
         changed = slice(self.starts[case], self.starts[case + 1])
