@@ -877,6 +877,43 @@ def test_an_ensemble_is_not_averaged_with_itself() -> None:
         fatt.load(model)
 
 
+def mean_of(*sizes: int, **changes: Any) -> Any:
+    """Build the mean of regressors of so many trees each, with a cut behind it."""
+    stump = Split("LEQ", 0, 0.0, Leaf([(0, 1.0)]), Leaf([(0, -1.0)]))
+    nodes, layers = [], []
+    for number, size in enumerate(sizes):
+        [trees, *rule] = regressor([stump] * size, 1, **changes).graph.node
+        trees.output[0] = f"part {number}"
+        layers.append(f"layer {number}")
+        inputs = [trees.output[0], "shape"]
+        nodes += [trees, helper.make_node("Reshape", inputs, layers[-1:])]
+    joined = helper.make_node("Concat", layers, ["stack"], axis=0)
+    mean = helper.make_node("ReduceMean", ["stack", "axes"], ["scores"], keepdims=0)
+    constants = {
+        "shape": np.array([1, -1, 1]),
+        "axes": np.array([0]),
+        "cut": np.array([0.0], dtype=np.float32),
+    }
+    return graph(
+        [*nodes, joined, mean, *rule],
+        [("X", TensorProto.FLOAT, [None, 2])],
+        [("label", TensorProto.INT64), ("scores", TensorProto.FLOAT)],
+        constants,
+    )
+
+
+def test_only_single_trees_are_averaged() -> None:
+    model = mean_of(1, 1, 1)
+    agrees(model, fatt.load(model))
+    for broken in (
+        mean_of(1, 2),
+        mean_of(1, 1, base_values=[2.0]),
+        mean_of(2, 2, aggregate_function="AVERAGE"),
+    ):
+        with pytest.raises(UnsupportedModelError, match="mean of single trees"):
+            fatt.load(broken)
+
+
 @pytest.mark.parametrize("kind", [TensorProto.INT64, TensorProto.STRING])
 def test_many_categories_take_little_time(kind: int) -> None:
     numbers = list(range(1000))

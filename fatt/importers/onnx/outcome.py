@@ -200,6 +200,12 @@ def mean(value: Outcome, where: str) -> Outcome:
             "represented."
         )
     parts = value.parts
+    widths = {part.scored.values.shape[1] for part in parts}
+    if len(widths) > 1 or not all(_is_one_leaf(part.scored) for part in parts):
+        raise UnsupportedModelError(
+            f"{where}: only the mean of single trees, without base values, can be "
+            "represented."
+        )
     tables: list[Table] = []
     forests, values = [], []
     for part in parts:
@@ -219,7 +225,12 @@ def mean(value: Outcome, where: str) -> Outcome:
         base_last=True,
         divisor=float(len(parts)),
     )
-    joined = join(forests)
-    targets = np.full(joined.n_trees, -1)
-    scored = Scored(joined, np.concatenate(values), targets, scoring)
+    targets = np.concatenate([part.scored.targets for part in parts])
+    scored = Scored(join(forests), np.concatenate(values), targets, scoring)
     return Scores(scored, replace(first.table, columns=columns), first.operator)
+
+
+def _is_one_leaf(scored: Scored) -> bool:
+    """Tell whether each score is the weight of one leaf, to which nothing is added."""
+    alone = scored.targets.tolist() in ([-1], list(range(scored.n_outputs)))
+    return alone and not any(scored.scoring.base) and scored.scoring.divisor == 1.0

@@ -1,0 +1,9 @@
+"""Trees for people and for other programs: texts, drawings, scikit-learn and ONNX."""
+
+from fatt.export.dot import export_graphviz
+from fatt.export.onnx import to_onnx
+from fatt.export.plot import plot_tree
+from fatt.export.sklearn import to_sklearn
+from fatt.export.text import export_text
+
+__all__ = ["export_graphviz", "export_text", "plot_tree", "to_onnx", "to_sklearn"]

@@ -1,0 +1,82 @@
+"""The kind of ensemble that can be exported: trees whose shares are averaged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Argmax, Categorical, Ensemble
+from fatt.errors import UnsupportedModelError
+from fatt.importers import load
+
+
+def load_averaged(model: Any, what: str) -> Ensemble:
+    """Import a model, and refuse it if its leaves are no shares of the classes.
+
+    Parameters
+    ----------
+    model
+        Whatever `fatt.load` takes.
+    what
+        What it would become, for the message.
+
+    Raises
+    ------
+    UnsupportedModelError
+        Unless every leaf holds one number per class, and the class with the largest
+        mean over all trees wins, the first of equals.
+    """
+    ensemble = load(model)
+    scoring, trees = ensemble.scoring, ensemble.trees
+    if (
+        len(trees) == 0
+        or np.any(trees.targets != -1)
+        or scoring.dtype != "float64"
+        or any(scoring.base)
+        or scoring.divisor != len(trees)
+        or ensemble.decision != Argmax()
+    ):
+        raise UnsupportedModelError(
+            f"cannot make {what} of this model: its trees do not average shares of the "
+            "classes, as a decision tree or a forest does. Use what the library that "
+            f"made the model offers ({ensemble.source.library or 'unknown'})."
+        )
+    return ensemble
+
+
+def require_plain_numbers(ensemble: Ensemble, what: str) -> None:
+    """Refuse columns of numbers that are more than compared with thresholds.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a column of numbers is split by sets of ranges, or some of its numbers are
+        read as missing.
+    """
+    for feature in ensemble.features:
+        if isinstance(feature, Categorical):
+            continue
+        if feature.edges or feature.missing_range is not None:
+            raise UnsupportedModelError(
+                f"cannot make {what} of this model: column {feature.name!r} is split "
+                "by sets of ranges, or has numbers that are read as missing. Export "
+                "the model, with its steps before the trees, from its own library."
+            )
+
+
+def spans(ensemble: Ensemble) -> list[tuple[int, int]]:
+    """Return for each tree where its nodes start and end."""
+    trees = ensemble.trees
+    ends = [*trees.roots[1:].tolist(), len(trees.nodes)]
+    return list(zip(trees.roots.tolist(), ends, strict=True))
+
+
+def left_codes(ensemble: Ensemble, node: int) -> NDArray[np.bool_]:
+    """Tell which codes of its feature a set split sends to the left."""
+    trees = ensemble.trees
+    first = int(trees.nodes["subset"][node])
+    codes = np.arange(ensemble.features[trees.nodes["feature"][node]].n_codes)
+    bits = trees.words[first + codes // 64] >> (codes % 64).astype(np.uint64)
+    return np.asarray((bits & np.uint64(1)).astype(bool))

@@ -1,0 +1,70 @@
+"""Trees as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fatt.export.averaged import load_averaged
+from fatt.export.words import Words
+
+
+def export_text(model: Any, *, decimals: int = 2) -> str:
+    """Return the trees as text that people can read.
+
+    A leaf shows its label and that label's share. Columns such as ``race=White`` that
+    are compared with numbers between 0 and 1 are taken for flags, and shown as
+    ``race is White``. Where a split sends missing values, and categories that were
+    never seen (``other``), stands in brackets.
+
+    Parameters
+    ----------
+    model
+        Fitted model or path of a model file, as `fatt.load` takes it: a tree, or trees
+        whose shares of the classes are averaged.
+    decimals
+        Number of decimals of thresholds and shares; shares are shown in percent, so
+        that two decimals make whole percents.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model is of another kind.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from fatt.export import export_text
+    >>> X, y = [[20.0], [30.0], [40.0], [50.0]], ["deny", "grant", "deny", "deny"]
+    >>> tree = DecisionTreeClassifier(max_leaf_nodes=3).fit(X, y)
+    >>> print(export_text(tree))
+    ├── x0 <= 35.00
+    │   ├── x0 <= 25.00 → deny (100%)
+    │   └── x0 > 25.00 (or missing) → grant (100%)
+    └── x0 > 35.00 (or missing) → deny (100%)
+    """
+    ensemble = load_averaged(model, "a text")
+    words = Words(ensemble, decimals=decimals)
+    roots = ensemble.trees.roots.tolist()
+    texts = ["\n".join(_lines(words, root, "")) for root in roots]
+    if len(texts) == 1:
+        return texts[0]
+    head = f"The label with the largest share wins, on average over {len(texts)} trees."
+    trees = [f"Tree {number}\n{text}" for number, text in enumerate(texts, start=1)]
+    return "\n\n".join([head, *trees])
+
+
+def _lines(words: Words, node: int, indent: str) -> Iterator[str]:
+    if words.is_leaf(node):
+        yield f"{indent}always → {words.leaf(node).text}"
+        return
+    split = words.split(node)
+    for child, condition, branch, bar in (
+        (split.yes, split.question, "├── ", "│   "),
+        (split.no, split.otherwise, "└── ", "    "),
+    ):
+        if words.is_leaf(child):
+            yield f"{indent}{branch}{condition} → {words.leaf(child).text}"
+        else:
+            yield f"{indent}{branch}{condition}"
+            yield from _lines(words, child, indent + bar)
