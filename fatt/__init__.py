@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from fatt import errors
+from fatt.version import __version__
 
 if TYPE_CHECKING:
     from fatt.audit import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from fatt.verdict import Bounds, Counterexample, Finding, Verdict
     from fatt.verifier import Budget
 
-__version__ = "0.1.0"
 
 __all__ = [
     "Bounds",

@@ -8,6 +8,7 @@ FattError
 ├── SpecError (ValueError)        an argument names something absent or senseless
 ├── DataError (ValueError)        rows that the model's library would not take
 ├── ReplayError                   a counterexample that the model itself denies
+├── JournalError                  a file of findings that cannot be gone on with
 ├── MissingDependencyError (ImportError)
 └── UnfairError                   only from `Report.raise_if_unfair`
 
@@ -51,6 +52,10 @@ class MissingDependencyError(FattError, ImportError):
 
 class ReplayError(FattError):
     """The model itself gives another label than `fatt` says: a bug in `fatt`."""
+
+
+class JournalError(FattError):
+    """A journal is damaged, belongs to another audit, or cannot be written."""
 
 
 class UnfairError(FattError):

@@ -47,6 +47,41 @@ class Chunk(NamedTuple):
     boxes: Boxes
 
 
+def chunk_size(n_people: int, n_workers: int) -> int:
+    """Return how many people make a chunk, if so many threads or processes work."""
+    share = -(-n_people // (_CHUNKS_PER_THREAD * n_workers))
+    return min(CHUNK, max(_FEW, share))
+
+
+class _Pace:
+    """How many people to take at a time, so that no chunk takes long.
+
+    Parameters
+    ----------
+    most
+        The largest size.
+    every
+        About how many seconds a chunk may take; None for any time.
+    """
+
+    def __init__(self, most: int, every: float | None) -> None:
+        self._most, self._every = most, every
+        self._size = most if every is None else min(_FEW, most)
+
+    def spans(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Yield where each chunk starts and stops."""
+        while first < last:
+            stop = min(first + self._size, last)
+            yield first, stop
+            first = stop
+
+    def learn(self, count: int, seconds: float) -> None:
+        """Choose the next size, now that so many people took so long."""
+        if self._every is not None:
+            fitting = int(count * self._every / max(seconds, 1e-9))
+            self._size = min(self._most, 2 * count, max(1, fitting))
+
+
 class Job:
     """A model, the people it is asked about, and who is similar to whom.
 
@@ -88,6 +123,7 @@ class Job:
         refuse_broken_groups(similarity, self.variables, X)
         self._neighbourhood = Neighbourhood(similarity, self.variables)
         self.verifier = Verifier(self.variables.ensemble)
+        self.similarity = similarity
         self.budget = Budget() if budget is None else budget
         self.interrupted = False
         self._n_threads = n_threads(n_jobs)
@@ -102,7 +138,11 @@ class Job:
             yield self._chunk(start, min(start + CHUNK, n_people))
 
     def in_threads(
-        self, work: Callable[[Chunk, int], T], *, first: int = 0
+        self,
+        work: Callable[[Chunk, int], T],
+        *,
+        first: int = 0,
+        every: float | None = None,
     ) -> Iterator[T]:
         """Yield what is made of each chunk, in order; the work is done in threads.
 
@@ -115,21 +155,25 @@ class Job:
             Called with a chunk, and the number of threads that it may use itself.
         first
             The row to begin with.
+        every
+            About how many seconds a chunk may take; by default any time.
         """
         n_people, threads = len(self.people), self._n_threads
-        size = -(-n_people // (_CHUNKS_PER_THREAD * threads))
-        size = min(CHUNK, max(_FEW, size))
-        starts = range(first, n_people, size)
-        inner = -(-threads // max(1, len(starts)))
+        most = chunk_size(n_people, threads)
+        inner = -(-threads // max(1, -(-(n_people - first) // most)))
+        pace = _Pace(most, every)
 
-        def run(start: int) -> T:
-            return work(self._chunk(start, min(start + size, n_people)), inner)
+        def run(start: int, stop: int) -> T:
+            begin = time.monotonic()
+            made = work(self._chunk(start, stop), inner)
+            pace.learn(stop - start, time.monotonic() - begin)
+            return made
 
         begun: deque[Future[T]] = deque()
         with ThreadPoolExecutor(threads) as pool:
             try:
-                for start in starts:
-                    begun.append(pool.submit(run, start))
+                for start, stop in pace.spans(first, n_people):
+                    begun.append(pool.submit(run, start, stop))
                     if len(begun) > 2 * threads:
                         begun[0].result()
                         yield begun.popleft().result()
@@ -219,11 +263,20 @@ class Job:
         if self._progress is not None:
             self._progress(done, len(self.people))
 
+    @property
+    def seconds(self) -> float:
+        """How long the job has taken so far."""
+        return time.monotonic() - self._started
+
+    def set_seconds(self, seconds: float) -> None:
+        """Go on where an earlier run of the same job was after so many seconds."""
+        self._started = time.monotonic() - seconds
+
     def left(self) -> Budget:
         """Return what is left of the budget."""
         seconds, nodes = self.budget.total_seconds, self.budget.total_nodes
         if seconds is not None:
-            seconds = max(0.0, seconds - (time.monotonic() - self._started))
+            seconds = max(0.0, seconds - self.seconds)
         if nodes is not None:
             nodes = max(0, nodes - self._nodes)
         return msgspec.structs.replace(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,7 @@ from numpy.typing import NDArray
 
 from fatt.audit.examination import Examiner, Found
 from fatt.audit.job import Job, Progress
+from fatt.audit.journal import Journal, identity_of
 from fatt.ensemble import Label
 from fatt.errors import DataError
 from fatt.region import Relation, Schema
@@ -16,6 +20,9 @@ from fatt.report import Counterexamples, Findings, Report, Twins
 from fatt.report.findings import pack
 from fatt.verdict import UNKNOWN
 from fatt.verifier import Budget
+
+#: About how much work is lost at most if a run with a journal is killed.
+_KEEP_SECONDS = 2.0
 
 
 def verify(
@@ -28,6 +35,7 @@ def verify(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     sample_weight: Any = None,
+    journal: str | Path | None = None,
 ) -> Report:
     """Prove of each person that all similar people get the same label, or refute it.
 
@@ -55,6 +63,11 @@ def verify(
         Called with the number of people done and the number of all.
     sample_weight
         Weight of each person in the shares of fair people.
+    journal
+        File in which findings are kept as they are made. If the run ends early, for
+        whatever reason, the same call goes on from there, also with other `n_jobs`, and
+        its report is the one of an undisturbed run. Budgets for the whole run count the
+        nodes and seconds of all its parts.
 
     Returns
     -------
@@ -72,6 +85,8 @@ def verify(
         If the model cannot be imported exactly.
     ReplayError
         If the model itself denies a counterexample: a bug in `fatt`.
+    JournalError
+        If the journal is damaged, is about something else, or cannot be written.
 
     Examples
     --------
@@ -99,9 +114,10 @@ def verify(
     weight = _weights(sample_weight, len(job.people))
     results = _Results(job)
     try:
-        for found in job.in_threads(Examiner(job, model).examine):
-            results.keep(found)
-            job.report(found.stop)
+        with contextlib.closing(_examined(job, model, journal)) as examined:
+            for found in examined:
+                results.keep(found)
+                job.report(found.stop)
     except KeyboardInterrupt:
         job.interrupted = True
     return Report(
@@ -113,6 +129,27 @@ def verify(
         interrupted=job.interrupted,
         sample_weight=weight,
     )
+
+
+def _examined(
+    job: Job, model: Any, path: str | Path | None
+) -> Generator[Found, None, None]:
+    """Yield what was found about all people, in order: first what a journal keeps."""
+    examine = Examiner(job, model).examine
+    if path is None:
+        yield from job.in_threads(examine)
+        return
+    with Journal(path, identity_of(job)) as journal:
+        done = 0
+        for found, seconds in journal.kept():
+            done = found.stop
+            job.set_seconds(seconds)
+            yield found
+        for found in job.in_threads(examine, first=done, every=_KEEP_SECONDS):
+            # What an interruption cut short is for this report only.
+            if not job.interrupted:
+                journal.append(found, job.seconds)
+            yield found
 
 
 class _Results:

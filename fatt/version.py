@@ -1,0 +1,3 @@
+"""The version of this package, for files that must name what made them."""
+
+__version__ = "0.1.0"

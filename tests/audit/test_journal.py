@@ -1,0 +1,309 @@
+"""Journals: what is done is done, whatever ends a run, and whoever goes on with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+
+import fatt
+from fatt import Budget, Ensemble, Schema, Similarity
+from fatt.audit import journal as journals
+from fatt.audit.examination import Found
+from fatt.audit.journal import MAGIC, Journal
+from fatt.errors import DataError, JournalError
+from fatt.region import Integer
+from fatt.verifier import Outcomes, Verifier
+
+NOISE = Similarity(noise=0.05)
+N_PEOPLE = 300
+
+
+def rows(count: int, seed: int = 0) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).normal(size=(count, 6))
+
+
+@pytest.fixture(scope="module")
+def model() -> Ensemble:
+    X = rows(1000, seed=1)
+    y = X[:, 0] * X[:, 1] + X[:, 2] > 0
+    return fatt.load(RandomForestClassifier(20, max_depth=7, random_state=0).fit(X, y))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(model: Ensemble) -> str:
+    report = fatt.verify(model, rows(N_PEOPLE), similarity=NOISE)
+    assert report.counts["fair"] > 50
+    assert report.counts["unfair"] > 20
+    return report.to_json()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "audit.journal"
+
+
+def verify(model: Ensemble, path: Path, **options: Any) -> fatt.Report:
+    options = {"similarity": NOISE, **options}
+    return fatt.verify(model, rows(N_PEOPLE), journal=path, **options)
+
+
+def record_ends(data: bytes) -> list[int]:
+    """Return where the magic line and each record end."""
+    ends = [len(MAGIC)]
+    while ends[-1] < len(data):
+        length = int.from_bytes(data[ends[-1] : ends[-1] + 4], "little")
+        ends.append(ends[-1] + 8 + length + 16)
+    return ends
+
+
+def test_a_journal_changes_nothing_and_is_not_searched_again(
+    model: Ensemble, path: Path, undisturbed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert verify(model, path).to_json() == undisturbed
+    kept = path.read_bytes()
+    assert len(record_ends(kept)) > 4
+    monkeypatch.setattr(Verifier, "verify", None)
+    seen: list[tuple[int, int]] = []
+    again = verify(model, path, progress=lambda *state: seen.append(state))
+    assert again.to_json() == undisturbed
+    assert seen[-1] == (N_PEOPLE, N_PEOPLE)
+    assert path.read_bytes() == kept
+
+
+def test_a_journal_cut_anywhere_is_gone_on_with(
+    model: Ensemble, path: Path, undisturbed: str
+) -> None:
+    verify(model, path)
+    whole = path.read_bytes()
+    ends = record_ends(whole)
+    assert ends[-1] == len(whole)
+    near = {end + step for end in ends for step in (-17, -1, 0, 1, 7, 8, 9)}
+    cuts = sorted(cut for cut in {0, 1, *near} if cut < len(whole))
+    for cut in random.Random(0).sample(cuts, 25):
+        path.write_bytes(whole[:cut])
+        report = verify(model, path, n_jobs=1 + cut % 3)
+        assert report.to_json() == undisturbed
+        # What was whole is kept, byte for byte, and only that.
+        last = max((end for end in ends if end <= cut), default=0)
+        assert path.read_bytes()[:last] == whole[:last]
+        assert verify(model, path).to_json() == undisturbed
+
+
+def test_zeros_behind_the_last_record_are_dropped(
+    model: Ensemble, path: Path, undisturbed: str
+) -> None:
+    verify(model, path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: record_ends(whole)[3]] + bytes(5000))
+    assert verify(model, path).to_json() == undisturbed
+
+
+def test_no_damage_goes_unnoticed(
+    model: Ensemble, path: Path, undisturbed: str
+) -> None:
+    verify(model, path)
+    whole = path.read_bytes()
+    last = record_ends(whole)[-2]
+    draw = random.Random(0)
+    for place in [*draw.sample(range(last), 100), *range(last, last + 20)]:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << draw.randrange(8)
+        path.write_bytes(damaged)
+        if place >= last + 8:
+            assert verify(model, path).to_json() == undisturbed
+            continue
+        with pytest.raises(JournalError, match=r"is damaged after byte|is no journal"):
+            verify(model, path)
+        assert path.read_bytes() == damaged
+
+
+def test_no_record_can_be_left_out_or_moved(model: Ensemble, path: Path) -> None:
+    verify(model, path)
+    whole = path.read_bytes()
+    a, b, c, d = record_ends(whole)[1:5]
+    for wrong in (
+        whole[:a] + whole[b:],
+        whole[:a] + whole[b:c] + whole[a:b] + whole[c:],
+        whole[:c] + whole[b:d],
+    ):
+        path.write_bytes(wrong + whole[a:])
+        with pytest.raises(JournalError, match="is damaged after byte"):
+            verify(model, path)
+
+
+def test_a_journal_is_for_one_audit_only(
+    model: Ensemble, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verify(model, path)
+    kept = path.read_bytes()
+    X = rows(1000, seed=1)
+    other = fatt.load(RandomForestClassifier(3, random_state=0).fit(X, X[:, 0] > 0))
+    with pytest.raises(JournalError, match="is about another model; name another file"):
+        verify(other, path)
+    with pytest.raises(JournalError, match="has another similarity"):
+        verify(model, path, similarity=Similarity(noise=0.06))
+    with pytest.raises(JournalError, match="has another budget"):
+        verify(model, path, budget=Budget(nodes=10**9))
+    bounded = Schema.infer(model, rows(N_PEOPLE)).with_(x0=Integer(name="x0"))
+    with pytest.raises(DataError, match="row 0"):
+        verify(model, path, schema=bounded)
+    schema = Schema.from_ensemble(model)
+    with pytest.raises(JournalError, match="is about other variables"):
+        verify(model, path, schema=schema)
+    schema = Schema.infer(model, rows(N_PEOPLE))
+    changed = rows(N_PEOPLE)
+    changed[-1, -1] += 1
+    for X in (changed, rows(N_PEOPLE)[:-1]):
+        with pytest.raises(JournalError, match="is about other people"):
+            fatt.verify(model, X, similarity=NOISE, schema=schema, journal=path)
+    monkeypatch.setattr(journals, "__version__", "0.0.9")
+    with pytest.raises(JournalError, match="was made by another version of fatt"):
+        verify(model, path)
+    assert path.read_bytes() == kept
+
+
+def test_other_files_are_left_alone(model: Ensemble, path: Path) -> None:
+    path.write_text("age,sex\n17,F\n")
+    with pytest.raises(JournalError, match="is no journal of fatt; name another file"):
+        verify(model, path)
+    assert path.read_text() == "age,sex\n17,F\n"
+    with pytest.raises(JournalError, match=r"cannot open .*: Is a directory"):
+        verify(model, path.parent)
+    with pytest.raises(JournalError, match=r"cannot open .*: No such file"):
+        verify(model, path.parent / "absent" / "journal")
+
+
+def test_two_runs_cannot_share_a_journal(model: Ensemble, path: Path) -> None:
+    def second(done: int, total: int) -> None:
+        with pytest.raises(JournalError, match="another run is writing"):
+            verify(model, path)
+        raise KeyboardInterrupt
+
+    assert verify(model, path, progress=second).interrupted
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_keeps_what_is_done(
+    model: Ensemble, path: Path, undisturbed: str, n_jobs: int
+) -> None:
+    most: list[int] = []
+    for _ in range(3):
+
+        def stop(done: int, total: int) -> None:
+            if done > max([0, *most]):
+                most.append(done)
+                raise KeyboardInterrupt
+
+        report = verify(model, path, progress=stop, n_jobs=n_jobs)
+        assert report.interrupted
+        known = sum(finding.label is not None for finding in report.findings)
+        assert known == most[-1]
+    assert most == sorted(set(most))
+    assert verify(model, path).to_json() == undisturbed
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_killed_at_random_moments(tmp_path: Path) -> None:
+    X = rows(4000)
+    y = X[:, 0] * X[:, 1] + X[:, 2] > 0
+    forest = RandomForestClassifier(40, max_depth=8, random_state=0).fit(X, y)
+    fatt.load(forest).save(tmp_path / "model.fatt")
+    np.save(tmp_path / "people.npy", X)
+    command = [sys.executable, "-m", "tests.audit.killed"]
+    arguments = [tmp_path / "model.fatt", tmp_path / "people.npy", tmp_path, "7"]
+    done = subprocess.run(
+        [*command, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    counts = json.loads(done.stdout)
+    assert counts["killed"] >= 6
+    assert counts["kept"] >= 6
+    assert all(counts["same"])
+
+
+def test_a_full_disk(model: Ensemble, path: Path, undisturbed: str) -> None:
+    verify(model, path)
+    size = path.stat().st_size
+    path.unlink()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for limit in (10, size // 2, size - 1):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+        try:
+            with pytest.raises(
+                JournalError,
+                match=r"cannot write to .*: File too large\. What",
+            ):
+                verify(model, path)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        held = path.stat().st_size
+        assert held <= limit
+        assert held == 0 or record_ends(path.read_bytes())[-1] == held
+    assert held > size // 2
+    assert verify(model, path).to_json() == undisturbed
+
+
+def test_rows_that_cannot_be_read_are_found_before_anything_is_written(
+    model: Ensemble, path: Path
+) -> None:
+    X = rows(N_PEOPLE)
+    X[250, 3] = np.inf
+    with pytest.raises(DataError, match="row 250"):
+        fatt.verify(model, X, similarity=NOISE, journal=path)
+    frame = pd.DataFrame(rows(N_PEOPLE)).astype({2: str})
+    with pytest.raises(DataError, match="2"):
+        fatt.verify(model, frame, similarity=NOISE, journal=path)
+    assert not path.exists()
+
+
+def test_nodes_of_all_parts_count(model: Ensemble, path: Path) -> None:
+    given: dict[str, Any] = {
+        "similarity": Similarity(noise=0.5),
+        "budget": Budget(total_nodes=30),
+    }
+    undisturbed = fatt.verify(model, rows(N_PEOPLE), **given)
+    assert 0 < undisturbed.counts["unknown"] < N_PEOPLE
+    verify(model, path, **given)
+    whole = path.read_bytes()
+    for end in record_ends(whole)[1:-1]:
+        path.write_bytes(whole[:end])
+        report = verify(model, path, n_jobs=2, **given)
+        assert report.to_json() == undisturbed.to_json()
+
+
+def test_seconds_of_all_parts_count(
+    model: Ensemble, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    append, search = Journal.append, Verifier.verify
+
+    def later(journal: Journal, found: Found, seconds: float) -> None:
+        append(journal, found, seconds + 990)
+
+    def spy(verifier: Verifier, *given: Any, budget: Budget, n_jobs: int) -> Outcomes:
+        left.append(budget.total_seconds)
+        return search(verifier, *given, budget=budget, n_jobs=n_jobs)
+
+    left: list[float | None] = []
+    monkeypatch.setattr(Journal, "append", later)
+    monkeypatch.setattr(Verifier, "verify", spy)
+    verify(model, path, budget=Budget(total_seconds=1000), progress=stop)
+    verify(model, path, budget=Budget(total_seconds=1000))
+    first, *_, last = left
+    assert first is not None
+    assert last is not None
+    assert first > 990
+    assert last < 10
