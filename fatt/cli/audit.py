@@ -50,6 +50,10 @@ if TYPE_CHECKING:
               help="The share that must be treated fairly, such as 0.95; the exit code "
               "tells.")  # fmt: skip
 @search_options
+@click.option("--journal", type=click.Path(), metavar="FILE",
+              help="Keep findings in this file as they are made.")  # fmt: skip
+@click.option("--resume", is_flag=True,
+              help="Go on from what the journal of an earlier run holds.")  # fmt: skip
 @click.option("--html", type=click.Path(), metavar="FILE", help="Write a page.")
 @click.option("--csv", type=click.Path(), metavar="FILE", help="Write all findings.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
@@ -70,6 +74,7 @@ def command(context: click.Context, /, **given: Any) -> None:
       fatt audit --demo --html audit.html
       fatt audit credit.json people.csv --noise age=3 --vary sex
       fatt audit credit.json people.csv --spec audit.toml --min-fairness 0.95
+      fatt audit credit.json people.csv --vary sex --journal audit.journal --resume
     """  # noqa: D301
     context.exit(_run(Request(**given)))
 
@@ -91,6 +96,8 @@ class Request:
     min_fairness: float | None
     budget: tuple[str, ...]
     jobs: int
+    journal: str | None
+    resume: bool
     html: str | None
     csv: str | None
     as_json: bool
@@ -103,6 +110,7 @@ class Request:
 def _run(request: Request) -> Exit:
     require_writable(request.html, "--html")
     require_writable(request.csv, "--csv")
+    _require_journal(request)
     _require_inputs(request)
     similarity, budget = _similarity(request), budget_of(request.budget)
     model, table = _inputs(request)
@@ -126,10 +134,27 @@ def _run(request: Request) -> Exit:
             budget=budget,
             n_jobs=request.jobs,
             progress=show,
+            journal=request.journal,
         )
+    if report.interrupted and request.journal is not None:
+        say(f"what is done is kept in {request.journal}; --resume goes on from there.")
     groups = request.groups or _varied(report)
     _write(request, report, groups, Sources(model, table, roster))
     return _exit(report, request.min_fairness)
+
+
+def _require_journal(request: Request) -> None:
+    path = request.journal
+    if path is None:
+        if request.resume:
+            raise SpecError("--resume needs a journal; name it with --journal FILE.")
+        return
+    require_writable(path, "--journal")
+    if not request.resume and Path(path).exists():
+        raise SpecError(
+            f"--journal {path} exists; add --resume to go on from it, or name another "
+            "file."
+        )
 
 
 def _similarity(request: Request) -> Relation:
