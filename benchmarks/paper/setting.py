@@ -16,7 +16,7 @@ import fatt
 from fatt.ensemble import Ensemble
 from fatt.region import Relation, Schema, Similarity
 
-DATA = Path(__file__).parents[1] / ".." / "shared" / "data" / "paper"
+DATA = Path(__file__).parents[2] / ".." / "shared" / "data" / "paper"
 
 #: Trees and depth of the forests, depth of the single trees: the paper's settings.
 FORESTS = {
@@ -37,24 +37,27 @@ class People(NamedTuple):
     train: pd.DataFrame
     label: np.ndarray
     test: pd.DataFrame
+    test_label: np.ndarray
     notes: dict[str, Any]
 
 
-def path_of(name: str) -> Path:
+def path_of(name: str, folder: Path = DATA) -> Path:
     """Return where a data set lies; the authors' own scaling where there is one."""
-    artifact = DATA / "artifact" / f"{name}.npz"
-    return artifact if artifact.exists() else DATA / f"{name}.npz"
+    artifact = folder / "artifact" / f"{name}.npz"
+    return artifact if artifact.exists() else folder / f"{name}.npz"
 
 
 @functools.cache
-def people(name: str) -> People:
-    with np.load(path_of(name)) as data:
+def people(name: str, folder: Path = DATA) -> People:
+    path = path_of(name, folder)
+    with np.load(path) as data:
         columns = data["feature_names"].tolist()
         return People(
             pd.DataFrame(data["X_train"], columns=columns),
             data["y_train"],
             pd.DataFrame(data["X_test"], columns=columns),
-            json.loads(path_of(name).with_suffix(".json").read_text()),
+            data["y_test"],
+            json.loads(path.with_suffix(".json").read_text()),
         )
 
 
@@ -67,7 +70,12 @@ def models() -> list[tuple[str, str]]:
 
 def train(name: str, kind: str) -> Ensemble:
     """Train a model, and load it."""
-    rows, label = people(name).train.to_numpy(), people(name).label
+    return fatt.load(fit(name, kind))
+
+
+def fit(name: str, kind: str, folder: Path = DATA) -> Any:
+    """Train a model with its library."""
+    data = people(name, folder)
     model: Any
     if kind == "tree":
         model = DecisionTreeClassifier(max_depth=TREES[name], random_state=0)
@@ -85,19 +93,19 @@ def train(name: str, kind: str) -> Ensemble:
         import lightgbm
 
         model = lightgbm.LGBMClassifier(n_estimators=100, verbose=-1, n_jobs=2)
-    model.fit(rows, label)
+    model.fit(data.train.to_numpy(), data.label)
     if kind == "forest":
         model.n_jobs = None
-    return fatt.load(model)
+    return model
 
 
-def schema(name: str, ensemble: Ensemble) -> Schema:
-    return Schema.infer(ensemble, people(name).train)
+def schema(name: str, ensemble: Ensemble, folder: Path = DATA) -> Schema:
+    return Schema.infer(ensemble, people(name, folder).train)
 
 
-def similarities(name: str) -> dict[str, Relation]:
+def similarities(name: str, folder: Path = DATA) -> dict[str, Relation]:
     """Return the paper's relations, as far as the data set has them."""
-    given = people(name).notes["similarity"]
+    given = people(name, folder).notes["similarity"]
     noise = dict.fromkeys(given["noise"]["features"], given["noise"]["epsilon"])
     vary = given["cat"]["attributes"]
     found: dict[str, Relation] = {
@@ -111,4 +119,25 @@ def similarities(name: str) -> dict[str, Relation]:
         found["conditional"] = Similarity(
             noise={column: below}, where={column: f"<= {tau!r}"}
         ) | Similarity(noise={column: above}, where={column: f"> {tau!r}"})
+        found["conditional-artifact"] = _on_its_side(list(noise), condition)
     return found
+
+
+def _on_its_side(numbers: list[str], condition: dict[str, Any]) -> Relation:
+    """Return conditional-attribute as the authors' code has it.
+
+    The attribute is free on its side of the threshold, and all other numbers move.
+    """
+    column, tau = condition["attribute"], condition["tau"]
+    others = [name for name in numbers if name != column]
+    below = Similarity(
+        noise=dict.fromkeys(others, condition["epsilon_below"]),
+        vary=[column],
+        where={column: f"< {tau!r}"},
+    )
+    above = Similarity(
+        noise=dict.fromkeys(others, condition["epsilon_above"]),
+        vary=[column],
+        where={column: f">= {tau!r}"},
+    )
+    return below | above
