@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fatt.importers import load
     from fatt.region import Schema, Similarity
     from fatt.report import Group, Report
+    from fatt.train import FATTClassifier, hinted_cart
     from fatt.verdict import Bounds, Counterexample, Finding, Verdict
     from fatt.verifier import Budget
 
@@ -35,6 +36,7 @@ __all__ = [
     "Budget",
     "Counterexample",
     "Ensemble",
+    "FATTClassifier",
     "Finding",
     "Group",
     "Radii",
@@ -47,6 +49,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "errors",
+    "hinted_cart",
     "load",
     "radius",
     "score_gap",
@@ -58,6 +61,7 @@ _HOME = {
     "Budget": "fatt.verifier",
     "Counterexample": "fatt.verdict",
     "Ensemble": "fatt.ensemble",
+    "FATTClassifier": "fatt.train",
     "Finding": "fatt.verdict",
     "Group": "fatt.report",
     "Radii": "fatt.audit",
@@ -68,6 +72,7 @@ _HOME = {
     "ScoreGaps": "fatt.audit",
     "Similarity": "fatt.region",
     "Verdict": "fatt.verdict",
+    "hinted_cart": "fatt.train",
     "load": "fatt.importers",
     "radius": "fatt.audit",
     "score_gap": "fatt.audit",

@@ -61,8 +61,14 @@ FORMATS = (
     Format("onnx", (".onnx",), lambda head: head.startswith(b"\x08")),
 )
 
-#: Packages whose objects are converted, each by the module of the same name.
-PACKAGES = ("sklearn", "xgboost", "lightgbm", "onnx")
+#: Packages whose objects are converted, and the modules that do it.
+PACKAGES = {
+    "sklearn": "sklearn",
+    "xgboost": "xgboost",
+    "lightgbm": "lightgbm",
+    "onnx": "onnx",
+    "fatt": "native",
+}
 
 
 def format_of(name: str, head: bytes) -> Format:
@@ -92,7 +98,7 @@ def converter_for(model: object) -> Converter:
     """Choose the module that converts a fitted object, by the package of its class."""
     package = type(model).__module__.partition(".")[0]
     if package in PACKAGES:
-        return cast(Converter, _module(package))
+        return cast(Converter, _module(PACKAGES[package]))
     if package == "builtins":
         raise UnsupportedModelError(
             f"cannot import a {type(model).__name__}: pass the path of a model file, "

@@ -1,0 +1,271 @@
+"""The splits that a tree may have, and what each does to people and boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Categorical, Ensemble
+from fatt.ensemble.trees import Trees
+from fatt.region import Boxes, Schema, Variables
+from fatt.train.genome import Genome
+
+Matrix = NDArray[np.float64]
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+class Split(NamedTuple):
+    """A question about one column; yes goes left.
+
+    Attributes
+    ----------
+    column
+        Index of the column.
+    threshold
+        The largest number that goes left, of a column of numbers.
+    codes
+        Which codes go left, of a column of categories.
+    missing_left
+        Whether a missing value goes left.
+    """
+
+    column: int
+    threshold: float
+    codes: NDArray[np.bool_] | None
+    missing_left: bool
+
+    @property
+    def key(self) -> tuple[int, float, tuple[int, ...], bool]:
+        """What tells it from other splits, and orders them."""
+        codes = () if self.codes is None else tuple(np.flatnonzero(self.codes).tolist())
+        return self.column, self.threshold, codes, self.missing_left
+
+
+#: A tree in prefix order whose splits are written out; a leaf is as in `genome`.
+Portable: TypeAlias = tuple[Split | int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """All splits, those of a column next to each other and by increasing threshold.
+
+    Attributes
+    ----------
+    items
+        The splits.
+    column : ndarray of shape (n_splits,)
+        The column of each.
+    stumps
+        Every split as a tree of its own, over the variables.
+    """
+
+    items: tuple[Split, ...]
+    column: NDArray[np.int64]
+    stumps: Trees
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def portable(self, tree: Genome) -> Portable:
+        """Return a tree in prefix order with its splits themselves."""
+        return tuple(self.items[code] if code >= 0 else code for code in tree.tolist())
+
+    def genome(self, tree: Portable) -> Genome:
+        """Return a tree with the numbers of its splits, all of which are here."""
+        number = {split.key: place for place, split in enumerate(self.items)}
+        codes = [number[x.key] if isinstance(x, Split) else x for x in tree]
+        return np.array(codes, dtype=np.int32)
+
+
+def candidates(
+    variables: Variables,
+    rows: Matrix,
+    boxes: Boxes,
+    worth: Matrix,
+    *,
+    max_bins: int,
+    others: Sequence[Split] = (),
+) -> Splits:
+    """Return the splits that part the people, and part as few boxes as they can.
+
+    Parameters
+    ----------
+    variables
+        A model without splits, in the variables of the schema.
+    rows : ndarray of shape (n_people, n_columns)
+        The people, in the columns of the model.
+    boxes
+        Where they may move.
+    worth : ndarray of shape (n_people, n_classes)
+        What each label is worth; orders the categories.
+    max_bins
+        Into how many parts a column is cut at most.
+    others
+        Further splits, of earlier trees.
+    """
+    blank = variables.model
+    place = _variable_of(variables.schema, blank)
+    items: list[Split] = []
+    for column, feature in enumerate(blank.features):
+        values, index = rows[:, column], place[column]
+        may_miss = bool(boxes.missing[:, index].any() or np.isnan(values).any())
+        if isinstance(feature, Categorical):
+            found = _category_splits(column, values, feature, worth, may_miss)
+        else:
+            merged = isinstance(variables.ensemble.features[index], Categorical)
+            found = _number_splits(
+                column,
+                values,
+                (values, values)
+                if merged
+                else (boxes.lower[:, index], boxes.upper[:, index]),
+                may_miss=may_miss,
+                max_bins=max_bins,
+            )
+        items.extend(found)
+    items = sorted({split.key: split for split in [*items, *others]}.values(), key=_key)
+    column_of = np.array([split.column for split in items], dtype=np.int64)
+    return Splits(tuple(items), column_of, _stumps(variables, items))
+
+
+def _key(split: Split) -> tuple[int, float, tuple[int, ...], bool]:
+    return split.key
+
+
+def _variable_of(schema: Schema, model: Ensemble) -> list[int]:
+    """Return the variable to which each column of the model belongs."""
+    names = [feature.name for feature in model.features]
+    known = names if model.inputs.named else list(schema.columns)
+    owner = {
+        column: index
+        for index, variable in enumerate(schema.variables)
+        for column in variable.columns
+    }
+    return [owner[name] for name in known]
+
+
+def _number_splits(
+    column: int,
+    values: Matrix,
+    interval: tuple[Matrix, Matrix],
+    *,
+    may_miss: bool,
+    max_bins: int,
+) -> Iterator[Split]:
+    known = values[~np.isnan(values)]
+    for threshold in quiet_thresholds(known, *interval, max_bins).tolist():
+        # Nobody knows where the missing go if none were seen: where most people go.
+        mostly_left = bool(2 * np.count_nonzero(known <= threshold) >= len(known))
+        for missing_left in (False, True) if may_miss else (mostly_left,):
+            yield Split(column, threshold, None, missing_left)
+    if may_miss and len(known):
+        yield Split(column, _LARGEST, None, False)
+
+
+def quiet_thresholds(
+    values: Matrix, lower: Matrix, upper: Matrix, max_bins: int
+) -> Matrix:
+    """Return thresholds between the values, where few intervals are crossed.
+
+    Between two neighbouring values all thresholds part the people alike, but not the
+    intervals around them: each gets the one that the fewest intervals contain.
+
+    Parameters
+    ----------
+    values
+        The numbers of the people.
+    lower, upper
+        Intervals; a threshold crosses one if ``lower <= threshold < upper``.
+    max_bins
+        One more than the largest number of thresholds.
+    """
+    distinct = np.unique(values)
+    if len(distinct) < 2:
+        return np.zeros(0)
+    real = lower <= upper
+    low, high = np.sort(lower[real]), np.sort(upper[real])
+    edges = np.concatenate([low, high])
+    inside = edges[(edges > distinct[0]) & (edges < distinct[-1])]
+    pieces = np.unique(np.concatenate([distinct, inside]))
+    crossed = np.searchsorted(low, pieces[:-1], "right") - np.searchsorted(
+        high, pieces[:-1], "right"
+    )
+    width = np.diff(pieces)
+    gap = np.searchsorted(distinct, pieces[:-1], "right") - 1
+    if len(distinct) > max_bins:
+        # Neighbouring gaps together, so that the same number of people lie in each.
+        behind = np.searchsorted(np.sort(values), distinct[:-1], "right")
+        gap = (behind * max_bins // (len(values) + 1))[gap]
+    # The first piece of each gap in this order is the one least crossed, then widest.
+    order = np.lexsort((-width, crossed, gap))
+    first = np.flatnonzero(np.diff(gap[order], prepend=-1))
+    best = np.sort(order[first])
+    middle = pieces[best] + width[best] / 2
+    return np.where(middle < pieces[best + 1], middle, pieces[best])
+
+
+def _category_splits(
+    column: int,
+    values: Matrix,
+    feature: Categorical,
+    worth: Matrix,
+    may_miss: bool,
+) -> Iterator[Split]:
+    """Yield every category alone, and the first ones by what they are worth."""
+    known = ~np.isnan(values)
+    codes = values[known].astype(np.int64)
+    count = np.bincount(codes, minlength=feature.n_codes)
+    present = np.flatnonzero(count)
+    sets = {frozenset([code]) for code in present.tolist()}
+    share = np.zeros((feature.n_codes, worth.shape[1]))
+    np.add.at(share, codes, worth[known])
+    share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
+    for label in range(1, worth.shape[1]):
+        order = present[np.argsort(share[present, label], kind="stable")]
+        sets |= {frozenset(order[:end].tolist()) for end in range(1, len(order))}
+    everyone = frozenset(present.tolist())
+    for members in sorted(sets - {everyone}, key=sorted):
+        left = np.zeros(feature.n_codes, dtype=bool)
+        left[list(members)] = True
+        mostly_left = bool(2 * count[left].sum() >= len(codes))
+        for missing_left in (False, True) if may_miss else (mostly_left,):
+            yield Split(column, 0.0, left, missing_left)
+    if may_miss and len(codes):
+        left = np.zeros(feature.n_codes, dtype=bool)
+        left[: len(feature.categories)] = True
+        yield Split(column, 0.0, left, False)
+
+
+def _stumps(variables: Variables, items: list[Split]) -> Trees:
+    """Return every split as a tree of its own, over the variables."""
+    count = len(items)
+    inner = np.arange(3 * count) % 3 == 0
+    node = np.arange(3 * count)
+
+    def spread(values: Any, empty: Any) -> NDArray[Any]:
+        array = np.full(3 * count, empty)
+        array[inner] = values
+        return array
+
+    sets = [split.codes for split in items if split.codes is not None]
+    has_set = np.array([split.codes is not None for split in items], dtype=bool)
+    trees = Trees.lay_out(
+        roots=node[inner],
+        feature=spread([split.column for split in items], -1),
+        threshold=spread([split.threshold for split in items], 0.0),
+        left=spread(node[inner] + 1, -1),
+        right=spread(node[inner] + 2, -1),
+        missing_left=spread([split.missing_left for split in items], False),
+        leaf=np.zeros(3 * count, dtype=np.int64),
+        values=np.zeros((1, variables.model.n_outputs)),
+        targets=np.full(count, -1),
+        subset=spread(np.where(has_set, np.cumsum(has_set) - 1, -1), -1),
+        sets=sets,
+    )
+    model = replace(variables.model, trees=trees)
+    return Variables(model, variables.schema).ensemble.trees

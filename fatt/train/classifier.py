@@ -1,0 +1,384 @@
+"""`FATTClassifier`: one small tree, accurate and provably fair."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from fatt.ensemble import Ensemble
+from fatt.ensemble.table import as_frame
+from fatt.errors import DataError, SpecError
+from fatt.region import Relation, Schema
+from fatt.train.candidates import Portable
+from fatt.train.columns import blank_tree
+from fatt.train.leaves import leaves_of
+from fatt.train.result import Candidate
+from fatt.train.settings import Settings
+from fatt.train.tables import as_numbers_or_objects, check_columns, check_weights
+from fatt.train.training import gather_people, train
+from fatt.verifier.threads import n_threads
+
+
+class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A small decision tree that is accurate and provably fair to individuals.
+
+    Trained by a search for the best weighted sum of accuracy and of the share of
+    training people who are treated fairly, which is certified for every tree that the
+    search looks at.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        Who is similar to whom.
+    fairness_weight : float, default 0.2
+        Weight of fairness; the rest is the weight of accuracy.
+    algorithm : {"memetic", "paper"}, default "memetic"
+        ``"memetic"`` grows good first trees and refines the best ones; ``"paper"`` is
+        the genetic algorithm of Ranzato, Urban and Zanella.
+    n_trees : int, default 1
+        Largest number of trees. More than one are used only where together they beat
+        the best single tree.
+    balance : float, optional
+        From 0, where accuracy counts people alike, to 1, where it counts classes alike;
+        0.5 by default, 0 in the paper.
+    class_weight : dict, "balanced" or None, default None
+        What the people of each class count in accuracy, as in scikit-learn.
+    max_depth, max_leaves : int, optional
+        Limits of the tree; 60 and 40 by default.
+    min_samples_leaf : int, optional
+        Smallest number of people at a leaf; by default 5, or a quarter of a percent of
+        all if that is more; 1 in the paper.
+    leaf_cost : float, optional
+        How many people more each further leaf must get right to be worth it; 3 by
+        default, 0 in the paper.
+    max_bins : int, default 64
+        Into how many parts a column of numbers is cut.
+    schema : Schema, optional
+        What the columns mean; inferred from the training table by default.
+    population_size, elitism : int, default 32 and 1
+        How many trees a generation has, and how many of the best survive unchanged.
+    mutation : {"grow-prune", "grow"}, default "grow-prune"
+        Whether mutations also prune trees, or only grow them.
+    initial : {"grown", "blank", "forest"}, optional
+        The first trees: grown greedily, with and without caution; of a single leaf, the
+        paper's default; or those of a random forest.
+    split_share : float, optional
+        The share of all splits that is tried when a leaf is split by mutation; 0.1 by
+        default.
+    max_iter, n_iter_no_change : int, optional
+        Largest number of generations, and after how many without progress to stop; 100
+        and 10 by default, the paper knows only the first.
+    max_seconds : float, optional
+        After how many seconds to stop. The only parameter that makes the result depend
+        on the machine.
+    warm_start : bool, default False
+        Whether to start from the trees of the last fit.
+    keep_interrupted : bool, default False
+        Whether Ctrl-C ends the training with the best tree so far, if there is one.
+    n_jobs : int, optional
+        Number of threads; -1 for all processors. The result does not depend on it.
+    verbose : int, default 0
+        Whether to show a progress bar.
+    random_state : int, RandomState or None, default None
+        Makes all choices of chance.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    ensemble_ : Ensemble
+        The tree, as `fatt.load` returns it.
+    schema_ : Schema
+        What the columns mean.
+    front_ : Front
+        All trees that no other beats in accuracy, fairness and size at once.
+    accuracy_, balanced_accuracy_, fairness_ : float
+        What the tree reaches on the training people; fairness is certified.
+    hints_ : Hints
+        Depth and smallest leaf of the tree, as parameters for other learners.
+    n_iter_ : int
+        Number of generations.
+    interrupted_ : bool
+        Whether the training was interrupted.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray
+        Names of the columns, if all are texts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fatt import FATTClassifier, Similarity
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 3))
+    >>> y = (X[:, 0] + rng.normal(size=500) > 0).astype(int)
+    >>> tree = FATTClassifier(Similarity(noise={"x0": 0.1}), random_state=0).fit(X, y)
+    >>> tree.fairness_ > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        similarity: Relation | None = None,
+        *,
+        fairness_weight: float = 0.2,
+        algorithm: Literal["memetic", "paper"] = "memetic",
+        n_trees: int = 1,
+        balance: float | None = None,
+        class_weight: Any = None,
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_samples_leaf: int | None = None,
+        leaf_cost: float | None = None,
+        max_bins: int = 64,
+        schema: Schema | None = None,
+        population_size: int = 32,
+        elitism: int = 1,
+        mutation: Literal["grow", "grow-prune"] = "grow-prune",
+        initial: Literal["grown", "blank", "forest"] | None = None,
+        split_share: float | None = None,
+        max_iter: int | None = None,
+        n_iter_no_change: int | None = None,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        keep_interrupted: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.similarity = similarity
+        self.fairness_weight = fairness_weight
+        self.algorithm = algorithm
+        self.n_trees = n_trees
+        self.balance = balance
+        self.class_weight = class_weight
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.min_samples_leaf = min_samples_leaf
+        self.leaf_cost = leaf_cost
+        self.max_bins = max_bins
+        self.schema = schema
+        self.population_size = population_size
+        self.elitism = elitism
+        self.mutation = mutation
+        self.initial = initial
+        self.split_share = split_share
+        self.max_iter = max_iter
+        self.n_iter_no_change = n_iter_no_change
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.keep_interrupted = keep_interrupted
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> FATTClassifier:
+        """Train the tree.
+
+        Parameters
+        ----------
+        X
+            The people: two-dimensional array, or data frame that `narwhals` knows, with
+            numbers and categories; missing values are taken as they are.
+        y : array-like of shape (n_people,)
+            Their labels.
+        sample_weight : array-like of shape (n_people,), optional
+            Their weights, in accuracy and in fairness.
+
+        Raises
+        ------
+        SpecError
+            If a parameter makes no sense, or does not fit the columns.
+        DataError
+            If the people or their labels cannot be used.
+        """
+        if not isinstance(self.similarity, Relation):
+            raise SpecError(
+                f"similarity is {self.similarity!r}; say who is similar to whom, such "
+                "as Similarity(noise={'age': 3}, vary=['sex'])."
+            )
+        X = self._read(X, is_new=True)
+        codes, weights, class_weights = self._labels(X, y, sample_weight)
+        settings = Settings.of(self.get_params(deep=False), len(codes))
+        names = list(getattr(self, "feature_names_in_", ()))
+        blank = blank_tree(
+            X,
+            names or [f"x{place}" for place in range(self.n_features_in_)],
+            named=bool(names),
+            classes=tuple(self.classes_.tolist()),
+        )
+        schema = Schema.infer(blank, X) if self.schema is None else self.schema
+        people = gather_people(
+            X,
+            codes,
+            weights,
+            class_weights,
+            blank=blank,
+            schema=schema,
+            similarity=self.similarity,
+            balance=settings.balance,
+        )
+        earlier = self._earlier(blank)
+        random = check_random_state(self.random_state)
+        trained = train(
+            people,
+            settings,
+            rng=np.random.default_rng(random.randint(2**31 - 1)),
+            n_threads=n_threads(self.n_jobs),
+            earlier=earlier,
+            verbose=bool(self.verbose),
+            keep_interrupted=self.keep_interrupted,
+        )
+        self.schema_ = schema
+        self.front_ = trained.front
+        self.n_iter_ = trained.n_iter
+        self.interrupted_ = trained.interrupted
+        self._take(trained.best)
+        if not len(trained.front):
+            warnings.warn(
+                "the tree gives everybody the same label: fair, and useless. No split "
+                "was worth it; try a smaller leaf_cost, min_samples_leaf or "
+                "similarity.",
+                stacklevel=2,
+            )
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of each person.
+
+        Parameters
+        ----------
+        X
+            The people.
+        """
+        check_is_fitted(self)
+        encoded = self.ensemble_.encode(self._read(X))
+        return np.asarray(self.classes_[self.ensemble_.decide(encoded)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the share of each class at the leaf where each person arrives.
+
+        Classes and people count as they did in the training. Where a leaf has another
+        label than most of its people, for fairness, the shares are moved just so far
+        that the label has the largest.
+
+        Parameters
+        ----------
+        X
+            The people.
+        """
+        check_is_fitted(self)
+        return self.ensemble_.raw_scores(self._read(X))
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Return the leaf where each person arrives, as an index of its nodes.
+
+        Parameters
+        ----------
+        X
+            The people.
+
+        Returns
+        -------
+        ndarray of shape (n_people,), or (n_people, n_trees) if there are several trees
+            Indices of ``ensemble_.trees.nodes``.
+        """
+        check_is_fitted(self)
+        leaves = leaves_of(self.ensemble_, self.ensemble_.encode(self._read(X)))
+        return leaves[:, 0] if leaves.shape[1] == 1 else leaves
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves."""
+        check_is_fitted(self)
+        return self.ensemble_.trees.n_leaves
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree; a single leaf has depth 0."""
+        check_is_fitted(self)
+        return int(self.ensemble_.trees.depths().max())
+
+    def with_tree(self, candidate: Candidate) -> FATTClassifier:
+        """Return a copy of the classifier that answers with another tree.
+
+        Parameters
+        ----------
+        candidate
+            One of the trees of ``front_``, as ``front_.select(min_fairness=0.99)``
+            returns it.
+        """
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other._take(candidate)
+        return other
+
+    def _take(self, chosen: Candidate) -> None:
+        """Answer with this tree from now on."""
+        self.ensemble_ = chosen.ensemble
+        self.accuracy_ = chosen.accuracy
+        self.balanced_accuracy_ = chosen.balanced_accuracy
+        self.fairness_ = chosen.fairness
+        self.hints_ = chosen.hints
+
+    def _read(self, X: Any, *, is_new: bool = False) -> Any:
+        """Check a table as scikit-learn does, and return it in the type it has."""
+        if hasattr(X, "tocsr") or as_frame(X) is None:
+            X = as_numbers_or_objects(X)
+        check_columns(self, X, reset=is_new)
+        return X
+
+    def _labels(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the class and the weight of each person, and of each class."""
+        if y is None:
+            raise DataError(
+                "requires y to be passed, but the target y is None: pass the labels."
+            )
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        check_consistent_length(X, labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        check_weights(weights)
+        if len(np.unique(codes[weights > 0])) < 2:
+            raise DataError(
+                "the labels hold only one class, so that there is nothing to learn; "
+                "pass people of at least two classes."
+            )
+        by_class = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=labels
+        )
+        check_weights(by_class)
+        return codes.astype(np.int64), weights, by_class
+
+    def _earlier(self, blank: Ensemble) -> list[Portable]:
+        """Return the trees of the last fit, if they are to be used again."""
+        if not self.warm_start or not hasattr(self, "front_"):
+            return []
+        before = self.ensemble_
+        if before.classes != blank.classes or before.features != blank.features:
+            raise DataError(
+                "warm_start: the columns, categories or classes are not those of the "
+                "last fit; pass such people, or set warm_start=False."
+            )
+        return [candidate.tree for candidate in self.front_]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:
+        # What scikit-learn 1.5 asks instead.
+        return {"allow_nan": True}

@@ -1,0 +1,98 @@
+"""Trees as arrays of integers in prefix order, and cutting and pasting them.
+
+A split is its number among all splits, followed by its left and its right subtree; a
+leaf with class ``c`` is ``-1 - c``. A subtree is thus a slice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Genome = NDArray[np.int32]
+
+
+def leaf(label: int) -> Genome:
+    """Return the tree that gives everybody one label."""
+    return np.array([-1 - label], dtype=np.int32)
+
+
+def join(split: int, left: Genome, right: Genome) -> Genome:
+    """Return the tree of a split and two subtrees."""
+    return np.concatenate([np.array([split], dtype=np.int32), left, right])
+
+
+def n_leaves(tree: Genome) -> int:
+    """Return the number of leaves."""
+    return (len(tree) + 1) // 2
+
+
+def ends(tree: Genome) -> NDArray[np.int64]:
+    """Return for each node where its subtree ends."""
+    end = np.empty(len(tree), dtype=np.int64)
+    finished: list[int] = []
+    for place in range(len(tree) - 1, -1, -1):
+        if tree[place] < 0:
+            end[place] = place + 1
+        else:
+            finished.pop()
+            end[place] = finished.pop()
+        finished.append(int(end[place]))
+    return end
+
+
+def depths(tree: Genome) -> NDArray[np.int64]:
+    """Return the depth of each node; the root has depth 0."""
+    depth = np.zeros(len(tree), dtype=np.int64)
+    for place, end in enumerate(ends(tree).tolist()):
+        depth[place + 1 : end] += 1
+    return depth
+
+
+def depth_of(tree: Genome) -> int:
+    """Return the depth of a tree; a single leaf has depth 0."""
+    return int(depths(tree).max())
+
+
+def is_constant(tree: Genome) -> bool:
+    """Tell whether all leaves have the same label."""
+    labels = tree[tree < 0]
+    return bool((labels == labels[0]).all())
+
+
+def replace(tree: Genome, place: int, end: int, by: Genome) -> Genome:
+    """Return the tree with another subtree in the place of one."""
+    return np.concatenate([tree[:place], by, tree[end:]])
+
+
+def tidy(tree: Genome, count: NDArray[np.int64], least: int) -> Genome:
+    """Return the tree without splits that few people or no labels need.
+
+    Parameters
+    ----------
+    tree
+        The tree.
+    count
+        How many people reach each node.
+    least
+        How many must reach a leaf; below that, its sibling takes its people.
+    """
+    finished: list[list[int]] = []
+    numbers = tree.tolist()
+    place_of: list[int] = []
+    for place in range(len(numbers) - 1, -1, -1):
+        code = numbers[place]
+        if code < 0:
+            finished.append([code])
+            place_of.append(place)
+            continue
+        left, at_left = finished.pop(), place_of.pop()
+        right, at_right = finished.pop(), place_of.pop()
+        if count[at_left] < least:
+            finished.append(right)
+        elif count[at_right] < least or left == right:
+            finished.append(left)
+        else:
+            finished.append([code, *left, *right])
+        place_of.append(place)
+    return np.array(finished[0], dtype=np.int32)

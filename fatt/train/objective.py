@@ -1,0 +1,116 @@
+"""What makes one tree better than another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.train.bits import Target
+from fatt.train.genome import Genome, depth_of, is_constant, n_leaves, tidy
+from fatt.train.growth import Limits
+from fatt.train.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A tree with what it is worth on the training people.
+
+    Attributes
+    ----------
+    tree
+        The tree.
+    accuracy, fairness
+        What its labels are worth, and the share of people whom it treats fairly.
+    fitness
+        The weighted sum of both, minus what its leaves cost.
+    """
+
+    tree: Genome
+    accuracy: float
+    fairness: float
+    fitness: float
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return n_leaves(self.tree)
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """A weighted sum of accuracy and fairness, minus what leaves cost.
+
+    Attributes
+    ----------
+    problem
+        The training people.
+    target
+        What labels are worth.
+    fairness_weight
+        Weight of fairness; the rest is the weight of accuracy.
+    leaf_cost
+        What each leaf costs.
+    limits
+        How large a tree may be.
+    """
+
+    problem: Problem
+    target: Target
+    fairness_weight: float
+    leaf_cost: float
+    limits: Limits
+
+    def score(self, trees: Sequence[Genome], *, relabel: bool = False) -> list[Scored]:
+        """Tell what trees are worth, in their order.
+
+        Parameters
+        ----------
+        trees
+            The trees. If they are relabelled, their labels change in place.
+        relabel
+            Whether every leaf gets the class that is worth most there.
+        """
+        judged = self.problem.judge(trees, self.target, relabel=relabel)
+        size = np.array([n_leaves(tree) for tree in trees])
+        fitness = self.combine(judged.accuracy, judged.fairness, size)
+        return [
+            Scored(tree, *numbers)
+            for tree, *numbers in zip(
+                trees,
+                judged.accuracy.tolist(),
+                judged.fairness.tolist(),
+                fitness.tolist(),
+                strict=True,
+            )
+        ]
+
+    def combine(
+        self,
+        accuracy: NDArray[np.float64],
+        fairness: NDArray[np.float64],
+        size: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return the fitness of trees."""
+        weight = self.fairness_weight
+        return (1 - weight) * accuracy + weight * fairness - self.leaf_cost * size
+
+    def tidied(self, tree: Genome) -> Genome:
+        """Return a tree without splits that few people or no labels need."""
+        if len(tree) == 1:
+            return tree
+        count = self.problem.count(self.problem.reach(tree).people)
+        return tidy(tree, count, self.limits.min_leaf)
+
+    def allows(self, tree: Genome) -> bool:
+        """Tell whether a tree is small enough."""
+        return (
+            n_leaves(tree) <= self.limits.max_leaves
+            and depth_of(tree) <= self.limits.max_depth
+        )
+
+    def is_useful(self, tree: Genome) -> bool:
+        """Tell whether a tree tells anybody apart."""
+        return not is_constant(tree)

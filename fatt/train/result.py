@@ -1,0 +1,175 @@
+"""The trees of a training that no other tree of it beats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from fatt.ensemble import Ensemble
+from fatt.errors import MissingDependencyError, SpecError
+from fatt.train.candidates import Portable
+from fatt.train.hints import Hints
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A tree, and what it is worth on the training people.
+
+    Attributes
+    ----------
+    accuracy, balanced_accuracy
+        The share of people with the right label, of all and as the mean over classes.
+    fairness
+        The share of people who are proved to be treated fairly.
+    n_leaves
+        Number of leaves.
+    fitness
+        What the search maximised.
+    ensemble
+        The tree as a model.
+    tree
+        The tree in prefix order.
+    hints
+        What other learners can take over from it.
+    """
+
+    accuracy: float
+    balanced_accuracy: float
+    fairness: float
+    n_leaves: int
+    fitness: float
+    ensemble: Ensemble
+    tree: Portable
+    hints: Hints
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.n_leaves} leaves: accuracy {self.accuracy:.2%}, balanced "
+            f"{self.balanced_accuracy:.2%}, fairness {self.fairness:.2%}>"
+        )
+
+
+class Front(Sequence[Candidate]):
+    """The trees that no other beats in accuracy, fairness and size at once.
+
+    The fairest come first. All figures are about the training people.
+
+    Parameters
+    ----------
+    candidates
+        The trees.
+    """
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self._candidates = tuple(
+            sorted(candidates, key=lambda c: (-c.fairness, -c.fitness, c.n_leaves))
+        )
+
+    def __len__(self) -> int:
+        return len(self._candidates)
+
+    @overload
+    def __getitem__(self, index: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Candidate]: ...
+    def __getitem__(self, index: int | slice) -> Candidate | Sequence[Candidate]:
+        return self._candidates[index]
+
+    def __repr__(self) -> str:
+        return f"<Front of {len(self)} trees, fairness {self._span('fairness')}>"
+
+    def select(
+        self,
+        *,
+        fairness_weight: float | None = None,
+        min_fairness: float = 0.0,
+        min_accuracy: float = 0.0,
+        max_leaves: int | None = None,
+    ) -> Candidate:
+        """Return the best tree among those that meet all conditions.
+
+        Parameters
+        ----------
+        fairness_weight
+            The weight of fairness against balanced accuracy; by default the fitness
+            counts that the search maximised.
+        min_fairness, min_accuracy, max_leaves
+            What the tree must reach, on the training people.
+
+        Raises
+        ------
+        SpecError
+            If no tree meets them.
+        """
+        fit = [
+            candidate
+            for candidate in self
+            if candidate.fairness >= min_fairness
+            and candidate.accuracy >= min_accuracy
+            and (max_leaves is None or candidate.n_leaves <= max_leaves)
+        ]
+        if not fit:
+            raise SpecError(
+                f"none of the {len(self)} trees has fairness {min_fairness} and "
+                f"accuracy {min_accuracy} at least"
+                + ("" if max_leaves is None else f" and {max_leaves} leaves at most")
+                + f"; they reach fairness {self._span('fairness')} and accuracy "
+                f"{self._span('accuracy')}. Ask for less, or train with another "
+                "fairness_weight."
+            )
+        if fairness_weight is None:
+            return max(fit, key=lambda candidate: candidate.fitness)
+        weight = fairness_weight
+        return max(
+            fit, key=lambda c: (1 - weight) * c.balanced_accuracy + weight * c.fairness
+        )
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """Return the figures as columns, ready for a data frame."""
+        names = ("accuracy", "balanced_accuracy", "fairness", "n_leaves", "fitness")
+        return {name: [getattr(c, name) for c in self] for name in names}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw accuracy over fairness, small trees as small dots.
+
+        Parameters
+        ----------
+        ax
+            Where to draw; a new figure by default.
+
+        Raises
+        ------
+        MissingDependencyError
+            If matplotlib is not installed.
+        """
+        if ax is None:
+            try:
+                import matplotlib.pyplot as plt
+            except ImportError as error:
+                raise MissingDependencyError(
+                    "plotting needs matplotlib: pip install matplotlib"
+                ) from error
+            _, ax = plt.subplots()
+        columns: dict[str, Any] = {k: np.array(v) for k, v in self.to_dict().items()}
+        size = 12 + 4 * columns["n_leaves"]
+        ax.scatter(columns["fairness"], columns["balanced_accuracy"], s=size, alpha=0.6)
+        for candidate in {max(self, key=lambda c: c.fitness)} if len(self) else set():
+            ax.annotate(
+                f"chosen, {candidate.n_leaves} leaves",
+                (candidate.fairness, candidate.balanced_accuracy),
+                textcoords="offset points",
+                xytext=(6, 6),
+            )
+        ax.set_xlabel("share of people treated fairly (training)")
+        ax.set_ylabel("balanced accuracy (training)")
+        return ax
+
+    def _span(self, name: str) -> str:
+        numbers = [getattr(candidate, name) for candidate in self]
+        return f"{min(numbers):.2%} to {max(numbers):.2%}" if numbers else "nothing"

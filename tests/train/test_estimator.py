@@ -1,0 +1,142 @@
+"""`FATTClassifier` among scikit-learn's tools."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import fatt
+from fatt import FATTClassifier, Similarity
+from fatt.errors import UnsupportedModelError
+from fatt.metrics import fairness_scorer
+from tests.train import town
+
+NOISE = Similarity(noise=0.1)
+X_MIXED, Y_MIXED = town.mixed()
+X_PLAIN, Y_PLAIN = town.plain()
+
+# People are cut into bins by their number and drawn at random: a person twice is not
+# the same as a person of weight two.
+NOT_EQUIVALENT = "check_sample_weight_equivalence_on_dense_data"
+
+
+def quick(similarity: Any = NOISE, **parameters: Any) -> FATTClassifier:
+    parameters = {"max_iter": 3, "random_state": 0} | parameters
+    return FATTClassifier(similarity, **parameters)
+
+
+def checks() -> list[Any]:
+    found = []
+    for estimator, check in estimator_checks_generator(quick()):
+        name = check.func.__name__
+        marks = [pytest.mark.xfail(strict=True)] if name == NOT_EQUIVALENT else []
+        found.append(pytest.param(estimator, check, id=name, marks=marks))
+    return found
+
+
+# scikit-learn casts labels that are no numbers to integers to tell that they are not;
+# and with weights of 1000 to 0.0001 for the classes, one label for all is the best.
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:the tree gives everybody the same label")
+@pytest.mark.parametrize(("estimator", "check"), checks())
+def test_scikit_learn_finds_nothing_wrong(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_the_result_does_not_depend_on_the_number_of_threads() -> None:
+    X, y = town.mixed(1500)
+    one, two, again = (
+        quick(town.SIMILARITY, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 2)
+    )
+    assert one.ensemble_.digest == two.ensemble_.digest == again.ensemble_.digest
+    assert one.front_.to_dict() == two.front_.to_dict() == again.front_.to_dict()
+    other = quick(town.SIMILARITY, random_state=1).fit(X, y)
+    assert other.front_.to_dict() != one.front_.to_dict()
+
+
+def test_the_global_random_state_can_be_used() -> None:
+    fitted = [
+        quick(random_state=np.random.RandomState(5)).fit(X_PLAIN, Y_PLAIN)
+        for _ in range(2)
+    ]
+    assert fitted[0].ensemble_.digest == fitted[1].ensemble_.digest
+
+
+def test_clone_and_pickle() -> None:
+    tree = quick(town.SIMILARITY, fairness_weight=0.3).fit(X_MIXED, Y_MIXED)
+    assert not hasattr(clone(tree), "ensemble_")
+    assert clone(tree).fairness_weight == 0.3
+    assert clone(tree).similarity == town.SIMILARITY
+    copy = pickle.loads(pickle.dumps(tree))
+    assert np.array_equal(copy.predict(X_MIXED), tree.predict(X_MIXED))
+    assert copy.front_.to_dict() == tree.front_.to_dict()
+
+
+def test_in_a_pipeline() -> None:
+    pipeline = make_pipeline(StandardScaler(), quick()).fit(X_PLAIN, Y_PLAIN)
+    assert pipeline.score(X_PLAIN, Y_PLAIN) > 0.6
+    # Verified in the columns before the scaler, like any other model.
+    report = fatt.verify(pipeline, X_PLAIN, similarity=Similarity(noise={"x0": 0.1}))
+    assert report.counts["unknown"] == 0
+
+
+def test_in_a_grid_search() -> None:
+    search = GridSearchCV(
+        quick(town.SIMILARITY),
+        {"fairness_weight": [0.1, 0.6], "max_leaves": [3, 10]},
+        scoring={
+            "right": "balanced_accuracy",
+            "fair": fairness_scorer(town.SIMILARITY),
+        },
+        refit="fair",
+        cv=3,
+    ).fit(X_MIXED, Y_MIXED)
+    assert search.best_score_ > 0.9
+    assert search.best_estimator_.get_n_leaves() <= search.best_params_["max_leaves"]
+
+
+def test_in_calibration_and_bagging() -> None:
+    calibrated = CalibratedClassifierCV(quick(town.SIMILARITY), cv=2)
+    shares = calibrated.fit(X_MIXED, Y_MIXED).predict_proba(X_MIXED)
+    assert shares.shape == (len(X_MIXED), 2)
+    assert np.allclose(shares.sum(axis=1), 1)
+    bagged = BaggingClassifier(quick(), 3, random_state=0).fit(X_PLAIN, Y_PLAIN)
+    assert bagged.score(X_PLAIN, Y_PLAIN) > 0.6
+
+
+def test_what_trees_tell_about_themselves() -> None:
+    tree = quick(town.SIMILARITY, max_leaves=6, max_depth=3).fit(X_MIXED, Y_MIXED)
+    assert 2 <= tree.get_n_leaves() <= 6
+    assert 1 <= tree.get_depth() <= 3
+    assert set(tree.classes_) == {"late", "paid"}
+    leaves = tree.apply(X_MIXED)
+    assert len(np.unique(leaves)) == tree.get_n_leaves()
+    assert (np.bincount(leaves)[np.unique(leaves)] >= 5).all()
+    assert tree.hints_.max_depth == tree.get_depth()
+    assert tree.hints_.min_samples_leaf == np.bincount(leaves)[np.unique(leaves)].min()
+    shares = tree.predict_proba(X_MIXED)
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert np.array_equal(tree.classes_[shares.argmax(axis=1)], tree.predict(X_MIXED))
+    for leaf in np.unique(leaves):
+        assert len(np.unique(shares[leaves == leaf], axis=0)) == 1
+
+
+def test_loading() -> None:
+    tree = quick(town.SIMILARITY)
+    with pytest.raises(UnsupportedModelError, match="after its fit"):
+        fatt.load(tree)
+    loaded = fatt.load(tree.fit(X_MIXED, Y_MIXED))
+    assert loaded.source.model == "FATTClassifier"
+    assert np.array_equal(loaded.predict(X_MIXED), tree.predict(X_MIXED))
+    with pytest.raises(UnsupportedModelError, match="Similarity"):
+        fatt.load(town.SIMILARITY)

@@ -1,0 +1,86 @@
+"""The fairness that training tells is the one that the verifier proves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fatt
+from fatt import FATTClassifier, Similarity
+from tests.train import town
+
+X_MIXED, Y_MIXED = town.mixed()
+X_PLAIN, Y_PLAIN = town.plain()
+X_THREE, Y_THREE = town.three_classes()
+
+CONDITIONAL = Similarity(noise={"age": 2}, where={"age": "<= 40"}) | Similarity(
+    noise={"age": 5}, vary=["sex", "job"], where={"age": "> 40"}
+)
+MISSING = Similarity(noise={"income": 100}, missing=["income", "job"])
+
+
+def one_hot() -> Any:
+    table = X_MIXED.drop(columns="income").assign(
+        **{f"job={job}": X_MIXED["job"].eq(job) for job in ("clerk", "cook", "nurse")}
+    )
+    return table.drop(columns=["job", "sex"]).astype(float)
+
+
+CASES: dict[str, tuple[Any, Any, Any]] = {
+    "raw columns": (X_MIXED, Y_MIXED, town.SIMILARITY),
+    "a union of relations": (X_MIXED, Y_MIXED, CONDITIONAL),
+    "values that may be missing": (X_MIXED, Y_MIXED, MISSING),
+    "one-hot columns": (
+        one_hot(),
+        Y_MIXED,
+        Similarity(noise={"age": 3}, vary=["job"]),
+    ),
+    "an array": (X_PLAIN, Y_PLAIN, Similarity(noise=0.2)),
+    "three classes": (X_THREE, Y_THREE, Similarity(noise=0.2)),
+    "similar only to oneself": (X_PLAIN, Y_PLAIN, Similarity(noise={"x0": 0})),
+}
+
+
+@pytest.mark.parametrize("algorithm", ["memetic", "paper"])
+@pytest.mark.parametrize("case", CASES)
+def test_every_tree_is_as_fair_as_the_verifier_proves(
+    case: str, algorithm: Any
+) -> None:
+    X, y, similarity = CASES[case]
+    max_iter = 5 if algorithm == "memetic" else 30
+    tree = FATTClassifier(
+        similarity, algorithm=algorithm, max_iter=max_iter, random_state=0
+    ).fit(X, y)
+    assert len(tree.front_) > 1
+    some = tree.front_[:: len(tree.front_) // 6 + 1]
+    for each in [tree, *map(tree.with_tree, some)]:
+        report = fatt.verify(each, X, similarity=similarity, schema=tree.schema_)
+        assert report.fairness == (each.fairness_, each.fairness_)
+        assert each.accuracy_ == each.score(X, y)
+
+
+def test_weights_count_in_accuracy_and_fairness() -> None:
+    weight = np.random.default_rng(0).gamma(2, size=len(X_MIXED))
+    tree = FATTClassifier(town.SIMILARITY, max_iter=5, random_state=0)
+    tree.fit(X_MIXED, Y_MIXED, sample_weight=weight)
+    report = fatt.verify(
+        tree, X_MIXED, similarity=town.SIMILARITY, sample_weight=weight
+    )
+    assert tree.fairness_ == report.fairness.lower
+    assert tree.accuracy_ == pytest.approx(tree.score(X_MIXED, Y_MIXED, weight))
+
+
+def test_a_larger_weight_of_fairness_gives_fairer_trees() -> None:
+    X, y = town.plain(600)
+    similarity = Similarity(noise={"x0": 0.3, "x1": 0.3})
+    found = [
+        FATTClassifier(similarity, fairness_weight=weight, random_state=0).fit(X, y)
+        for weight in (0.0, 0.3, 0.8)
+    ]
+    fairness = [tree.fairness_ for tree in found]
+    accuracy = [tree.balanced_accuracy_ for tree in found]
+    assert fairness == sorted(fairness)
+    assert fairness[0] < fairness[2]
+    assert accuracy == sorted(accuracy, reverse=True)
