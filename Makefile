@@ -8,7 +8,7 @@ RUN := $(VENV)/bin
 demo: $(VENV)/demo
 	$(RUN)/python examples/demo.py
 
-test: lint
+test: lint $(VENV)/browser
 	$(RUN)/pytest
 
 lint: $(VENV)/dev
@@ -30,6 +30,17 @@ $(VENV)/bin/python:
 $(VENV)/demo $(VENV)/dev: $(VENV)/%: pyproject.toml | $(VENV)/bin/python
 	$(RUN)/python -m pip install -q -e '.[all]' --group $*
 	$(RUN)/python -m fatt.verifier.warm
+	@touch $@
+
+# Pages are tested in Chromium. Where it is absent, root on Debian can install it; else
+# those tests are skipped, and say why.
+$(VENV)/browser: | $(VENV)/bin/python
+	@command -v chromedriver >/dev/null || test "$$(id -u)" != 0 \
+	|| ! command -v apt-get >/dev/null \
+	|| { export DEBIAN_FRONTEND=noninteractive; timeout 300 apt-get -qq update \
+	&& timeout 600 apt-get -qq install -y --no-install-recommends \
+	   chromium chromium-driver; } >/dev/null 2>&1 \
+	|| echo 'Chromium could not be installed; tests that need it will be skipped.'
 	@touch $@
 
 clean:

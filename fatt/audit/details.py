@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fatt.audit.gaps import score_gap
 from fatt.audit.job import Progress
@@ -15,7 +16,7 @@ from fatt.audit.verification import verify
 from fatt.errors import SpecError
 from fatt.region import Relation, Similarity
 from fatt.report import Report
-from fatt.report.details import Alone, Details, Measured
+from fatt.report.details import Alone, Details, Measured, Worst
 from fatt.verdict import FAIR
 from fatt.verifier import Budget
 
@@ -57,24 +58,42 @@ def measure(
         "n_jobs": n_jobs,
         "progress": progress,
     }
-    people = report.people.take(some.astype(np.int64))
+    measured = some.astype(np.int64)
+    people = report.people.take(measured)
     found: dict[str, Any] = {"nodes": _NODES}
     try:
         found["alone"] = _alone(model, report, n_jobs, progress)
-        found["gaps"] = _gaps(model, people, arguments)
+        found["gaps"] = _gaps(model, people, measured, arguments)
         found["radii"] = _radii(model, people, arguments)
     except KeyboardInterrupt:
         found["interrupted"] = True
     return Details(**found)
 
 
-def _gaps(model: Any, people: Any, arguments: dict[str, Any]) -> Measured:
+def _gaps(
+    model: Any, people: Any, rows: NDArray[np.int64], arguments: dict[str, Any]
+) -> Measured:
+    unit = "probability"
     try:
-        gaps, unit = score_gap(model, people, of="probability", **arguments), ""
+        gaps = score_gap(model, people, of="probability", **arguments)
     except SpecError:
         # Not every model has probabilities; all have scores.
-        gaps, unit = score_gap(model, people, **arguments), "score"
-    return Measured(lower=gaps.lower, upper=gaps.upper, unit=unit or "probability")
+        unit = "score"
+        gaps = score_gap(model, people, **arguments)
+    worst = gaps[int(np.argmax(gaps.lower))]
+    return Measured(
+        lower=gaps.lower,
+        upper=gaps.upper,
+        unit=unit,
+        worst=Worst(
+            index=int(rows[worst.index]),
+            label=worst.label,
+            before=worst.before,
+            after=worst.after,
+            individual=worst.individual,
+            twin=worst.twin,
+        ),
+    )
 
 
 def _radii(model: Any, people: Any, arguments: dict[str, Any]) -> Measured | None:
@@ -119,7 +138,12 @@ def _counted(similarity: Similarity, report: Report) -> Alone:
     if report.interrupted:
         raise KeyboardInterrupt
     turns = Counter((case.label, case.twin_label) for case in report.counterexamples)
-    return Alone(name=_name(similarity), turns=turns, unknown=report.counts["unknown"])
+    return Alone(
+        name=_name(similarity),
+        turns=turns,
+        unknown=report.counts["unknown"],
+        varies=bool(similarity.vary),
+    )
 
 
 def _parts(relation: Relation) -> Iterator[Similarity]:

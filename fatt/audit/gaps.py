@@ -36,6 +36,8 @@ class ScoreGap:
         person exceeds `upper`.
     label
         The class whose score it is.
+    before, after
+        The score of the person, and of the twin.
     individual, twin
         The values of the person, and of the similar person with the largest change
         that was found, by variable.
@@ -44,6 +46,8 @@ class ScoreGap:
     index: int
     bounds: Bounds
     label: Label
+    before: float
+    after: float
     individual: dict[str, Value]
     twin: dict[str, Value]
 
@@ -63,6 +67,8 @@ class ScoreGaps(OnDemand[ScoreGap]):
         The largest change that was found, and the one that nobody exceeds.
     output : ndarray of shape (n_people,)
         Which score changes most.
+    before, after : ndarray of shape (n_people,)
+        That score of each person and of the twin.
     people, twins : ndarray of shape (n_people, n_variables)
         The values of each person and of the twin that attains `lower`, as numbers and
         codes.
@@ -75,14 +81,17 @@ class ScoreGaps(OnDemand[ScoreGap]):
     lower: Floats
     upper: Floats
     output: NDArray[np.int64]
+    before: Floats
+    after: Floats
     people: Floats
     twins: Floats
     features: tuple[Feature, ...]
     labels: tuple[Label, ...]
 
     def __post_init__(self) -> None:
-        for array in (self.lower, self.upper, self.output, self.people, self.twins):
-            array.setflags(write=False)
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.lower)
@@ -101,6 +110,8 @@ class ScoreGaps(OnDemand[ScoreGap]):
             index=place,
             bounds=Bounds(float(self.lower[place]), float(self.upper[place])),
             label=self.labels[self.output[place]],
+            before=float(self.before[place]),
+            after=float(self.after[place]),
             individual=values_of(self.features, self.people[place]),
             twin=values_of(self.features, self.twins[place]),
         )
@@ -175,7 +186,7 @@ def score_gap(
     for chunk in job.chunks():
         parts.append(_gaps(job, chunk, link))
         job.report(chunk.stop)
-    lower, upper, output, people, twins = (
+    lower, upper, output, before, after, people, twins = (
         np.concatenate(part) for part in zip(*parts, strict=True)
     )
     ensemble = job.variables.ensemble
@@ -184,6 +195,8 @@ def score_gap(
         lower,
         upper,
         output,
+        before,
+        after,
         people,
         twins,
         ensemble.features,
@@ -206,15 +219,17 @@ def _gaps(job: Job, chunk: Chunk, link: Link) -> tuple[NDArray[Any], ...]:
     n_people = len(people)
     lower, upper = np.zeros(n_people), np.zeros(n_people)
     output = np.zeros(n_people, dtype=np.int64)
-    twins = people.copy()
+    before, twins = own[:, 0].copy(), people.copy()
+    after = before.copy()
     for side in _sides(job, chunk, link):
         change = np.abs(side.found - own[:, side.output])
         larger = change > lower
         lower[larger], output[larger] = change[larger], side.output
+        before[larger], after[larger] = own[larger, side.output], side.found[larger]
         twins[larger] = side.points[larger]
         # Rounding keeps the order: what is nearer also has the smaller difference.
         upper = np.maximum(upper, np.abs(side.bound - own[:, side.output]))
-    return lower, np.maximum(lower, upper), output, people, twins
+    return lower, np.maximum(lower, upper), output, before, after, people, twins
 
 
 def _sides(job: Job, chunk: Chunk, link: Link) -> Iterator[_Side]:

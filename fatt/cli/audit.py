@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import platform
 import shlex
 import sys
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from fatt.report import Report
     from fatt.report.details import Details, Provenance
 
+_LIBRARIES = ("numpy", "numba", "sklearn", "xgboost", "lightgbm", "onnxruntime")
+
 
 @click.command("audit", short_help="Audit a model on a file of people.")
 @click.argument("model", type=click.Path(), required=False)
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
 @click.option("--group", "groups", multiple=True, metavar="NAME",
               help="Count by this column as well. Repeatable; by default those that "
               "--vary names.")  # fmt: skip
+@click.option("--favourable", metavar="ANSWER",
+              help="The answer that people want, for rates of selection; by default "
+              "the second of two.")  # fmt: skip
 @click.option("--label", metavar="NAME", help="The column of true outcomes.")
 @click.option("--id", "identity", metavar="NAME", help="The column of people's ids.")
 @click.option("--ignore", "ignored", multiple=True, metavar="NAME",
@@ -57,6 +63,9 @@ if TYPE_CHECKING:
 @click.option("--html", type=click.Path(), metavar="FILE", help="Write a page.")
 @click.option("--csv", type=click.Path(), metavar="FILE", help="Write all findings.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--note", "notes", multiple=True, metavar="TEXT",
+              help="A sentence for the page: the purpose, who audits, how the data "
+              "were prepared. Repeatable.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print nothing that was not asked for.")
 @click.option("--demo", is_flag=True, help="Audit a made-up model and people.")
 @model_options
@@ -90,6 +99,7 @@ class Request:
     missing: tuple[str, ...]
     spec: str | None
     groups: tuple[str, ...]
+    favourable: str | None
     label: str | None
     identity: str | None
     ignored: tuple[str, ...]
@@ -100,6 +110,7 @@ class Request:
     resume: bool
     html: str | None
     csv: str | None
+    notes: tuple[str, ...]
     as_json: bool
     quiet: bool
     demo: bool
@@ -116,6 +127,10 @@ def _run(request: Request) -> Exit:
     model, table = _inputs(request)
     from fatt.audit import verify
     from fatt.audit.roster import enrol
+    from fatt.report.selection import favourable_label
+
+    # A mistake is told now, not after a long run.
+    favourable_label(model.ensemble.classes, request.favourable)
 
     named = [name for name in (request.label, request.identity) if name is not None]
     roster = enrol(
@@ -240,8 +255,9 @@ def _write(
             groups=groups,
             ids=ids,
             min_fairness=request.min_fairness,
+            favourable=request.favourable,
             details=_details(request, report, sources.model),
-            provenance=_provenance(request, sources, notes),
+            provenance=_provenance(request, sources, (*request.notes, *notes)),
         )
         write(request.html, page)
         if not request.quiet:
@@ -291,9 +307,21 @@ def _provenance(
         data_digest=sources.table.digest,
         command=shlex.join(["fatt", *sys.argv[1:]]),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
-        made_with=f"fatt {__version__}",
+        made_with=_versions(),
         notes=notes,
     )
+
+
+def _versions() -> str:
+    """Say what the audit ran on: also the model's own library, if it was asked."""
+    loaded = [
+        f"{name} {sys.modules[name].__version__}"
+        for name in _LIBRARIES
+        if name in sys.modules
+    ]
+    system = f"{platform.system()} {platform.machine()}"
+    python = f"Python {platform.python_version()}"
+    return ", ".join([f"fatt {__version__}", *loaded, python, system])
 
 
 def _exit(report: Report, min_fairness: float | None) -> Exit:

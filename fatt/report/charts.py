@@ -6,6 +6,7 @@ table or in the text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,8 +16,8 @@ from fatt.report.markup import Markup, tag
 
 Floats = NDArray[np.float64]
 
-_WIDTH, _HEIGHT = 360, 180
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 12, 10, 42
+_WIDTH, _HEIGHT = 400, 220
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 14, 10, 42
 
 
 def share_bar(counts: Sequence[int], names: Sequence[str]) -> Markup:
@@ -81,13 +82,17 @@ def histogram(numbers: Floats, *, title: str, x_title: str, n_bins: int = 20) ->
         for low, high, count in zip(edges[:-1], edges[1:], counts.tolist(), strict=True)
         if count
     ]
-    return axes.chart(
-        columns, title=title, x_title=x_title, y_labels=(0, tallest // 2, tallest)
-    )
+    return axes.chart(columns, title=title, x_title=x_title)
 
 
 def curve(
-    at: Floats, lower: Floats, upper: Floats, *, title: str, x_title: str
+    at: Floats,
+    lower: Floats,
+    upper: Floats,
+    *,
+    title: str,
+    x_title: str,
+    mark: tuple[float, str],
 ) -> Markup:
     """Draw a share that lies between two bounds, as steps.
 
@@ -99,15 +104,20 @@ def curve(
         The bounds on the share from each place to the next.
     title, x_title
         As in `histogram`.
+    mark
+        A place of interest, and its name.
     """
     axes = _Axes(float(at[-1]), 1)
+    place = axes.x(mark[0])
     between = _steps(axes, at, upper) + _steps(axes, at, lower)[::-1]
     parts = [
         tag("path", class_="between", d="M" + "L".join(between) + "Z"),
         tag("path", class_="bound", d="M" + "L".join(_steps(axes, at, lower))),
         tag("path", class_="bound", d="M" + "L".join(_steps(axes, at, upper))),
+        tag("line", class_="here", x1=place, x2=place, y1=axes.y(0), y2=axes.y(1)),
+        tag("text", mark[1], x=place + 4, y=axes.y(0) - 5),
     ]
-    return axes.chart(parts, title=title, x_title=x_title, y_labels=(0, 0.5, 1))
+    return axes.chart(parts, title=title, x_title=x_title)
 
 
 def _steps(axes: _Axes, at: Floats, share: Floats) -> list[str]:
@@ -132,36 +142,24 @@ class _Axes:
     def y(self, number: float) -> float:
         return float(_HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * number / self._y)
 
-    def chart(
-        self,
-        parts: list[Markup],
-        *,
-        title: str,
-        x_title: str,
-        y_labels: tuple[float, ...],
-    ) -> Markup:
+    def chart(self, parts: list[Markup], *, title: str, x_title: str) -> Markup:
         """Return the parts with axes around them."""
         lines, texts = [], []
-        for number in dict.fromkeys(y_labels):
+        for number in _ticks(self._y, 4):
             y = self.y(number)
             lines.append(
                 tag("line", class_="grid", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y)
             )
-            shown = f"{number:.0%}" if self._y == 1 else f"{number:,}"
-            texts.append(tag("text", shown, x=_LEFT - 5, y=y + 4, text_anchor="end"))
-        for number in (0.0, self._x / 2, self._x):
-            texts.append(
-                tag(
-                    "text",
-                    f"{number:.3g}",
-                    x=self.x(number),
-                    y=_HEIGHT - _BOTTOM + 14,
-                    text_anchor="middle" if number < self._x else "end",
-                )
-            )
+            shown = f"{number:.0%}" if self._y == 1 else f"{number:,.6g}"
+            texts.append(tag("text", shown, x=_LEFT - 6, y=y + 4, text_anchor="end"))
+        below = _HEIGHT - _BOTTOM + 15
+        texts += [
+            tag("text", f"{number:g}", x=self.x(number), y=below, text_anchor="middle")
+            for number in _ticks(self._x, 6)
+        ]
         middle = (_LEFT + _WIDTH - _RIGHT) / 2
         texts.append(
-            tag("text", x_title, x=middle, y=_HEIGHT - 8, text_anchor="middle")
+            tag("text", x_title, x=middle, y=_HEIGHT - 6, text_anchor="middle")
         )
         return tag(
             "svg",
@@ -173,3 +171,18 @@ class _Axes:
             viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
             role="img",
         )
+
+
+def _ticks(highest: float, most: int) -> list[float]:
+    """Return round numbers from 0 to the highest, at most so many above 0.
+
+    Examples
+    --------
+    >>> _ticks(130, 4), _ticks(1, 4)
+    ([0.0, 50.0, 100.0], [0.0, 0.25, 0.5, 0.75, 1.0])
+    """
+    power = 10.0 ** math.floor(math.log10(highest / most))
+    step = next(
+        power * size for size in (1, 2, 2.5, 5, 10) if power * size * most >= highest
+    )
+    return [index * step for index in range(int(highest / step * (1 + 1e-9)) + 1)]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Label
+from fatt.verdict import Value
 
 Floats = NDArray[np.float64]
 
@@ -58,16 +59,43 @@ class Alone:
         How many people get which other label: by pair of labels, before and after.
     unknown
         How many people were not decided.
+    varies
+        Whether it may be anything, as a protected attribute may; or moves a little.
     """
 
     name: str
     turns: Mapping[tuple[Label, Label], int]
     unknown: int
+    varies: bool
 
     @property
     def changed(self) -> int:
         """How many decisions change."""
         return sum(self.turns.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worst:
+    """The pair of similar people whose scores differ most.
+
+    Attributes
+    ----------
+    index
+        Which row the person is, counted from 0.
+    label
+        The class whose score it is.
+    before, after
+        The score of the person, and of the twin.
+    individual, twin
+        The values of both, by variable.
+    """
+
+    index: int
+    label: Label
+    before: float
+    after: float
+    individual: Mapping[str, Value]
+    twin: Mapping[str, Value]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,11 +108,14 @@ class Measured:
         The bounds.
     unit
         What the number is, such as ``"probability"``.
+    worst
+        The pair with the largest number, where numbers belong to pairs.
     """
 
     lower: Floats
     upper: Floats
     unit: str
+    worst: Worst | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

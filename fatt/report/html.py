@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from fatt.ensemble import Label
 from fatt.report import html_facts, html_figures, html_people
 from fatt.report.details import Details, Provenance
 from fatt.report.markup import Markup, join, name_of, tag, verbatim
-from fatt.report.sentences import headline, judge
+from fatt.report.selection import favourable_label
+from fatt.report.sentences import headline, judge, share
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -35,20 +37,22 @@ def to_html(
     groups: Sequence[str] = (),
     ids: Sequence[str] | None = None,
     min_fairness: float | None = None,
+    favourable: Label | None = None,
     details: Details | None = None,
     provenance: Provenance | None = None,
 ) -> str:
     """Return the report as a page; see `Report.to_html`."""
     details = Details() if details is None else details
     provenance = Provenance() if provenance is None else provenance
+    favourable = favourable_label(report.findings.classes, favourable)
     parts = {
         "findings": html_people.counts(report),
         "similarity": html_facts.similarity(report),
-        "groups": html_people.groups(report, groups),
+        "groups": html_people.groups(report, groups, favourable),
         "twins": html_people.twins(report, ids),
-        "columns": html_figures.columns(report, details),
+        "columns": html_figures.columns(report, details, favourable),
         "radius": html_figures.radii(details.radii, len(report)),
-        "gaps": html_figures.gaps(details.gaps, len(report)),
+        "gaps": html_figures.gaps(details.gaps, len(report), ids),
         "limits": html_facts.limits(report, details),
         "evidence": html_facts.evidence(report, provenance),
     }
@@ -64,9 +68,7 @@ def to_html(
             "header",
             tag("h1", provenance.title),
             _of_what(provenance),
-            tag(
-                "p", headline(report, min_fairness), class_=_class(report, min_fairness)
-            ),
+            _verdict(report, min_fairness),
             tag("nav", tag("ul", links), aria_label="Sections"),
         ),
         tag("main", list(parts.values())),
@@ -84,10 +86,14 @@ def _of_what(provenance: Provenance) -> Markup | None:
     return tag("p", about, name_of(named[-1]), date, class_="about")
 
 
-def _class(report: Report, min_fairness: float | None) -> str:
-    if min_fairness is None:
-        return "verdict"
-    return f"verdict {judge(report.fairness, min_fairness)}"
+def _verdict(report: Report, min_fairness: float | None) -> Markup:
+    kind = "" if min_fairness is None else f" {judge(report.fairness, min_fairness)}"
+    return tag(
+        "div",
+        tag("p", tag("strong", share(report.fairness)), " treated fairly"),
+        tag("p", headline(report, min_fairness)),
+        class_=f"verdict{kind}",
+    )
 
 
 def _head(provenance: Provenance) -> Markup:

@@ -6,10 +6,12 @@ import hashlib
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
 from fatt.report.details import Details, Provenance
-from fatt.report.html_people import section
+from fatt.report.html_parts import names_of, section
 from fatt.report.markup import Markup, Part, code, name_of, tag
+from fatt.report.people import CHUNK
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -19,6 +21,8 @@ _ASSUMPTIONS = (
     "in the data, and for the answers that the model's own library gives: in its "
     "arithmetic, order of addition, rounding and ties.",
     "Unfair is shown by a concrete twin. The twin need not be a likely person.",
+    "Nothing is left to chance: the same model, people and similarity give the same "
+    "verdicts, unless a limit of time ends the search.",
     "The similarity was chosen by whoever ordered the audit; whether it is a good one, "
     "the proof does not say.",
     "What is judged is each person against similar people. Nothing is said of whether "
@@ -62,12 +66,11 @@ def limits(report: Report, details: Details) -> Markup:
         for name, limit in budget.items()
         if limit is not None
     ]
-    text = (
+    lines = [
         f"Limits of the search: {', '.join(given)}."
         if given
-        else ("The search had no limits.")
-    )
-    lines = [text]
+        else "The search had no limits of time or effort."
+    ]
     if details.nodes is not None:
         lines.append(
             f"Each search for differences of scores and for multiples of the noise was "
@@ -88,15 +91,15 @@ def evidence(report: Report, provenance: Provenance) -> Markup:
     model = report.people.variables.model
     source = model.source
     kind = " ".join(filter(None, [source.model, source.library, source.version]))
-    classes = [[name_of(str(label)), ", "] for label in model.classes[:-1]]
     rows: list[tuple[str, Part]] = [
         ("Model", name_of(provenance.model)),
         ("Kind of model", f"{kind}, {len(model.trees):,} trees"),
-        ("Answers", [*classes, name_of(str(model.classes[-1]))]),
+        ("Answers", names_of([str(label) for label in model.classes], ", ")),
         ("Model file, SHA-256", _digest(provenance.model_digest)),
         ("What it computes, SHA-256", _digest(model.digest)),
         ("People", name_of(provenance.data)),
         ("Number of people", f"{len(report):,}"),
+        ("Missing values", _missing(report)),
         ("People file, SHA-256", _digest(provenance.data_digest)),
         ("Schema, SHA-256", _digest(_sha256(report.people.variables.schema))),
         ("Similarity, SHA-256", _digest(_sha256(report.similarity.to_toml()))),
@@ -132,6 +135,22 @@ def evidence(report: Report, provenance: Provenance) -> Markup:
             class_="signature",
         ),
     )
+
+
+def _missing(report: Report) -> Part:
+    """Say in which columns values are missing, and how often."""
+    people = report.people
+    counts = sum(
+        np.isnan(people.values(start, min(start + CHUNK, len(people)))).sum(axis=0)
+        for start in range(0, len(people), CHUNK)
+    )
+    features = people.variables.ensemble.features
+    gaps = [
+        f"{feature.name} {count:,}"
+        for feature, count in zip(features, np.atleast_1d(counts), strict=True)
+        if count
+    ]
+    return names_of(gaps, ", ") if gaps else "none"
 
 
 def _digest(text: str) -> Markup | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fatt.ensemble import Label
 from fatt.report.charts import curve, histogram, share_bar
 from fatt.report.details import Alone, Details, Measured
-from fatt.report.html_people import NONE, section, table
+from fatt.report.html_parts import NONE, note, pair, section, table
+from fatt.report.html_people import person
 from fatt.report.markup import Markup, Part, join, name_of, tag
 from fatt.report.sentences import share
 from fatt.verdict import Bounds, in_words
@@ -20,28 +23,80 @@ _MULTIPLES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _N_POINTS = 120
 
 
-def columns(report: Report, details: Details) -> Markup | None:
+def columns(
+    report: Report, details: Details, favourable: Label | None
+) -> Markup | None:
     """Show which columns change decisions, alone and in the twins that were found."""
-    cases = report.counterexamples
-    if not details.alone or not len(cases):
+    if not details.alone:
         return None
+    return section(
+        "Columns that change decisions",
+        "columns",
+        _protected(report, details, favourable),
+        _columns_table(report, details) if len(report.counterexamples) else None,
+    )
+
+
+def _protected(
+    report: Report, details: Details, favourable: Label | None
+) -> list[Markup]:
+    """Say whether an attribute that may be anything decides on its own."""
+    findings = report.findings
+    sentences = []
+    for one in details.alone:
+        if not one.varies:
+            continue
+        name = name_of(one.name)
+        rest = _undecided(one)
+        if not one.changed:
+            sentences.append(
+                join("Nobody's answer changes with ", name, " alone", rest)
+            )
+        elif favourable is None:
+            changed = f" alone changes the answer of {one.changed:,} people"
+            sentences.append(join(name, changed, rest))
+        else:
+            given = int((findings.label == findings.classes.index(favourable)).sum())
+            gained = sum(
+                n for (_, after), n in one.turns.items() if after == favourable
+            )
+            lost = sum(
+                n for (before, _), n in one.turns.items() if before == favourable
+            )
+            answer = name_of(in_words(favourable))
+            sentences.append(
+                join(
+                    *("Of the ", tag("strong", f"{len(report) - given:,}")),
+                    *(" people who do not get ", answer, ", "),
+                    *(tag("strong", f"{gained:,}"), " would, if only "),
+                    *(name, f" changed; of the {given:,} who get it, "),
+                    *(f"{lost:,} would not", rest),
+                )
+            )
+    return [tag("p", sentence, ".", class_="key") for sentence in sentences]
+
+
+def _undecided(one: Alone) -> str:
+    return f" ({one.unknown:,} people undecided)" if one.unknown else ""
+
+
+def _columns_table(report: Report, details: Details) -> Part:
+    cases = report.counterexamples
     names = [feature.name for feature in cases.features]
     counted = np.bincount(cases.twins.variables, minlength=len(names))
     in_twins = dict(zip(names, counted.tolist(), strict=True))
     ordered = sorted(details.alone, key=lambda one: -one.changed)
     rows = [_column_row(one, len(report), in_twins.get(one.name)) for one in ordered]
-    head = ("column", "decisions it changes alone", "", "how", "differs in twins")
-    return section(
-        "Columns that change decisions",
-        "columns",
+    head = ("column", "changes alone", "share of people", "how", "differs in twins")
+    return [
         tag(
             "p",
             "How many people would get another answer if only this column changed, as "
             "far as the similarity allows; and in how many of the pairs found, which "
-            "may change in several columns, it differs.",
+            "may differ in several columns, it differs.",
         ),
-        table(head, rows, "Decisions that each column changes"),
-    )
+        table(head, rows, "Decisions that each column changes", numbers=(1, 4), bars=2),
+    ]
 
 
 def _column_row(one: Alone, n_people: int, in_twins: int | None) -> list[Part]:
@@ -56,11 +111,10 @@ def _column_row(one: Alone, n_people: int, in_twins: int | None) -> list[Part]:
         )
         for (before, after), count in turns
     ]
-    unknown = f", {one.unknown:,} unknown" if one.unknown else ""
     rest = n_people - one.changed - one.unknown
     return [
         name_of(one.name),
-        f"{one.changed:,}{unknown}",
+        f"{one.changed:,}{_undecided(one)}",
         share_bar([one.changed, one.unknown, rest], ["unfair", "unknown", "rest"]),
         how or NONE,
         NONE if in_twins is None else f"{in_twins:,}",
@@ -83,32 +137,38 @@ def radii(measured: Measured | None, n_people: int) -> Markup | None:
         for multiple in _MULTIPLES
     ]
     always = int(np.isinf(lower).sum())
+    never = f" For {always:,} of {len(lower):,} people no multiple changes the answer."
     return section(
         "How far until the answer changes",
         "radius",
         tag(
             "p",
-            "The noise is multiplied, from less than was asked to more: at 1 it is "
-            f"the similarity of this audit. For {always:,} of {len(lower):,} people no "
-            "multiple changes the answer.",
+            "The noise is multiplied, from less than was asked to more: at 1 it is the "
+            f"similarity of this audit.{never if always else ''}",
+        ),
+        tag(
+            "div",
+            tag(
+                "figure",
+                curve(
+                    at,
+                    proved,
+                    possible,
+                    title="Share of people treated fairly as the noise grows",
+                    x_title="multiple of the noise",
+                    mark=(1.0, "this audit"),
+                ),
+                tag("figcaption", "Share treated fairly, between its bounds"),
+            ),
+            table(
+                ("multiple of the noise", "treated fairly"),
+                rows,
+                "Share treated fairly at some multiples of the noise",
+                numbers=(1,),
+            ),
+            class_="beside",
         ),
         _sampled(len(lower), n_people),
-        tag(
-            "figure",
-            curve(
-                at,
-                proved,
-                possible,
-                title="Share of people treated fairly as the noise grows",
-                x_title="multiple of the noise",
-            ),
-            tag("figcaption", "Share of people treated fairly, between its bounds"),
-        ),
-        table(
-            ("multiple of the noise", "treated fairly"),
-            rows,
-            "Share treated fairly at some multiples of the noise",
-        ),
     )
 
 
@@ -119,7 +179,9 @@ def _fair_at(measured: Measured, multiple: float) -> Bounds:
     )
 
 
-def gaps(measured: Measured | None, n_people: int) -> Markup | None:
+def gaps(
+    measured: Measured | None, n_people: int, ids: Sequence[str] | None
+) -> Markup | None:
     """Show by how much scores differ among similar people."""
     if measured is None:
         return None
@@ -127,6 +189,15 @@ def gaps(measured: Measured | None, n_people: int) -> Markup | None:
     middle, high = np.quantile(lower, [0.5, 0.95]).tolist()
     ends = dict.fromkeys(f"{bounds.max():.4g}" for bounds in (lower, upper))
     largest = " to ".join(ends)
+    chart = tag(
+        "figure",
+        histogram(
+            lower,
+            title=f"How many people have which largest difference of {measured.unit}",
+            x_title=f"largest difference of {measured.unit}",
+        ),
+        tag("figcaption", "Number of people by the largest difference found"),
+    )
     return section(
         "How much the score differs",
         "gaps",
@@ -136,22 +207,25 @@ def gaps(measured: Measured | None, n_people: int) -> Markup | None:
             f"similar: {middle:.4g} in the median, more than {high:.4g} for one person "
             f"in twenty, and {largest} for the person for whom it is largest.",
         ),
+        tag("div", chart, _worst(measured, ids), class_="beside"),
         _sampled(len(lower), n_people),
-        tag(
-            "figure",
-            histogram(
-                lower,
-                title=f"How many people have which largest difference of "
-                f"{measured.unit}",
-                x_title=f"largest difference of {measured.unit}",
-            ),
-            tag("figcaption", "Number of people by largest difference found"),
-        ),
+    )
+
+
+def _worst(measured: Measured, ids: Sequence[str] | None) -> Markup | None:
+    worst = measured.worst
+    if worst is None:
+        return None
+    label = in_words(worst.label)
+    return pair(
+        join("The largest difference: ", person(worst.index, ids)),
+        worst.individual,
+        worst.twin,
+        (f"{measured.unit} of {label}", f"{worst.before:.4g}", f"{worst.after:.4g}"),
     )
 
 
 def _sampled(measured: int, n_people: int) -> Markup | None:
     if measured == n_people:
         return None
-    text = f"Measured for {measured:,} of {n_people:,} people, at equal distances."
-    return join(tag("p", text, class_="note"))
+    return note(f"Measured for {measured:,} of {n_people:,} people, evenly spaced.")

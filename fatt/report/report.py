@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.ensemble import Label
 from fatt.errors import SpecError, UnfairError
 from fatt.report.counterexamples import Counterexamples
 from fatt.report.findings import Findings
@@ -168,6 +169,7 @@ class Report:
         groups: Sequence[str] = (),
         ids: Sequence[str] | None = None,
         min_fairness: float | None = None,
+        favourable: Label | None = None,
         details: Details | None = None,
         provenance: Provenance | None = None,
     ) -> str:
@@ -181,6 +183,9 @@ class Report:
             What people are called, one text each.
         min_fairness
             The share of fair people that is asked for.
+        favourable
+            The answer that people want, for rates of selection; by default the second
+            of two classes.
         details
             More figures, as `fatt.audit.details.measure` finds them.
         provenance
@@ -198,6 +203,7 @@ class Report:
             groups=groups,
             ids=ids,
             min_fairness=min_fairness,
+            favourable=favourable,
             details=details,
             provenance=provenance,
         )

@@ -59,7 +59,7 @@ def _up(number: float) -> str:
 
 
 def headline(report: Report, min_fairness: float | None = None) -> str:
-    """Say in one or two sentences what was found.
+    """Say in one sentence what was found.
 
     Parameters
     ----------
@@ -69,28 +69,27 @@ def headline(report: Report, min_fairness: float | None = None) -> str:
         The share of fair people that was asked for.
     """
     fair, unfair, unknown = report.counts.values()
-    found = [f"{people(fair)} proved to be treated like everybody similar"]
+    alike = "treated like everybody similar to them"
+    found = [f"{_are(fair)} proved to be{f' {alike}' if min_fairness is None else ''}"]
     if unfair:
-        found.append(f"{people(unfair)} not, each with a twin to show it")
+        found.append(f"{_are(unfair)} not, each with a twin to show it")
     if unknown:
-        found.append(f"{people(unknown)} undecided")
-    text = "; ".join(found) + "."
+        found.append(f"{_are(unknown)} undecided")
+    counted = ", ".join(found)
+    everybody = f"{len(report):,} {'person' if len(report) == 1 else 'people'}"
     if min_fairness is None:
-        return text
-    asked = f"{100 * min_fairness:g}%"
-    judgement = judge(report.fairness, min_fairness)
-    return f"That {asked} are treated fairly is {judgement}: {text}"
+        return f"Of {everybody}, {counted}."
+    asked = {
+        Judgement.PROVEN: "Proven: at least",
+        Judgement.REFUTED: "Refuted: fewer than",
+        Judgement.UNDECIDED: "Undecided: it is not known whether",
+    }[judge(report.fairness, min_fairness)]
+    share = f"{100 * min_fairness:.10g}%"
+    return f"{asked} {share} of {everybody} are {alike}; {counted}."
 
 
-def people(count: int) -> str:
-    """Say how many people there are, as the subject of a sentence.
-
-    Examples
-    --------
-    >>> people(1), people(2000)
-    ('1 person is', '2,000 people are')
-    """
-    return f"{count:,} person is" if count == 1 else f"{count:,} people are"
+def _are(count: int) -> str:
+    return f"{count:,} is" if count == 1 else f"{count:,} are"
 
 
 def caveats(report: Report) -> list[str]:
@@ -103,7 +102,7 @@ def caveats(report: Report) -> list[str]:
         )
     elif unknown:
         found.append(
-            f"{people(unknown)} unknown: the budget ended first, or the model's "
-            "library does not fix the answer. They count neither as fair nor as unfair."
+            f"{_are(unknown)} unknown: the budget ended first, or the model's library "
+            "does not fix the answer. Unknown counts neither as fair nor as unfair."
         )
     return found

@@ -13,6 +13,9 @@ from fatt.verifier.ranks import Variable
 
 Floats = NDArray[np.float64]
 
+#: Numbers of at most four decimals count as written by people; fewer are better.
+_SCALES = (1e4, 1e3, 1e2, 1e1, 1.0)
+
 
 def clip_to_numbers(
     boxes: Boxes, features: Sequence[Feature]
@@ -117,16 +120,21 @@ def _ends(  # noqa: PLR0913, PLR0917
 
 
 def _near(own: Floats, low: Floats, high: Floats) -> Floats:
-    """Return the member of an interval that is nearest, in whole numbers if possible.
+    """Return the member of an interval that is nearest, with as few digits as the own.
 
-    A person whose number is whole gets a twin whose number is whole, where there is
-    one: it reads better than a neighbour of some threshold.
+    A person whose number is whole, or has one decimal, gets a twin with such a number,
+    where there is one: it reads better than a neighbour of some threshold.
     """
     start = np.where(np.isnan(own), 0.0, own)
     nearest = np.clip(start, low, high)
-    whole = np.where(nearest > start, np.ceil(nearest), np.floor(nearest))
-    reads_better = (start == np.floor(start)) & (whole >= low) & (whole <= high)
-    return np.where(reads_better, whole, nearest)
+    chosen = nearest
+    for scale in _SCALES:
+        with np.errstate(over="ignore", invalid="ignore"):
+            units = nearest * scale
+            short = np.where(nearest > start, np.ceil(units), np.floor(units)) / scale
+            is_short = np.round(start * scale) / scale == start
+        chosen = np.where(is_short & (short >= low) & (short <= high), short, chosen)
+    return chosen
 
 
 def _missing(

@@ -1,0 +1,186 @@
+"""The page in a real browser: on screens, on paper, by keyboard, for screen readers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from fatt.cli import fatt
+from tests.browser.chromium import ABSENT, Browser, browser
+from tests.report.hostile import HOSTILE, page_of
+
+pytestmark = pytest.mark.skipif(bool(ABSENT), reason=ABSENT)
+
+SCREENS = [(1200, "light"), (1200, "dark"), (375, "light"), (320, "dark")]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "audit.html"
+    words = ["--demo", "--group", "sex", "--group", "district", "--html", str(path)]
+    CliRunner().invoke(fatt, ["audit", *words], catch_exceptions=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page whose names try to run scripts, and are long and without spaces."""
+    path = tmp_path_factory.mktemp("page") / "hostile.html"
+    long = tuple(f"{name}{'x' * 300}" for name in HOSTILE)
+    path.write_text(page_of(long, HOSTILE[0] + "y" * 300), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+@pytest.mark.parametrize("name", ["audit", "hostile"])
+def test_nothing_overflows_and_nothing_complains(
+    chromium: Browser,
+    request: pytest.FixtureRequest,
+    name: str,
+    width: int,
+    scheme: str,
+) -> None:
+    chromium.show(request.getfixturevalue(name), width=width, scheme=scheme)
+    wide = chromium.script("return document.documentElement.scrollWidth")
+    assert wide <= width
+    assert chromium.complaints() == []
+    assert chromium.script("return document.scripts.length") == 0
+
+
+def test_charts_are_drawn_inside_their_frames(chromium: Browser, audit: Path) -> None:
+    chromium.show(audit)
+    outside = chromium.script(
+        """
+        const outside = [];
+        for (const chart of document.querySelectorAll("svg.chart")) {
+          const frame = chart.getBoundingClientRect();
+          for (const part of chart.querySelectorAll("text, rect, path, line")) {
+            const box = part.getBoundingClientRect();
+            if (box.left < frame.left - 1 || box.right > frame.right + 1 ||
+                box.top < frame.top - 1 || box.bottom > frame.bottom + 1)
+              outside.push(part.outerHTML);
+          }
+        }
+        return [document.querySelectorAll("svg.chart").length, outside];
+        """
+    )
+    assert outside == [2, []]
+
+
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_axe_finds_no_barrier(
+    chromium: Browser, audit: Path, width: int, scheme: str
+) -> None:
+    from axe_core_python.selenium import Axe
+
+    chromium.show(audit, width=width, scheme=scheme)
+    found = Axe().run(chromium.driver)
+    assert len(found["passes"]) > 15
+    said = [
+        (rule["id"], node["html"], node["failureSummary"])
+        for rule in found["violations"]
+        for node in rule["nodes"]
+    ]
+    assert said == []
+
+
+def test_colours_follow_the_scheme(chromium: Browser, audit: Path) -> None:
+    def paper() -> list[int]:
+        colour = chromium.script(
+            "return getComputedStyle(document.documentElement).backgroundColor"
+        )
+        return [int(part) for part in re.findall(r"\d+", colour)[:3]]
+
+    chromium.show(audit, scheme="light")
+    assert min(paper()) > 240
+    chromium.show(audit, scheme="dark")
+    assert max(paper()) < 40
+
+
+def test_the_keyboard_reaches_everything_in_order(
+    chromium: Browser, audit: Path
+) -> None:
+    chromium.show(audit, width=375)
+    seen: list[str] = []
+    places: list[float] = []
+    for _ in range(60):
+        chromium.driver.switch_to.active_element.send_keys(Keys.TAB)
+        name, top, outline = chromium.script(
+            """
+            const now = document.activeElement;
+            return [now.tagName + (now.getAttribute("href") || now.id || ""),
+                    now.getBoundingClientRect().top + scrollY,
+                    getComputedStyle(now).outlineStyle];
+            """
+        )
+        if name == "BODY":
+            break
+        assert outline != "none"
+        seen.append(name)
+        places.append(top)
+    assert seen[0] == "A#findings"
+    assert seen[1:10] == [
+        f"A#{part}"
+        for part in (
+            "findings", "similarity", "groups", "twins", "columns", "radius", "gaps",
+            "limits", "evidence",
+        )
+    ]  # fmt: skip
+    assert "SUMMARY" in seen
+    # Tables that scroll are reached too, and the way goes down the page.
+    assert seen.count("DIV") == 5
+    assert places[1:] == sorted(places[1:])
+
+
+def test_the_skip_link_shows_itself_and_leads_to_the_findings(
+    chromium: Browser, audit: Path
+) -> None:
+    chromium.show(audit)
+    chromium.driver.switch_to.active_element.send_keys(Keys.TAB)
+    link = chromium.driver.switch_to.active_element
+    assert link.text == "Skip to the findings"
+    assert link.rect["x"] >= 0
+    link.send_keys(Keys.ENTER)
+    assert chromium.driver.current_url.endswith("#findings")
+
+
+def test_details_open_on_demand(chromium: Browser, audit: Path) -> None:
+    chromium.show(audit)
+    summary = chromium.driver.find_element(By.CSS_SELECTOR, "#similarity summary")
+    toml = chromium.driver.find_element(By.CSS_SELECTOR, "#similarity pre")
+    assert not toml.is_displayed()
+    summary.send_keys(Keys.ENTER)
+    assert toml.is_displayed()
+    assert "[[similar]]" in toml.text
+
+
+def test_it_prints_on_a_few_pages_without_what_is_for_screens(
+    chromium: Browser, audit: Path
+) -> None:
+    chromium.show(audit, scheme="dark")
+    pdf = chromium.pdf()
+    assert pdf.startswith(b"%PDF")
+    n_pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    assert 3 <= n_pages <= 7
+    chromium.emulate(media="print", scheme="dark")
+    assert not chromium.driver.find_element(By.TAG_NAME, "nav").is_displayed()
+    # What is folded on screen is open on paper.
+    find = "return document.querySelector('#similarity pre').clientHeight"
+    assert chromium.script(find) > 50
+    ink, paper = chromium.script(
+        "const style = getComputedStyle(document.documentElement);"
+        "return [style.color, style.backgroundColor]"
+    )
+    assert (ink, paper) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")

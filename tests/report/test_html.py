@@ -1,0 +1,166 @@
+"""The page: what it says, and that names from files can do nothing but be read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import fatt
+from fatt.audit.details import measure
+from fatt.errors import SpecError
+from fatt.region import Similarity
+from fatt.report import Report
+from fatt.report.markup import text_of
+from fatt.verifier import Budget
+from tests.report import made
+from tests.report.hostile import HOSTILE, PLAIN, bank, page_of
+
+_ALONE = {"meta"}
+
+
+class Reader(HTMLParser):
+    """Reads a page: its elements with their attributes, and its texts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, tuple[str, ...]]] = []
+        self.classes: set[str] = set()
+        self.texts: list[str] = []
+        self._open: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, tuple(name for name, _ in attrs)))
+        self.classes |= {value or "" for name, value in attrs if name == "class"}
+        if tag not in _ALONE:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.texts))
+
+
+@pytest.fixture(scope="module")
+def plain() -> str:
+    return page_of(PLAIN, "other")
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@example(HOSTILE, HOSTILE[4] + "\ud800")
+@example(HOSTILE[::-1], HOSTILE[2])
+@given(
+    st.tuples(*[st.text(min_size=1)] * 6).filter(lambda names: len(set(names)) == 6),
+    st.text(min_size=1),
+)
+def test_names_cannot_change_the_page(
+    plain: str, names: tuple[str, ...], other: str
+) -> None:
+    page = page_of(names, other)
+    found, expected = Reader(page), Reader(plain)
+    # Groups stand in the order of their names, so rows may change places.
+    assert sorted(found.tags) == sorted(expected.tags)
+    assert found.classes == expected.classes
+    page.encode("utf-8")
+    assert not re.search("[\u0000-\u0008\u202a-\u202e\u2066-\u2069\ufffe\ud800]", page)
+    shown = "".join(found.texts)
+    for name in (*names, other):
+        [text] = Reader(f"<p>{text_of(name)}</p>").texts or [""]
+        assert text in shown
+
+
+def test_the_page_needs_nothing_else(plain: str) -> None:
+    tags = Reader(plain).tags
+    assert not {"script", "img", "link", "iframe", "object"} & {tag for tag, _ in tags}
+    names = {name for _, attributes in tags for name in attributes}
+    assert not {"src", "style", "onload", "onclick"} & names
+    assert "url(" not in plain
+    assert "@import" not in plain
+    assert re.findall(r"https?:", plain) == []
+    assert "default-src &#x27;none&#x27;" in plain
+
+
+def test_all_parts_are_there(plain: str) -> None:
+    anchors = set(re.findall(r'href="#([a-z]+)"', plain))
+    sections = set(re.findall(r'<section id="([a-z]+)"', plain))
+    assert anchors == sections == {
+        "findings", "similarity", "groups", "twins", "columns", "radius", "gaps",
+        "limits", "evidence",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("min_fairness", "verdict", "sentence"),
+    [
+        (None, "verdict", "Of 5 people, 1 is proved to be treated like everybody"),
+        (0.2, "verdict proven", "Proven: at least 20% of 5 people are treated"),
+        (0.5, "verdict refuted", "Refuted: fewer than 50% of 5 people are treated"),
+        (0.3, "verdict undecided", "Undecided: it is not known whether 30% of 5"),
+    ],
+)
+def test_the_verdict_is_one_sentence(
+    min_fairness: float | None, verdict: str, sentence: str
+) -> None:
+    page = Reader(made.report().to_html(min_fairness=min_fairness))
+    assert verdict in page.classes
+    assert sentence in page.text
+    assert "20.00% to 40.00%" in page.text
+    assert "3 are not, each with a twin to show it, 1 is undecided." in page.text
+
+
+def test_groups_have_rates_and_ratios() -> None:
+    page = made.report().to_html(groups=["sex", "city"])
+    # Of two women one gets "grant", of three men two.
+    assert re.search(r"F</bdi>.*?50\.0%.*?<mark>0\.75</mark>", page)
+    assert re.search(r"M</bdi>.*?66\.7%.*?1\.00", page)
+    assert "Findings by sex and city" in page
+    assert "<bdi>missing</bdi>" in page
+
+
+def test_the_favourable_answer_can_be_the_other_one() -> None:
+    page = made.report().to_html(groups=["sex"], favourable="deny")
+    assert re.search(r"F</bdi>.*?50\.0%.*?1\.00", page)
+    assert re.search(r"M</bdi>.*?33\.3%.*?<mark>0\.67</mark>", page)
+    with pytest.raises(SpecError, match="Did you mean 'grant'"):
+        made.report().to_html(favourable="grnt")
+
+
+def test_a_protected_attribute_that_decides_alone_is_named() -> None:
+    model = bank(PLAIN)
+    people = np.array([[20.0, "f"], [40.0, "f"], [60.0, "m"]], dtype=object)
+    similarity = Similarity(noise={"age": 2}, vary=["sex"])
+    report = fatt.verify(model, people, similarity=similarity)
+    text = Reader(report.to_html(details=measure(model, report))).text
+    assert "Of the 2 people who do not get grant , 1 would, if only sex" in text
+    assert "of the 1 who get it, 1 would not" in text
+
+
+def test_nobody_is_named_where_nothing_changes() -> None:
+    model = bank(PLAIN)
+    people = np.array([[20.0, "f"], [15.0, "m"]], dtype=object)
+    report = fatt.verify(model, people, similarity=Similarity(vary=["sex"]))
+    assert report.counts == {"fair": 2, "unfair": 0, "unknown": 0}
+    text = Reader(report.to_html(details=measure(model, report))).text
+    assert "Nobody's answer changes with sex alone" in text
+
+
+def test_limits_and_gaps_are_told() -> None:
+    report: Report = made.report(interrupted=True)
+    text = Reader(report.to_html()).text
+    assert "Limits of the search: nodes: 100." in text
+    assert "The run was interrupted" in text
+    unlimited = replace(report, budget=Budget())
+    assert "no limits of time or effort" in Reader(unlimited.to_html()).text
