@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         score_gap,
         verify,
     )
+    from fatt.certificate import Certificate
     from fatt.ensemble import Ensemble
     from fatt.importers import load
     from fatt.region import Schema, Similarity
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Bounds",
     "Budget",
+    "Certificate",
     "Counterexample",
     "Ensemble",
     "FATTClassifier",
@@ -59,6 +61,7 @@ __all__ = [
 _HOME = {
     "Bounds": "fatt.verdict",
     "Budget": "fatt.verifier",
+    "Certificate": "fatt.certificate",
     "Counterexample": "fatt.verdict",
     "Ensemble": "fatt.ensemble",
     "FATTClassifier": "fatt.train",

@@ -7,6 +7,7 @@ FattError
 │   └── MalformedModelError       a file or object that contradicts itself
 ├── SpecError (ValueError)        an argument names something absent or senseless
 ├── DataError (ValueError)        rows that the model's library would not take
+├── CertificateError              evidence that does not fit or does not hold
 ├── ReplayError                   a counterexample that the model itself denies
 ├── JournalError                  a file of findings that cannot be gone on with
 ├── MissingDependencyError (ImportError)
@@ -48,6 +49,10 @@ class DataError(FattError, ValueError):
 
 class MissingDependencyError(FattError, ImportError):
     """An optional package is needed and is not installed."""
+
+
+class CertificateError(FattError):
+    """A certificate is damaged, is about something else, or does not hold."""
 
 
 class ReplayError(FattError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -19,6 +19,7 @@ from fatt.report.people import People
 from fatt.verdict import Bounds, Value
 
 if TYPE_CHECKING:
+    from fatt.certificate import Certificate
     from fatt.region import Relation
     from fatt.report.details import Details, Provenance
     from fatt.verifier import Budget
@@ -207,6 +208,34 @@ class Report:
             details=details,
             provenance=provenance,
         )
+
+    def certificate(
+        self,
+        *,
+        most_boxes: int = 1000,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Certificate:
+        """Return evidence for this report that others can check without the search.
+
+        Everybody who is fair is proved to be so once more, with proofs that are cheap
+        to check.
+
+        Parameters
+        ----------
+        most_boxes
+            How many boxes are tried for one person, at most. Whoever needs more is
+            claimed to be fair without a proof, and counted apart.
+        progress
+            Called with the number of people done and the number of all.
+
+        Returns
+        -------
+        Certificate
+            It holds the values of the people: keep it as safely as these.
+        """
+        from fatt.report.evidence import certificate_of
+
+        return certificate_of(self, most_boxes, progress)
 
     def raise_if_unfair(self, min_fairness: float = 1.0) -> None:
         """Raise unless a share of people is proved to be treated fairly.

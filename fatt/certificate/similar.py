@@ -1,0 +1,314 @@
+"""Who is similar to a person, straight from what a similarity and a schema say.
+
+The search has code of its own for this, in `fatt.region`; none of it is used here. For
+each alternative of a similarity and each variable, a person's set is an interval of
+numbers or a set of codes, and perhaps missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.certificate.cells import Axis, Cells
+from fatt.certificate.columns import Codes, Numbers
+from fatt.ensemble import Label
+from fatt.errors import CertificateError
+from fatt.region import Number, Ordinal, Relation, Schema, Similarity
+from fatt.region.amounts import Range, Step
+from fatt.region.conditions import Between, OneOf
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(eq=False)
+class Reach:
+    """Where people may move in one variable: one row per person.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (n_people,)
+        The smallest and the largest number; crossed where there is none.
+    missing : ndarray of shape (n_people,)
+        Whether missing is allowed.
+    codes : ndarray of shape (n_people, n_codes)
+        The codes; without columns for numbers.
+    """
+
+    low: Floats
+    high: Floats
+    missing: Flags
+    codes: Flags
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What one alternative says of one variable.
+
+    Attributes
+    ----------
+    amount
+        The noise, if any.
+    is_free
+        Whether every value may be taken.
+    among
+        Labels that are interchangeable, if they are listed.
+    may_miss
+        Whether missing and known may change places.
+    condition
+        What both persons must meet, if anything.
+    """
+
+    amount: Step | Range | None = None
+    is_free: bool = False
+    among: tuple[Label, ...] | None = None
+    may_miss: bool = False
+    condition: Between | OneOf | None = None
+
+
+def rules_of(similarity: Relation, schema: Schema) -> list[list[Rule]]:
+    """Return what each alternative says of each variable, in the schema's order.
+
+    Raises
+    ------
+    CertificateError
+        If it says two things of one variable.
+    """
+    return [_rules(one, schema) for one in similarity.alternatives]
+
+
+def _rules(similarity: Similarity, schema: Schema) -> list[Rule]:
+    said: list[dict[str, Any]] = [{} for _ in schema.variables]
+    for name, key, value in _sayings(similarity, schema):
+        index = schema.variables.index(schema.find(name))
+        if said[index].setdefault(key, value) != value:
+            raise _two_things(schema.variables[index].name)
+    for variable, facts in zip(schema.variables, said, strict=True):
+        if len(facts.keys() & {"amount", "is_free", "among"}) > 1:
+            raise _two_things(variable.name)
+    return [Rule(**facts) for facts in said]
+
+
+def _sayings(similarity: Similarity, schema: Schema) -> Iterator[tuple[str, str, Any]]:
+    """Yield what is said of which name, and which field of a rule that is."""
+    varied = set()
+    for name, labels in similarity.vary:
+        varied.add(schema.find(name).name)
+        yield (name, "is_free", True) if labels is None else (name, "among", labels)
+    if isinstance(similarity.noise, tuple):
+        yield from ((name, "amount", amount) for name, amount in similarity.noise)
+    else:
+        for variable in schema.variables:
+            if isinstance(variable, Number) and variable.name not in varied:
+                yield variable.name, "amount", similarity.noise
+    yield from ((name, "condition", met) for name, met in similarity.where)
+    yield from ((name, "may_miss", True) for name in similarity.missing)
+
+
+def _two_things(name: str) -> CertificateError:
+    return CertificateError(f"the similarity says two things of {name!r}.")
+
+
+class Similar:
+    """Who is similar to whom, among people with the variables of a model.
+
+    Parameters
+    ----------
+    cells
+        The model.
+    schema
+        Its variables.
+    similarity
+        Who is similar to whom.
+    """
+
+    def __init__(self, cells: Cells, schema: Schema, similarity: Relation) -> None:
+        self._axes = cells.axes
+        self._alternatives = rules_of(similarity, schema)
+
+    def reaches(self, people: Floats) -> list[tuple[Flags, list[Reach]]]:
+        """Return where people may move: who, and how far in each variable.
+
+        A person similar to nobody else appears once, in the last entry, alone.
+
+        Parameters
+        ----------
+        people : ndarray of shape (n_people, n_variables)
+            Numbers and codes, NaN for missing.
+        """
+        found = []
+        alone = np.ones(len(people), dtype=bool)
+        for rules in self._alternatives:
+            who = np.ones(len(people), dtype=bool)
+            for index, (axis, rule) in enumerate(zip(self._axes, rules, strict=True)):
+                if rule.condition is not None:
+                    who &= _meets(axis, rule.condition, people[:, index])
+            alone &= ~who
+            found.append((who, self._spread(rules, people[who])))
+        found.append((alone, self._spread([Rule()] * len(self._axes), people[alone])))
+        return found
+
+    def _spread(self, rules: list[Rule], people: Floats) -> list[Reach]:
+        return [
+            _numbers(axis.column, rule, people[:, index])
+            if isinstance(axis.column, Numbers)
+            else _codes(axis.column, rule, people[:, index])
+            for index, (axis, rule) in enumerate(zip(self._axes, rules, strict=True))
+        ]
+
+
+def _meets(axis: Axis, condition: Between | OneOf, values: Floats) -> Flags:
+    """Tell whose value meets a condition."""
+    column, known = axis.column, ~np.isnan(values)
+    if isinstance(column, Numbers):
+        low, high = _interval(condition)
+        # A number that is only read as missing is nobody's number.
+        known &= ~column.is_sentinel(values)
+        return known & (values >= low) & (values <= high)
+    members = _members(column, condition)
+    return known & members[np.where(known, values, 0).astype(np.int64)]
+
+
+def _interval(condition: Between | OneOf) -> tuple[float, float]:
+    """Return the smallest and the largest number that meet a condition."""
+    if isinstance(condition, OneOf):
+        try:
+            (number,) = map(float, condition.labels)
+        except ValueError:
+            raise CertificateError(
+                f"the condition {condition.plain()!r} is not about a number."
+            ) from None
+        return number, number
+    low, high = condition.low, condition.high
+    return (
+        float(np.nextafter(low, np.inf)) if condition.without_low else low,
+        float(np.nextafter(high, -np.inf)) if condition.without_high else high,
+    )
+
+
+def _members(column: Codes, condition: Between | OneOf) -> Flags:
+    """Tell which codes meet a condition."""
+    if isinstance(condition, OneOf):
+        return _among(column, condition.labels)
+    low, high = _interval(condition)
+    members = np.zeros(column.n_codes, dtype=bool)
+    for code, label in enumerate(column.labels):
+        if isinstance(label, str | bool):
+            raise CertificateError(
+                f"the condition {condition.plain()!r} compares {label!r} with numbers."
+            )
+        members[code] = low <= label <= high
+    return members
+
+
+def _among(column: Codes, labels: Iterable[Label]) -> Flags:
+    members = np.zeros(column.n_codes, dtype=bool)
+    members[[column.code(label) for label in labels]] = True
+    return members
+
+
+def _codes(column: Codes, rule: Rule, values: Floats) -> Reach:
+    missing = np.isnan(values)
+    own = np.where(missing, 0, values).astype(np.int64)
+    codes = np.zeros((len(values), column.n_codes), dtype=bool)
+    codes[np.flatnonzero(~missing), own[~missing]] = True
+    known = np.arange(column.n_codes) < len(column.labels)
+    if rule.is_free:
+        codes[~missing] |= known
+    if rule.among is not None:
+        members = _among(column, rule.among)
+        codes[~missing & members[own]] |= members
+    if rule.amount is not None:
+        codes[~missing] |= _near_levels(column, rule.amount)[own[~missing]]
+    if rule.may_miss:
+        codes[missing] |= known
+        missing = np.ones(len(values), dtype=bool)
+    if rule.condition is not None:
+        codes &= _members(column, rule.condition)
+        missing = np.zeros(len(values), dtype=bool)
+    nothing = np.zeros(len(values))
+    return Reach(nothing, nothing, missing, codes)
+
+
+def _near_levels(column: Codes, amount: Step | Range) -> Flags:
+    """Tell which codes each code may become, if the levels of an ordinal may move."""
+    if not isinstance(column.variable, Ordinal) or not isinstance(amount, Step):
+        raise CertificateError(
+            f"the similarity moves {column.variable.name!r}, which has no order."
+        )
+    order = [column.code(level) for level in column.variable.levels]
+    near = np.zeros((column.n_codes, column.n_codes), dtype=bool)
+    for here, code in enumerate(order):
+        for there, other in enumerate(order):
+            near[code, other] = -amount.below <= there - here <= amount.above
+    return near
+
+
+def _numbers(column: Numbers, rule: Rule, values: Floats) -> Reach:
+    missing = np.isnan(values)
+    low = np.where(missing, np.inf, values)
+    high = np.where(missing, -np.inf, values)
+    if rule.is_free or rule.amount is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            wide_low, wide_high = _moved(column, rule, values)
+        if column.integer:
+            wide_low, wide_high = np.ceil(wide_low), np.floor(wide_high)
+        wide_low = np.maximum(wide_low, column.low)
+        wide_high = np.minimum(wide_high, column.high)
+        # A number that nobody has, but is read as missing, is no end of an interval.
+        sentinel = column.is_sentinel(values)
+        moves = ~missing & (wide_low <= wide_high)
+        stays = moves & ~sentinel
+        low[stays] = np.minimum(wide_low, low)[stays]
+        high[stays] = np.maximum(wide_high, high)[stays]
+        becomes = moves & sentinel
+        low[becomes], high[becomes] = wide_low[becomes], wide_high[becomes]
+        missing |= becomes
+    if rule.may_miss:
+        absent = np.isnan(values) | column.reads_missing(values)
+        low[absent], high[absent] = column.low, column.high
+        missing = np.ones(len(values), dtype=bool)
+    if rule.condition is not None:
+        least, most = _interval(rule.condition)
+        if column.integer:
+            least, most = np.ceil(least), np.floor(most)
+        low, high = np.maximum(low, least), np.minimum(high, most)
+        missing = np.zeros(len(values), dtype=bool)
+    return Reach(low, high, missing, np.zeros((len(values), 0), dtype=bool))
+
+
+def _moved(column: Numbers, rule: Rule, values: Floats) -> tuple[Floats, Floats]:
+    """Return how far down and up people may go, before any bounds."""
+    amount = rule.amount
+    if amount is None:
+        endless = np.full(len(values), np.inf)
+        return -endless, endless
+    if isinstance(amount, Range):
+        inside = (values >= amount.low) & (values <= amount.high)
+        return (
+            np.where(inside, amount.low, values),
+            np.where(inside, amount.high, values),
+        )
+    whole = (values == np.floor(values)) & column.integer
+    ends = []
+    for sign, given in ((-1, amount.below), (1, amount.above)):
+        size = np.full(len(values), given)
+        if amount.unit == "sd":
+            if column.variable.sd is None:
+                raise CertificateError(
+                    f"the schema has no standard deviation of {column.variable.name!r}."
+                )
+            size = size * column.variable.sd
+        elif amount.unit == "%":
+            share = np.abs(values) * given / 100
+            size = np.where(whole, share, np.abs(values) * (given / 100))
+        # Nobody moves from infinity, and whole numbers move by whole steps.
+        size = np.where(np.isfinite(values), size, 0.0)
+        size = np.where(whole, np.floor(size), size)
+        ends.append(values + sign * size)
+    return ends[0], ends[1]

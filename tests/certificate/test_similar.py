@@ -1,0 +1,89 @@
+"""The checker's own idea of who is similar, against the definition and the search's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fatt.certificate.cells import Cells
+from fatt.certificate.judge import Judge
+from fatt.certificate.similar import Similar
+from fatt.region import Schema, Similarity
+from fatt.region.neighbourhood import Neighbourhood
+from tests.certificate.made import reaches_of
+from tests.region import town
+from tests.region.oracle import similar
+from tests.region.test_boxes import VARIABLES, alternatives, draw_points, near, specs
+
+SCHEMA = town.schema()
+CELLS = Cells(town.make(), SCHEMA)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(specs(), min_size=1, max_size=3), st.integers(0, 2**32 - 1))
+def test_twins_are_accepted_iff_they_are_similar(
+    found: list[dict[str, Any]], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    judge = Judge(town.make(), SCHEMA, alternatives(found))
+    for x in draw_points(rng, 4):
+        others = [x, *near(rng, x, 20)]
+        people = town.encode([x] * len(others), VARIABLES)
+        inside = judge.holds(people, town.encode(others, VARIABLES))
+        expected = [any(similar(s, VARIABLES, x, y) for s in found) for y in others]
+        assert inside.tolist() == expected, (found, x)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(specs(), min_size=1, max_size=3), st.integers(0, 2**32 - 1))
+def test_regions_are_those_of_the_search(
+    found: list[dict[str, Any]], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    relation = alternatives(found)
+    people = town.encode(draw_points(rng, 6), VARIABLES)
+    boxes = Neighbourhood(relation, VARIABLES).boxes(people)
+    theirs = reaches_of(VARIABLES.ensemble, boxes)
+    taken = 0
+    for who, reaches in Similar(CELLS, SCHEMA, relation).reaches(people):
+        for row, person in enumerate(np.flatnonzero(who).tolist()):
+            mine = [_plain(one, row) for one in reaches]
+            rows = np.flatnonzero(boxes.person == person)
+            assert mine in [[_plain(one, r) for one in theirs] for r in rows]
+            taken += 1
+    assert taken == len(boxes)
+
+
+def _plain(reach: Any, row: int) -> tuple[Any, ...]:
+    low, high = float(reach.low[row]), float(reach.high[row])
+    ends = (low, high) if low <= high else (np.inf, -np.inf)
+    return *ends, bool(reach.missing[row]), reach.codes[row].tolist()
+
+
+def test_a_schema_finds_columns_by_name_or_by_place() -> None:
+    features = town.FEATURES
+    names = tuple(reversed([feature.name for feature in features]))
+    schema = Schema(columns=names, variables=town.VARIABLES)
+    named = Cells(town.make(), schema)
+    place = {name: index for index, name in enumerate(f.name for f in features)}
+    for axis in named.axes:
+        wanted = tuple(place[name] for name in axis.column.variable.columns)
+        assert axis.column.columns == wanted
+    unnamed = Cells(town.make(named=False), schema)
+    place = {name: index for index, name in enumerate(names)}
+    for axis in unnamed.axes:
+        wanted = tuple(place[name] for name in axis.column.variable.columns)
+        assert axis.column.columns == wanted
+
+
+def test_noise_for_all_leaves_out_what_varies() -> None:
+    similarity = Similarity(noise=1, vary=["income"])
+    judge = Judge(town.make(), SCHEMA, similarity)
+    x = [20, 500.0, 0.5, 1.0, 2, "M", "city 1", "A", "male", "x"]
+    others = [[21, 0.0, *x[2:]], [22, *x[1:]], [20, 500.0, 1.5, *x[3:]]]
+    people = town.encode([x] * 3, VARIABLES)
+    inside = judge.holds(people, town.encode(others, VARIABLES))
+    assert inside.tolist() == [True, False, True]

@@ -1,0 +1,101 @@
+"""Ours are accepted; whatever is changed is found, or still true.
+
+``FATT_EFFORT=10 pytest tests/certificate`` forges ten times as many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from fatt.certificate import Certificate
+from fatt.certificate.file import to_bytes
+from fatt.errors import CertificateError, DataError, SpecError
+from tests.certificate.forgery import draft_of, forge, holds, is_true
+from tests.laws.effort import EFFORT
+
+CASES = range(20 * EFFORT)
+FORGERIES, FLIPS = 120, 60
+
+
+@pytest.fixture(scope="module")
+def seen() -> Counter[str]:
+    return Counter()
+
+
+@pytest.mark.parametrize("seed", CASES)
+def test_forgeries_are_found_or_true(seed: int, seen: Counter[str]) -> None:
+    rng = np.random.default_rng([7, seed])
+    draft = draft_of(seed)
+    original = draft.certificate()
+    assert holds(original, draft.model), "our own certificate is not accepted"
+    assert is_true(original, draft.model)
+    plain = to_bytes(original.contents)
+    for _ in range(FORGERIES):
+        forged = forge(draft, rng)
+        if forged is None:
+            continue
+        try:
+            certificate = forged.certificate()
+        except CertificateError:
+            seen["unreadable"] += 1
+            continue
+        if to_bytes(certificate.contents) == plain:
+            continue
+        if forged.model != draft.model:
+            # The honest certificate is about the other model.
+            assert not holds(original, forged.model)
+        if holds(certificate, forged.model):
+            assert claims(certificate, forged.model), forged
+            seen["true"] += 1
+        else:
+            seen["found"] += 1
+
+
+def claims(certificate: Certificate, model: object) -> bool:
+    """Whether it is true; a question that makes no sense must not be accepted."""
+    try:
+        return is_true(certificate, model)  # type: ignore[arg-type]
+    except (DataError, SpecError) as error:
+        raise AssertionError(f"accepted, and makes no sense: {error}") from error
+
+
+@pytest.mark.parametrize("seed", CASES)
+def test_damaged_bytes_are_found(seed: int) -> None:
+    rng = np.random.default_rng([8, seed])
+    certificate = draft_of(seed).certificate()
+    plain = to_bytes(certificate.contents)
+    for _ in range(FLIPS):
+        damaged = bytearray(plain)
+        for _ in range(rng.integers(1, 4)):
+            place = int(rng.integers(len(damaged)))
+            kind = rng.integers(3)
+            if kind == 0:
+                damaged[place] = int(rng.integers(256))
+            elif kind == 1:
+                del damaged[place]
+            else:
+                damaged.insert(place, int(rng.integers(256)))
+        try:
+            found = Certificate.from_bytes(bytes(damaged))
+        except CertificateError:
+            continue
+        # Only the space between the words was changed.
+        assert found.contents == certificate.contents
+
+
+def test_the_forgeries_are_of_both_kinds(seen: Counter[str]) -> None:
+    drafts = [draft_of(seed) for seed in range(3)]
+    rng = np.random.default_rng(0)
+    for draft in drafts:
+        for _ in range(60):
+            forged = forge(draft, rng)
+            if forged is not None:
+                try:
+                    seen[str(holds(forged.certificate(), forged.model))] += 1
+                except CertificateError:
+                    seen["False"] += 1
+    assert seen["True"] > 10
+    assert seen["False"] > 10
