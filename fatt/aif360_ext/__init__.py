@@ -3,7 +3,7 @@
 The names are loaded when they are first used: `aif360.metrics` takes seconds to import,
 brings TensorFlow if that is installed, and logs what else is not.
 
-`fatt.aif360_ext.sklearn` holds the same metrics in the manner of `aif360.sklearn`.
+`fatt.aif360_ext.sklearn` holds the same in the manner of `aif360.sklearn`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
         IndividualFairnessJSONExplainer,
         IndividualFairnessTextExplainer,
     )
+    from fatt.aif360_ext.inprocessing import FATT
     from fatt.aif360_ext.metric import IndividualFairnessMetric
     from fatt.aif360_ext.schema import schema_of
 
 __all__ = [
+    "FATT",
     "IndividualFairnessJSONExplainer",
     "IndividualFairnessMetric",
     "IndividualFairnessTextExplainer",
@@ -37,6 +39,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "FATT": "fatt.aif360_ext.inprocessing",
     "IndividualFairnessJSONExplainer": "fatt.aif360_ext.explainers",
     "IndividualFairnessMetric": "fatt.aif360_ext.metric",
     "IndividualFairnessTextExplainer": "fatt.aif360_ext.explainers",

@@ -11,7 +11,7 @@ from fatt.aif360_ext.model import with_preprocess
 from fatt.ensemble import Ensemble
 from fatt.errors import SpecError
 from fatt.importers import load
-from fatt.region import Number, Ordinal, Schema, Similarity
+from fatt.region import Number, Ordinal, Relation, Schema, Similarity
 
 
 def schema_of(dataset: Any, *, model: Any, preprocess: Any = None) -> Schema:
@@ -143,3 +143,21 @@ def free(schema: Schema, protected: Iterable[str]) -> Similarity:
             "what else may differ."
         )
     return Similarity(vary=read)
+
+
+def refuse_both(name: str, given: Any, similarity: Relation | None) -> None:
+    """Raise if protected attributes are given beside a similarity, which names its own.
+
+    Parameters
+    ----------
+    name, given
+        The parameter with the protected attributes.
+    similarity
+        The similarity, or None.
+    """
+    if similarity is not None:
+        raise SpecError(
+            f"both {name}={given!r} and a similarity are given, so that it is not "
+            "clear what may vary. Pass one of them; Similarity(vary=[...]) names "
+            "attributes beside other differences."
+        )

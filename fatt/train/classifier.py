@@ -203,11 +203,6 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         DataError
             If the people or their labels cannot be used.
         """
-        if not isinstance(self.similarity, Relation):
-            raise SpecError(
-                f"similarity is {self.similarity!r}; say who is similar to whom, such "
-                "as Similarity(noise={'age': 3}, vary=['sex'])."
-            )
         X = self._read(X, is_new=True)
         codes, weights, class_weights = self._labels(X, y, sample_weight)
         settings = Settings.of(self.get_params(deep=False), len(codes))
@@ -218,7 +213,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             named=bool(names),
             classes=tuple(self.classes_.tolist()),
         )
-        schema = Schema.infer(blank, X) if self.schema is None else self.schema
+        schema, similarity = self._meaning(X, blank)
         people = gather_people(
             X,
             codes,
@@ -226,7 +221,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             class_weights,
             blank=blank,
             schema=schema,
-            similarity=self.similarity,
+            similarity=similarity,
             balance=settings.balance,
         )
         earlier = self._earlier(blank)
@@ -336,6 +331,16 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X = as_numbers_or_objects(X)
         check_columns(self, X, reset=is_new)
         return X
+
+    def _meaning(self, X: Any, blank: Ensemble) -> tuple[Schema, Relation]:
+        """Return what the columns mean, and who is similar."""
+        if not isinstance(self.similarity, Relation):
+            raise SpecError(
+                f"similarity is {self.similarity!r}; say who is similar to whom, such "
+                "as Similarity(noise={'age': 3}, vary=['sex'])."
+            )
+        schema = Schema.infer(blank, X) if self.schema is None else self.schema
+        return schema, self.similarity
 
     def _labels(
         self, X: Any, y: Any, sample_weight: Any

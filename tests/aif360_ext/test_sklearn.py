@@ -196,7 +196,7 @@ def test_what_is_not_known() -> None:
         individual_fairness_score(X, estimator=model, prot_attr="youth")
     with pytest.raises(SpecError, match=r"reads none of them \(none\)"):
         individual_fairness_score(X.reset_index(drop=True), estimator=model)
-    with pytest.raises(KeyError, match="gender"):
+    with pytest.raises(SpecError, match="prot_attr names 'gender'"):
         individual_unfairness_difference(X, estimator=model, prot_attr="gender")
     with pytest.raises(DataError, match="sample_weight"):
         individual_fairness_score(X, estimator=model, sample_weight=[1, 2])

@@ -1,38 +1,24 @@
-"""Individual fairness in the manner of `aif360.sklearn`.
+"""Metrics as functions.
 
-There the protected attributes of people are levels of the index of a pandas object. The
-metrics take the people first, so that AIF360's own `difference`, `ratio` and
+They take the people first, so that AIF360's own `difference`, `ratio` and
 `intersection` can be applied to them as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from aif360.sklearn.utils import check_groups
 from numpy.typing import NDArray
 
 from fatt.aif360_ext.groups import ratio, shares
 from fatt.aif360_ext.model import refuse_other_labels
-from fatt.aif360_ext.schema import free, with_levels
+from fatt.aif360_ext.sklearn.protected import complete, is_pandas, is_privileged
 from fatt.audit import verify
-from fatt.ensemble import Ensemble
-from fatt.errors import SpecError
 from fatt.importers import load
 from fatt.region import Relation, Schema
 from fatt.report import Report
 from fatt.verifier import Budget
-
-__all__ = [
-    "Scorer",
-    "individual_fairness_score",
-    "individual_unfairness_difference",
-    "individual_unfairness_ratio",
-    "make_scorer",
-]
 
 
 def individual_fairness_score(
@@ -59,7 +45,8 @@ def individual_fairness_score(
         Fitted model, as `fatt.load` takes it.
     prot_attr
         Protected attributes that may change if no similarity is given: a name or a list
-        of names, of index levels or columns; by default all levels of the index.
+        of names, of index levels, columns or groups of one-hot columns, or positions of
+        columns; by default all levels of the index.
     similarity
         Who is similar. By default the protected attributes may have any of their
         values, and nothing else may change.
@@ -112,9 +99,9 @@ def individual_unfairness_difference(
     X, y_pred, estimator, similarity, schema, budget, sample_weight
         As in `individual_fairness_score`.
     prot_attr
-        What makes the groups, as in AIF360: names of index levels, or arrays with one
-        value per person; names of columns work as well. By default the whole index.
-        Named attributes also vary if no similarity is given.
+        What makes the groups: as in `individual_fairness_score`, or arrays with one
+        value per person, as in AIF360. By default the whole index. Named attributes
+        also vary if no similarity is given.
     priv_group
         The value of the privileged group, a tuple if there are several attributes; all
         others are unprivileged.
@@ -179,84 +166,6 @@ def individual_unfairness_ratio(
     return float(ratio(unprivileged, privileged))
 
 
-Metric = Callable[..., float]
-
-
-@dataclass(frozen=True)
-class Scorer:
-    """Scores a fitted estimator, the higher the better; see `make_scorer`.
-
-    Attributes
-    ----------
-    metric
-        `individual_fairness_score` or `individual_unfairness_difference`.
-    arguments
-        Its other arguments.
-    """
-
-    metric: Metric
-    arguments: tuple[tuple[str, Any], ...]
-
-    def __call__(
-        self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
-    ) -> float:
-        """Return the score of a fitted estimator.
-
-        Parameters
-        ----------
-        estimator
-            The fitted model.
-        X
-            The people.
-        y
-            Not used: individual fairness does not depend on the true labels.
-        sample_weight
-            Weight of each person.
-        """
-        value = self.metric(
-            X, estimator=estimator, sample_weight=sample_weight, **dict(self.arguments)
-        )
-        return _AS_SCORE[self.metric](value)
-
-
-def make_scorer(metric: Metric, **arguments: Any) -> Scorer:
-    """Make a scorer for model selection out of a metric of this module.
-
-    Parameters
-    ----------
-    metric
-        `individual_fairness_score`, which is the score itself, or
-        `individual_unfairness_difference`, of which the score is minus the absolute
-        value. (The ratio is undefined for the best of all models.)
-    **arguments
-        Arguments of the metric, such as `similarity`, `prot_attr` and `priv_group`.
-
-    Raises
-    ------
-    SpecError
-        If it is another metric.
-
-    Examples
-    --------
-    >>> fair = make_scorer(individual_fairness_score, prot_attr="sex")
-    >>> even = make_scorer(individual_unfairness_difference, prot_attr="sex",
-    ...                    priv_group="Male")
-    """
-    if metric not in _AS_SCORE:
-        known = " or ".join(function.__name__ for function in _AS_SCORE)
-        raise SpecError(
-            f"no scorer can be made of {metric!r}; pass {known}. For metrics of "
-            "AIF360 take its own make_scorer."
-        )
-    return Scorer(metric, tuple(sorted(arguments.items())))
-
-
-_AS_SCORE: dict[Metric, Callable[[float], float]] = {
-    individual_fairness_score: lambda share: share,
-    individual_unfairness_difference: lambda difference: -abs(difference),
-}
-
-
 def _unfairness(
     X: Any,
     y_pred: Any,
@@ -267,16 +176,14 @@ def _unfairness(
     **arguments: Any,
 ) -> tuple[np.float64, np.float64]:
     """Return the shares of unfairly treated unprivileged and privileged people."""
-    groups, _ = check_groups(X, _as_arrays(X, prot_attr))
     report = _verify(
         X, y_pred, prot_attr=prot_attr, sample_weight=sample_weight, **arguments
     )
     weight = _weights(sample_weight, len(report))
-    # Index compares a tuple as if it held one value per person.
-    is_privileged = np.array([group == priv_group for group in groups], dtype=bool)
+    privileged = is_privileged(X, prot_attr, priv_group)
     return (
-        shares(report, weight, ~is_privileged).unfair,
-        shares(report, weight, is_privileged).unfair,
+        shares(report, weight, ~privileged).unfair,
+        shares(report, weight, privileged).unfair,
     )
 
 
@@ -298,17 +205,16 @@ def _verify(
     sample_weight: Any,
 ) -> Report:
     ensemble = load(estimator)
-    names = _names(X, prot_attr)
-    # Many people share an index, and pandas would try to align them by it.
-    people = X.reset_index(drop=True) if _is_pandas(X) else X
     if y_pred is not None:
-        refuse_other_labels(ensemble, people, np.ravel(y_pred), [ensemble.classes])
-    if schema is None:
-        schema = _schema(ensemble, people, names)
+        refuse_other_labels(ensemble, X, np.ravel(y_pred), [ensemble.classes])
+    schema, similarity = complete(
+        ensemble, X, prot_attr, schema=schema, similarity=similarity
+    )
     report = verify(
         estimator,
-        people,
-        similarity=free(schema, names) if similarity is None else similarity,
+        # Many people share an index, and pandas would try to align them by it.
+        X.reset_index(drop=True) if is_pandas(X) else X,
+        similarity=similarity,
         schema=schema,
         budget=budget,
         sample_weight=sample_weight,
@@ -317,46 +223,3 @@ def _verify(
         # Half a score must not decide anything.
         raise KeyboardInterrupt
     return report
-
-
-def _schema(ensemble: Ensemble, people: Any, protected: list[str]) -> Schema:
-    """Infer a schema in which protected columns of 0 and 1 have no other values."""
-    schema = Schema.infer(ensemble, people)
-    columns = people.columns if _is_pandas(people) else []
-    for name in protected:
-        if name in columns and people[name].isin([0, 1]).all():
-            schema = with_levels(schema, name, {0.0: 0.0, 1.0: 1.0})
-    return schema
-
-
-def _names(X: Any, prot_attr: Any) -> list[str]:
-    """Return the names of protected attributes; arrays of values may have none."""
-    if prot_attr is None:
-        given = list(X.index.names) if _is_pandas(X) else []
-    else:
-        given = prot_attr if isinstance(prot_attr, list) else [prot_attr]
-    names = [getattr(one, "name", one) for one in given]
-    return [name for name in names if isinstance(name, str)]
-
-
-def _as_arrays(X: Any, prot_attr: Any) -> Any:
-    """Replace names of columns by their values: AIF360 knows only index levels."""
-
-    def resolve(one: Any) -> Any:
-        is_column = (
-            isinstance(one, str)
-            and _is_pandas(X)
-            and one not in X.index.names
-            and one in X.columns
-        )
-        return X[one].to_numpy() if is_column else one
-
-    if isinstance(prot_attr, list):
-        return [resolve(one) for one in prot_attr]
-    return resolve(prot_attr)
-
-
-def _is_pandas(X: Any) -> bool:
-    import pandas as pd
-
-    return isinstance(X, pd.DataFrame)
