@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fatt.ensemble import Ensemble
     from fatt.importers import load
     from fatt.region import Schema, Similarity
+    from fatt.repairs import Repair, repair
     from fatt.report import Group, Report
     from fatt.train import FATTClassifier, hinted_cart
     from fatt.verdict import Bounds, Counterexample, Finding, Verdict
@@ -43,6 +44,7 @@ __all__ = [
     "Group",
     "Radii",
     "Radius",
+    "Repair",
     "Report",
     "Schema",
     "ScoreGap",
@@ -54,6 +56,7 @@ __all__ = [
     "hinted_cart",
     "load",
     "radius",
+    "repair",
     "score_gap",
     "verify",
 ]
@@ -69,6 +72,7 @@ _HOME = {
     "Group": "fatt.report",
     "Radii": "fatt.audit",
     "Radius": "fatt.audit",
+    "Repair": "fatt.repairs",
     "Report": "fatt.report",
     "Schema": "fatt.region",
     "ScoreGap": "fatt.audit",
@@ -78,6 +82,7 @@ _HOME = {
     "hinted_cart": "fatt.train",
     "load": "fatt.importers",
     "radius": "fatt.audit",
+    "repair": "fatt.repairs",
     "score_gap": "fatt.audit",
     "verify": "fatt.audit",
 }

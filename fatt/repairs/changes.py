@@ -1,0 +1,203 @@
+"""Repair a model: other leaf values, with which more people are treated alike."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.audit import verify
+from fatt.audit.job import Job
+from fatt.errors import DataError, SpecError
+from fatt.region import Relation, Schema
+from fatt.repairs.descent import descend, task_of, undivided
+from fatt.repairs.leaves import Leaves
+from fatt.repairs.reach import reach_of
+from fatt.repairs.result import Quality, Repair
+from fatt.report import Report
+from fatt.verifier import Budget
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+#: What a divided region may cost, compared with a wrong label: from little to much.
+_WEIGHTS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+#: How many leaves of similar people are kept in mind; if all people have more, some of
+#: the people stand for the others.
+_MOST_LEAVES = 2**24
+_FEW = 200
+
+
+def repair(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    similarity: Relation,
+    schema: Schema | None = None,
+    max_accuracy_loss: float = 0.01,
+    budget: Budget | None = None,
+    n_jobs: int | None = None,
+) -> Repair:
+    """Change the leaf values of a model so that more people are treated alike.
+
+    The trees keep their splits; only what their leaves add to the scores is changed.
+    The model that is given stays as it is.
+
+    Parameters
+    ----------
+    model
+        Fitted decision tree, random forest, extra trees, gradient boosting or
+        histogram gradient boosting of scikit-learn, model of XGBoost or LightGBM, or
+        pipeline that ends in one of them.
+    X
+        The people: array, or data frame that `narwhals` knows, one row each. People
+        whom the model has not seen in training are best: a model knows the labels of
+        the others by heart, and unlearning these looks like a loss of accuracy.
+    y
+        Their true labels.
+    similarity
+        Who is similar to whom.
+    schema
+        What the columns mean, as in `fatt.verify`.
+    max_accuracy_loss
+        By how much the accuracy on these people, and the balanced accuracy, may fall.
+    budget, n_jobs
+        For verifying, as in `fatt.verify`.
+
+    Returns
+    -------
+    Repair
+        With the model, of the type that was given, and what it is like before and
+        after. If no change raises the proved fairness at an allowed price, the model
+        is the very one that was given.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the leaves of such a model cannot be changed.
+    SpecError
+        If the similarity or schema names something absent.
+    DataError
+        If the people or labels do not fit the model.
+
+    Notes
+    -----
+    For each region of similar people, the lead of a wrong class is at most the sum of
+    the most it gains in each tree. Leaf values are changed by convex optimisation of
+    these bounds, of wrong labels and of changed scores, with several weights. What is
+    returned has been verified with `fatt.verify`, as the model that it is.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(10, max_depth=4, random_state=0)
+    >>> forest = forest.fit(X[:300], y[:300])
+    >>> similarity = fatt.Similarity(noise="0.1 sd")
+    >>> repair = fatt.repair(forest, X[300:], y[300:], similarity=similarity)
+    >>> repair.after.fairness.lower > repair.before.fairness.lower
+    True
+    """
+    if (
+        not isinstance(max_accuracy_loss, numbers.Real)
+        or not 0 <= max_accuracy_loss <= 1
+    ):
+        raise SpecError(
+            f"max_accuracy_loss is {max_accuracy_loss!r}; write a share from 0 to 1, "
+            "such as 0.01."
+        )
+    job = Job(
+        model,
+        X,
+        similarity=similarity,
+        schema=schema,
+        budget=budget,
+        n_jobs=n_jobs,
+        progress=None,
+    )
+    leaves = Leaves(model, job.variables.schema)
+    truth = _truth(y, job)
+
+    def verified(model: Any) -> tuple[Report, Quality]:
+        report = verify(
+            model,
+            X,
+            similarity=similarity,
+            schema=job.variables.schema,
+            budget=budget,
+            n_jobs=n_jobs,
+        )
+        if report.interrupted:
+            raise KeyboardInterrupt
+        return report, _quality(report, truth)
+
+    report, before = verified(model)
+    for values in _candidates(job, leaves, truth, before, float(max_accuracy_loss)):
+        changed = leaves.write(values)
+        proof, after = verified(changed)
+        is_fairer = after.fairness.lower > before.fairness.lower
+        if is_fairer and _loss(before, after) <= max_accuracy_loss:
+            return Repair(changed, before, after, leaves.changed(values), proof)
+    return Repair(model, before, before, 0, report)
+
+
+def _truth(y: Any, job: Job) -> Codes:
+    """Return the class of each person's true label."""
+    labels = np.asarray(y)
+    if labels.shape != (len(job.people),):
+        raise DataError(
+            f"y has the shape {labels.shape}, and there are {len(job.people)} people; "
+            "pass one label each."
+        )
+    classes = job.variables.model.classes
+    codes = {label: code for code, label in enumerate(classes)}
+    for row, label in enumerate(labels.tolist()):
+        if label not in codes:
+            raise DataError(
+                f"row {row}: y is {label!r}, which the model never answers; its "
+                f"classes are {list(classes)}."
+            )
+    return np.array([codes[label] for label in labels.tolist()], dtype=np.int64)
+
+
+def _quality(report: Report, truth: Codes) -> Quality:
+    return Quality.of(report.findings.label, truth, report.fairness)
+
+
+def _candidates(
+    job: Job, leaves: Leaves, truth: Codes, before: Quality, allowed: float
+) -> list[Floats]:
+    """Return leaf values that promise to be fairer, the most promising first."""
+    ensemble, rows = job.variables.ensemble, leaves.rows
+    people = job.people.values(0, len(job.people))
+    some = _spread(len(people), _FEW)
+    reached = reach_of(ensemble, job.boxes(people[some]), rows).leaves
+    some = _spread(len(people), max(_FEW, _MOST_LEAVES * len(some) // len(reached)))
+    task = task_of(ensemble, rows, people[some], truth[some], job.boxes(people[some]))
+    promising: list[tuple[float, Floats]] = []
+    values, label = leaves.values, ensemble.decide(people)
+    for weight in _WEIGHTS:
+        values = descend(task, leaves.values, values, label[some], weight)
+        label = leaves.fill(ensemble, values).decide(people)
+        if _loss(before, Quality.of(label, truth, before.fairness)) <= allowed:
+            promising.append((undivided(task, values, label[some]), values))
+    # The stable order prefers smaller changes where the promises are equal.
+    return [values for _, values in sorted(promising, key=lambda pair: -pair[0])]
+
+
+def _spread(n_people: int, most: int) -> Codes:
+    """Return at most so many people, evenly spread."""
+    return np.unique(np.linspace(0, n_people - 1, min(n_people, most)).astype(np.int64))
+
+
+def _loss(before: Quality, after: Quality) -> float:
+    """Return by how much the accuracy fell, or the balanced one if that fell more."""
+    return max(
+        before.accuracy - after.accuracy,
+        before.balanced_accuracy - after.balanced_accuracy,
+    )

@@ -1,0 +1,98 @@
+"""What a repair returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.report import Report
+from fatt.verdict import Bounds
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How good a model is to the people it was asked about.
+
+    Attributes
+    ----------
+    accuracy
+        Share of people who get their true label.
+    balanced_accuracy
+        The same within each true class, averaged over the classes.
+    fairness
+        Bounds on the share of people who are treated like all similar people;
+        `lower` is proved.
+    """
+
+    accuracy: float
+    balanced_accuracy: float
+    fairness: Bounds
+
+    @classmethod
+    def of(
+        cls, label: NDArray[np.integer], truth: NDArray[np.int64], fairness: Bounds
+    ) -> Quality:
+        """Compare labels with the true ones.
+
+        Parameters
+        ----------
+        label, truth : ndarray of shape (n_people,)
+            Positions among the classes.
+        fairness
+            As in the class.
+        """
+        is_right = label == truth
+        people = np.bincount(truth)
+        shares = np.bincount(truth, is_right)[people > 0] / people[people > 0]
+        return cls(float(is_right.mean()), float(shares.mean()), fairness)
+
+    def __str__(self) -> str:
+        return (
+            f"fairness {_share(self.fairness)}, accuracy {self.accuracy:.2%}, "
+            f"balanced accuracy {self.balanced_accuracy:.2%}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Repair:
+    """A repaired model, and what the repair did.
+
+    Attributes
+    ----------
+    model
+        The repaired model, of the type that was given; the very model that was given
+        if nothing helped.
+    before, after
+        How good the given and the repaired model are to all the people.
+    n_changed
+        How many leaves have other values; 0 if nothing helped.
+    report
+        The verification of `model` on all the people.
+    """
+
+    model: Any
+    before: Quality
+    after: Quality
+    n_changed: int
+    report: Report
+
+    def __repr__(self) -> str:
+        n_people = len(self.report.findings)
+        lines = [f"<Repair on {n_people:,} people", f" before: {self.before}"]
+        if self.n_changed:
+            lines += [f" after:  {self.after}", f" {self.n_changed:,} leaves changed"]
+        else:
+            lines += [
+                " Nothing raised the proved fairness at the price in accuracy that is "
+                "allowed: the model is the one given."
+            ]
+        return "\n".join(lines) + ">"
+
+
+def _share(bounds: Bounds) -> str:
+    if bounds.lower == bounds.upper:
+        return f"{bounds.lower:.2%}"
+    return f"{bounds.lower:.2%} to {bounds.upper:.2%}"
