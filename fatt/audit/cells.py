@@ -116,7 +116,7 @@ def _is_whole(cell: Cell) -> bool:
 def _kind_of_numbers(are_whole: bool, values: NDArray[np.float64]) -> Kind:
     """Tell the kind; beyond 2**53 floats do not tell whole numbers apart."""
     known = values[~np.isnan(values)]
-    is_exact = bool(np.all(np.abs(known) <= _EXACT))
+    is_exact = bool(np.all(np.abs(known) < _EXACT))
     return "whole" if are_whole and is_exact and known.size else "any"
 
 

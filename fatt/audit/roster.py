@@ -95,8 +95,8 @@ def enrol(
         # A model that takes columns by position must not see any more of them.
         if name in table.columns and name not in names and ensemble.inputs.named
     }
-    people = _lay_out(read, names, extra)
-    schema = _with_kinds(
+    people = lay_out(read, names, extra)
+    schema = with_kinds(
         Schema.infer(ensemble, people), [column.kind for column in read]
     )
     _require_groups(
@@ -134,23 +134,34 @@ def _columns_read(left: list[str], ensemble: Ensemble, file: str) -> list[str]:
     return [left[place] for place in places]
 
 
-class _Column(NamedTuple):
-    """A column as the model needs it."""
+class Column(NamedTuple):
+    """A column as the model needs it.
+
+    Attributes
+    ----------
+    values
+        An array of numbers, or a list of categories.
+    kind
+        Of what kind the numbers are.
+    is_category
+        Whether a data frame must declare it a column of categories.
+    """
 
     values: Any
     kind: Kind
     is_category: bool
 
 
-def _read(feature: Feature, cells: Cells, name: str) -> _Column:
+def _read(feature: Feature, cells: Cells, name: str) -> Column:
     if not isinstance(feature, Categorical) or not feature.labelled:
         values, kind = numbers_of(name, cells)
-        return _Column(values, kind, False)
+        return Column(values, kind, False)
     # LightGBM and XGBoost know labels only from columns that are declared categories.
-    return _Column(labels_of(feature, cells), "any", feature.coding != "label")
+    return Column(labels_of(feature, cells), "any", feature.coding != "label")
 
 
-def _lay_out(read: list[_Column], names: list[str], extra: dict[str, Cells]) -> Any:
+def lay_out(read: list[Column], names: list[str], extra: dict[str, Cells]) -> Any:
+    """Return columns, and others as they stand in the file, as one table."""
     try:
         import pandas
     except ImportError:
@@ -176,7 +187,7 @@ def _pandas_type(values: Any) -> type[object] | None:
     return object if has_objects else None
 
 
-def _as_array(read: list[_Column]) -> Any:
+def _as_array(read: list[Column]) -> Any:
     if all(isinstance(column.values, np.ndarray) for column in read):
         return np.column_stack([column.values for column in read])
     table = np.empty((len(read[0].values), len(read)), dtype=object)
@@ -185,7 +196,7 @@ def _as_array(read: list[_Column]) -> Any:
     return table
 
 
-def _with_kinds(schema: Schema, kinds: list[Kind]) -> Schema:
+def with_kinds(schema: Schema, kinds: list[Kind]) -> Schema:
     """Say of columns on their own whether they hold whole numbers or truth values."""
     known: dict[str, AnyVariable] = {}
     kind_of = dict(zip(schema.columns, kinds, strict=True))

@@ -1,0 +1,178 @@
+"""``fatt train``: a small tree that is accurate and provably fair, from a file."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fatt.cli.exits import Exit
+from fatt.cli.options import similarity_of, similarity_options
+from fatt.cli.outputs import require_writable
+from fatt.cli.terminal import printable, say
+
+if TYPE_CHECKING:
+    from fatt.region import Relation
+    from fatt.train import FATTClassifier
+
+
+@click.command("train", short_help="Train a small fair tree on a file of people.")
+@click.argument("people", type=click.Path())
+@click.option("--label", required=True, metavar="NAME",
+              help="The column of outcomes to learn.")  # fmt: skip
+@similarity_options
+@click.option("--output", required=True, type=click.Path(), metavar="FILE",
+              help="Where to save the tree; such as tree.fatt.")  # fmt: skip
+@click.option("--ignore", "ignored", multiple=True, metavar="NAME",
+              help="A column not to learn from, such as ids. Repeatable.")  # fmt: skip
+@click.option("--fairness-weight", type=click.FloatRange(0, 1), default=0.2,
+              show_default=True, metavar="WEIGHT",
+              help="What fairness counts; the rest is for accuracy.")  # fmt: skip
+@click.option("--min-fairness", type=click.FloatRange(0, 1), default=0.0,
+              metavar="SHARE",
+              help="The share that must be treated fairly; the exit code "
+              "tells.")  # fmt: skip
+@click.option("--max-leaves", type=click.IntRange(2), metavar="N",
+              help="The size of the tree.")  # fmt: skip
+@click.option("--max-seconds", type=click.FloatRange(0, min_open=True),
+              metavar="SECONDS", help="When to stop.")  # fmt: skip
+@click.option("--random-state", type=click.IntRange(0, 2**32 - 1), default=0,
+              show_default=True, metavar="N",
+              help="The same number gives the same tree.")  # fmt: skip
+@click.option("--jobs", type=int, default=-1, show_default="all processors",
+              metavar="N", help="Number of threads.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@click.option("--quiet", is_flag=True, help="Print nothing that was not asked for.")
+@click.pass_context
+def command(context: click.Context, /, **given: Any) -> None:
+    """Train a tree that treats similar people alike on PEOPLE, and save it.
+
+    PEOPLE is a CSV, JSON lines, Parquet or Arrow file, or - for the standard input.
+    Columns of numbers are taken as such, others as categories.
+
+    \b
+    Exit codes: 0 done; 1 no tree reaches --min-fairness; 2 could not run; 3
+    interrupted, with the best tree so far.
+
+    \b
+      fatt train people.csv --label repaid --noise age=3 --vary sex \\
+          --output tree.fatt
+      fatt audit tree.fatt others.csv --label repaid --noise age=3 --vary sex
+    """  # noqa: D301
+    context.exit(_run(Request(**given)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the user asked for; the names are those of the options."""
+
+    people: str
+    label: str
+    noise: tuple[str, ...]
+    vary: tuple[str, ...]
+    missing: tuple[str, ...]
+    spec: str | None
+    output: str
+    ignored: tuple[str, ...]
+    fairness_weight: float
+    min_fairness: float
+    max_leaves: int | None
+    max_seconds: float | None
+    random_state: int
+    jobs: int
+    as_json: bool
+    quiet: bool
+
+
+def _run(request: Request) -> Exit:
+    require_writable(request.output, "--output")
+    similarity = similarity_of(
+        request.noise, request.vary, request.missing, request.spec
+    )
+    tree = _train(request, similarity)
+    if tree.fairness_ < request.min_fairness:
+        fit = [one for one in tree.front_ if one.fairness >= request.min_fairness]
+        if not fit:
+            if not request.quiet:
+                click.echo(
+                    f"No tree was found that treats {request.min_fairness:.2%} of "
+                    f"these people fairly; the best one reaches {tree.fairness_:.2%}. "
+                    "Nothing was saved."
+                )
+            return Exit.REFUTED
+        tree = tree.with_tree(max(fit, key=lambda one: one.fitness))
+    tree.ensemble_.save(request.output)
+    _print(request, tree, similarity)
+    return Exit.UNDECIDED if tree.interrupted_ else Exit.DONE
+
+
+def _train(request: Request, similarity: Relation) -> FATTClassifier:
+    from fatt.audit.files import read_table
+    from fatt.audit.pupils import enrol_pupils
+    from fatt.audit.roster import with_kinds
+    from fatt.region import Schema
+    from fatt.train import FATTClassifier
+    from fatt.train.columns import blank_tree
+
+    pupils = enrol_pupils(
+        read_table(request.people), label=request.label, ignored=request.ignored
+    )
+    names = list(pupils.table.columns)
+    unlearnt = blank_tree(pupils.table, names, named=True, classes=(False, True))
+    classifier = FATTClassifier(
+        similarity,
+        fairness_weight=request.fairness_weight,
+        max_leaves=request.max_leaves,
+        schema=with_kinds(Schema.infer(unlearnt, pupils.table), pupils.kinds),
+        max_seconds=request.max_seconds,
+        keep_interrupted=True,
+        n_jobs=request.jobs,
+        verbose=int(sys.stderr.isatty() and not request.quiet),
+        random_state=request.random_state,
+    )
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", UserWarning)
+        classifier.fit(pupils.table, pupils.labels)
+    for warning in told:
+        say(printable(str(warning.message)))
+    return classifier
+
+
+def _print(request: Request, tree: FATTClassifier, similarity: Relation) -> None:
+    figures = {
+        "output": request.output,
+        "digest": tree.ensemble_.digest,
+        "leaves": tree.get_n_leaves(),
+        "depth": tree.get_depth(),
+        "fairness": tree.fairness_,
+        "accuracy": tree.accuracy_,
+        "balanced_accuracy": tree.balanced_accuracy_,
+        "interrupted": tree.interrupted_,
+    }
+    if request.as_json:
+        import msgspec
+
+        click.echo(msgspec.json.encode(figures).decode())
+        return
+    if request.quiet:
+        return
+    from fatt.export import export_text
+
+    lines = [
+        f"A tree of {figures['leaves']} leaves, saved to {request.output}.",
+        f"Fairness:  {tree.fairness_:.2%} of these people are proved to be treated "
+        "like everybody similar to them.",
+        f"Accuracy:  {tree.accuracy_:.2%} of these people get the right answer; "
+        f"{tree.balanced_accuracy_:.2%} in the mean over answers.",
+        "",
+        similarity.describe(tree.schema_),
+        "",
+        export_text(tree.ensemble_).rstrip(),
+    ]
+    if tree.interrupted_:
+        lines += ["", "The training was interrupted; this is the best tree so far."]
+    for line in "\n".join(lines).split("\n"):
+        click.echo(printable(line))

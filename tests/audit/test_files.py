@@ -1,0 +1,189 @@
+"""Tables of people in files, whoever wrote them."""
+
+from __future__ import annotations
+
+import builtins
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fatt
+from fatt.audit.cells import labels_of, numbers_of
+from fatt.audit.files import read_table
+from fatt.audit.roster import enrol
+from fatt.ensemble import Categorical
+from fatt.errors import DataError, MissingDependencyError, SpecError
+from tests.cli import town
+
+COLUMNS: dict[str, list[Any]] = {"age": [41, 17], "sex": ["f", "m"]}
+
+
+def read(folder: Path, data: bytes) -> dict[str, list[Any]]:
+    path = folder / "people"
+    path.write_bytes(data)
+    return {
+        name: np.asarray(cells, dtype=object).tolist()
+        for name, cells in read_table(str(path)).columns.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"age,sex\n41,f\n17,m\n",
+        b"\xef\xbb\xbfage;sex\r\n41;f\r\n\r\n17;m",
+        b'age\t"sex"\n41\t"f"\n17\tm\n',
+    ],
+)
+def test_csv_of_many_programs(tmp_path: Path, data: bytes) -> None:
+    assert read(tmp_path, data) == {"age": ["41", "17"], "sex": ["f", "m"]}
+
+
+def test_cells_may_hold_delimiters_quotes_and_lines(tmp_path: Path) -> None:
+    found = read(tmp_path, b'name,age\n"Lee, ""A""\nJr.",41\n')
+    assert found == {"name": ['Lee, "A"\nJr.'], "age": ["41"]}
+
+
+def test_json_lines_have_types_and_gaps(tmp_path: Path) -> None:
+    found = read(tmp_path, b'{"age": 41, "sex": "f"}\n\n{"sex": "m", "new": true}\n')
+    assert found == {"age": [41, None], "sex": ["f", "m"], "new": [None, True]}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "file", "stream"])
+def test_parquet_and_arrow(tmp_path: Path, kind: str) -> None:
+    gaps: dict[str, list[Any]] = {"hours": [None, 7], "rate": [None, 0.5]}
+    table = pa.table(
+        {**COLUMNS, **gaps, "town": pa.array(["x", "y"]).dictionary_encode()}
+    )
+    sink = io.BytesIO()
+    if kind == "parquet":
+        pyarrow.parquet.write_table(table, sink)
+    else:
+        new = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
+        with new(sink, table.schema) as writer:
+            writer.write_table(table)
+    found = read(tmp_path, sink.getvalue())
+    assert {name: found[name] for name in COLUMNS} == COLUMNS
+    assert found["hours"] == [None, 7]
+    assert np.isnan(found["rate"][0])
+    assert found["town"] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b" \n", "is empty; pass a table"),
+        (b"age,sex\n41\n", "line 2 has 1 cells, and the header names 2 columns"),
+        (b"age,age\n1,2\n", "several columns are named 'age'"),
+        (b"age,sex\n41,\xe9\n", "byte 11 is not UTF-8; convert the file"),
+        (b'age,sex\n41,"f\n', "is no CSV"),
+        (b'{"age": 41}\n{"age": [1]}\n', "line 2 is no JSON object of texts and"),
+        (b"[1, 2]\n", "line 1 is no JSON object"),
+        (b"PAR1 and no more", "is no whole Parquet file"),
+        (b"ARROW1 and no more", "is no whole Arrow file"),
+    ],
+)
+def test_broken_files_are_explained(tmp_path: Path, data: bytes, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read(tmp_path, data)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    st.binary(max_size=200), st.sampled_from([b"", b"PAR1", b"ARROW1", b"{", b"a,b\n"])
+)
+def test_any_bytes_are_a_table_or_explained(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, start: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "bytes"
+    path.write_bytes(start + data)
+    try:
+        columns = read_table(str(path)).columns
+    except DataError:
+        return
+    assert len({len(cells) for cells in columns.values()}) <= 1
+
+
+def test_parquet_without_pyarrow_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name.startswith("pyarrow"):
+            raise ImportError
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'fatt\[tables\]'"):
+        read(tmp_path, b"PAR1")
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(st.floats(), min_size=1))
+def test_numbers_are_read_to_the_last_bit(numbers: list[float]) -> None:
+    found, _ = numbers_of("x", [repr(number) for number in numbers])
+    assert np.array_equal(found, np.array(numbers), equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "2", ""], "whole"),
+        (["1.0", "2"], "any"),
+        (["true", "False", "NA"], "truth"),
+        (["", "nan"], "any"),
+        ([str(2**53 + 1)], "any"),
+        ([1, None], "whole"),
+        ([True, False], "truth"),
+    ],
+)
+def test_kinds_of_numbers(cells: list[Any], kind: str) -> None:
+    assert numbers_of("x", cells).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["1", "x"], "row 1: column 'age' is 'x', and the model reads a number"),
+        (["1_000"], "row 0: column 'age' is '1_000'"),
+        (["1", "true"], "row 1: column 'age' is 'true', and other rows hold numbers"),
+    ],
+)
+def test_cells_that_are_no_numbers_are_explained(cells: list[Any], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        numbers_of("age", cells)
+
+
+def test_texts_become_the_categories_they_are_written_as() -> None:
+    def labels(categories: tuple[Any, ...], cells: list[Any]) -> list[Any]:
+        return labels_of(Categorical(name="x", categories=categories), cells)
+
+    assert labels((1, 2), ["2", "1"]) == [2, 1]
+    assert labels((True, False), ["true", "False"]) == [True, False]
+    assert labels((1.0, 2.5), ["1", "2.5"]) == [1.0, 2.5]
+    assert labels(("1", "2"), ["1", "7"]) == ["1", "7"]
+    assert labels(("", "a"), ["", "a"]) == ["", "a"]
+    [gap] = labels(("a",), [""])
+    assert gap != gap  # noqa: PLR0124 - it is NaN
+
+
+def test_a_model_without_names_reads_by_position(tmp_path: Path) -> None:
+    model, people = town.hard_case(tmp_path)
+    ensemble = fatt.load(model)
+    table = read_table(people)
+    table.columns["id"] = ["x"] * 40
+    with pytest.raises(DataError, match="has 9 columns, and the model, which was tra"):
+        enrol(table, ensemble)
+    roster = enrol(table, ensemble, others=["id"])
+    assert roster.others == {"id": ["x"] * 40}
+    assert np.asarray(roster.table).shape == (40, 8)
+    with pytest.raises(SpecError, match=r"has no column 'idd'\. Did you mean 'id'"):
+        enrol(table, ensemble, ignored=["idd"])
