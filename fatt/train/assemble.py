@@ -1,7 +1,8 @@
-"""From a tree of the search to a model that anybody can use."""
+"""From trees of the search to a model that anybody can use."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,14 +22,14 @@ _AHEAD = 1e-6
 
 
 def assemble(
-    tree: Genome, problem: Problem, worth: Matrix, blank: Ensemble
+    genomes: Sequence[Genome], problem: Problem, worth: Matrix, blank: Ensemble
 ) -> Ensemble:
-    """Return a tree as a model of one tree.
+    """Return trees as a model that takes the mean of what they say.
 
     Parameters
     ----------
-    tree
-        The tree.
+    genomes
+        The trees.
     problem
         The training people.
     worth : ndarray of shape (n_people, n_classes)
@@ -36,27 +37,34 @@ def assemble(
     blank
         A model that reads the same columns.
     """
-    inner = tree >= 0
-    places = np.arange(len(tree))
-    splits = [problem.splits.items[code] for code in tree[inner].tolist()]
+    joined = np.concatenate(genomes)
+    start = np.cumsum([0, *map(len, genomes)])[:-1]
+    inner = joined >= 0
+    places = np.flatnonzero(inner)
+    end = np.concatenate([ends(g) + s for g, s in zip(genomes, start, strict=True)])
+    splits = [problem.splits.items[code] for code in joined[inner].tolist()]
     sets = [split.codes for split in splits if split.codes is not None]
     has_set = np.array([split.codes is not None for split in splits], dtype=bool)
+    shares = [
+        _shares(genome, problem.reach(genome).people[genome < 0], worth)
+        for genome in genomes
+    ]
 
     def spread(values: Any, empty: Any) -> NDArray[Any]:
-        array = np.full(len(tree), empty)
+        array = np.full(len(joined), empty)
         array[inner] = values
         return array
 
     trees = Trees.lay_out(
-        roots=[0],
+        roots=start,
         feature=spread([split.column for split in splits], -1),
         threshold=spread([split.threshold for split in splits], 0.0),
-        left=spread(places[inner] + 1, -1),
-        right=spread(ends(tree)[places[inner] + 1], -1),
+        left=spread(places + 1, -1),
+        right=spread(end[places + 1], -1),
         missing_left=spread([split.missing_left for split in splits], False),
         leaf=np.cumsum(~inner) - 1,
-        values=_shares(tree, problem.reach(tree).people[~inner], worth),
-        targets=[-1],
+        values=np.concatenate(shares) / len(genomes),
+        targets=np.full(len(genomes), -1),
         subset=spread(np.where(has_set, np.cumsum(has_set) - 1, -1), -1),
         sets=sets,
     )

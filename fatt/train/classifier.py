@@ -21,10 +21,11 @@ from fatt.region import Relation, Schema
 from fatt.train.candidates import Portable
 from fatt.train.columns import blank_tree
 from fatt.train.leaves import leaves_of
+from fatt.train.people import gather_people
 from fatt.train.result import Candidate
 from fatt.train.settings import Settings
 from fatt.train.tables import as_numbers_or_objects, check_columns, check_weights
-from fatt.train.training import gather_people, train
+from fatt.train.training import train
 from fatt.verifier.threads import n_threads
 
 
@@ -377,7 +378,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "warm_start: the columns, categories or classes are not those of the "
                 "last fit; pass such people, or set warm_start=False."
             )
-        return [candidate.tree for candidate in self.front_]
+        return [tree for candidate in self.front_ for tree in candidate.trees]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -112,11 +112,12 @@ def _child(
             child = prune_branch(objective, child, rng)
         else:
             child = grow_leaf(objective, child, rng, share=operators.split_share)
-    child = objective.tidied(child)
+    # Leaves with equal labels stay: the next mutation may make use of their split.
+    child = objective.tidied(child, merge=False)
     return child if objective.allows(child) else population[first].tree.copy()
 
 
 def _spin_wheel(fitness: np.ndarray, rng: Generator) -> int:
-    """Choose by a wheel on which a tree has as much room as it is fit."""
-    room = np.maximum(fitness, 0) + 1e-12
+    """Choose by a wheel on which a tree has as much room as it beats the worst by."""
+    room = fitness - fitness.min() + 1e-12
     return int(rng.choice(len(room), p=room / room.sum()))

@@ -65,8 +65,8 @@ def replace(tree: Genome, place: int, end: int, by: Genome) -> Genome:
     return np.concatenate([tree[:place], by, tree[end:]])
 
 
-def tidy(tree: Genome, count: NDArray[np.int64], least: int) -> Genome:
-    """Return the tree without splits that few people or no labels need.
+def tidy(tree: Genome, count: NDArray[np.int64], least: int, *, merge: bool) -> Genome:
+    """Return the tree without splits that few people need.
 
     Parameters
     ----------
@@ -76,6 +76,8 @@ def tidy(tree: Genome, count: NDArray[np.int64], least: int) -> Genome:
         How many people reach each node.
     least
         How many must reach a leaf; below that, its sibling takes its people.
+    merge
+        Whether two leaves of a split with the same label become one.
     """
     finished: list[list[int]] = []
     numbers = tree.tolist()
@@ -90,7 +92,7 @@ def tidy(tree: Genome, count: NDArray[np.int64], least: int) -> Genome:
         right, at_right = finished.pop(), place_of.pop()
         if count[at_left] < least:
             finished.append(right)
-        elif count[at_right] < least or left == right:
+        elif count[at_right] < least or (merge and left == right):
             finished.append(left)
         else:
             finished.append([code, *left, *right])

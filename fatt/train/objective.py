@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.train.bits import Target
-from fatt.train.genome import Genome, depth_of, is_constant, n_leaves, tidy
+from fatt.train.bits import Target, pack
+from fatt.train.genome import Genome, depth_of, n_leaves, tidy
 from fatt.train.growth import Limits
 from fatt.train.problem import Problem
 
@@ -97,12 +97,18 @@ class Objective:
         weight = self.fairness_weight
         return (1 - weight) * accuracy + weight * fairness - self.leaf_cost * size
 
-    def tidied(self, tree: Genome) -> Genome:
-        """Return a tree without splits that few people or no labels need."""
+    def worth_of(self, labels: NDArray[np.int64]) -> float:
+        """Return what it is worth to give each person a label."""
+        classes = np.arange(self.problem.n_classes)
+        sets = pack(labels == classes[:, np.newaxis])
+        return float(self.problem.value(sets, self.target).diagonal().sum())
+
+    def tidied(self, tree: Genome, *, merge: bool = True) -> Genome:
+        """Return a tree without splits that few people or, if asked, no labels need."""
         if len(tree) == 1:
             return tree
         count = self.problem.count(self.problem.reach(tree).people)
-        return tidy(tree, count, self.limits.min_leaf)
+        return tidy(tree, count, self.limits.min_leaf, merge=merge)
 
     def allows(self, tree: Genome) -> bool:
         """Tell whether a tree is small enough."""
@@ -110,7 +116,3 @@ class Objective:
             n_leaves(tree) <= self.limits.max_leaves
             and depth_of(tree) <= self.limits.max_depth
         )
-
-    def is_useful(self, tree: Genome) -> bool:
-        """Tell whether a tree tells anybody apart."""
-        return not is_constant(tree)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A tree, and what it is worth on the training people.
+    """A tree, or a few together, and what they are worth on the training people.
 
     Attributes
     ----------
@@ -33,8 +33,8 @@ class Candidate:
         What the search maximised.
     ensemble
         The tree as a model.
-    tree
-        The tree in prefix order.
+    trees
+        The tree in prefix order, or several if they decide together.
     hints
         What other learners can take over from it.
     """
@@ -45,7 +45,7 @@ class Candidate:
     n_leaves: int
     fitness: float
     ensemble: Ensemble
-    tree: Portable
+    trees: tuple[Portable, ...]
     hints: Hints
 
     def __repr__(self) -> str:

@@ -28,6 +28,7 @@ _PRESETS: dict[str, dict[str, Any]] = {
         "n_iter_no_change": 100,
         "split_share": 0.1,
         "min_samples_leaf": 1,
+        "max_leaves": 1000,
     },
 }
 _CHOICES = {

@@ -4,67 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from fatt.ensemble import Categorical, Ensemble
-from fatt.region import Boxes, Neighbourhood, Relation, Schema, Variables
-from fatt.region.flags import refuse_broken_groups
+from fatt.ensemble import Categorical
 from fatt.train import genetic, memetic
-from fatt.train.assemble import assemble
+from fatt.train.appraise import appraise
 from fatt.train.bits import Target
 from fatt.train.candidates import Portable, Split, candidates
-from fatt.train.exact import confirm, has_gaps
 from fatt.train.front import Archive
-from fatt.train.genome import Genome, depth_of, leaf
-from fatt.train.hints import Hints
+from fatt.train.genome import Genome, leaf
 from fatt.train.objective import Objective, Scored
+from fatt.train.people import People
 from fatt.train.problem import Problem
 from fatt.train.progress import Deadline, ProgressBar
 from fatt.train.result import Candidate, Front
 from fatt.train.settings import Settings
 from fatt.train.teacher import MOST_PEOPLE, soft_labels
+from fatt.train.together import join_trees
 from fatt.train.workers import Workers
-
-Matrix = NDArray[np.float64]
 
 #: How much the teacher's word counts against a person's own label.
 _TRUST = 0.5
-
-
-@dataclass(frozen=True, eq=False)
-class People:
-    """The training people.
-
-    Attributes
-    ----------
-    variables
-        A model without splits that reads their columns, in the schema's variables.
-    rows, values
-        The people, in the columns of the model and in the variables.
-    boxes
-        Where they may move.
-    has_gaps
-        Whose boxes are too complicated for the search; see `fatt.train.exact`.
-    codes
-        Their classes.
-    weights
-        Their weights.
-    worth : ndarray of shape (n_people, n_classes)
-        What each label is worth; the right labels are worth 1 together.
-    """
-
-    variables: Variables
-    rows: Matrix
-    values: Matrix
-    boxes: Boxes
-    has_gaps: NDArray[np.bool_]
-    codes: NDArray[np.int64]
-    weights: Matrix
-    worth: Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,54 +50,6 @@ class Trained:
     front: Front
     n_iter: int
     interrupted: bool
-
-
-def gather_people(
-    X: Any,
-    codes: NDArray[np.int64],
-    weights: Matrix,
-    class_weights: Matrix,
-    *,
-    blank: Ensemble,
-    schema: Schema,
-    similarity: Relation,
-    balance: float,
-) -> People:
-    """Read the training people.
-
-    Parameters
-    ----------
-    X
-        The table.
-    codes, weights
-        The class and the weight of each person.
-    class_weights : ndarray of shape (n_classes,)
-        What the people of each class count in addition.
-    blank
-        A model without splits that reads the table.
-    schema
-        What its columns mean.
-    similarity
-        Who is similar to whom.
-    balance
-        From 0, where everybody counts alike, to 1, where every class does.
-    """
-    variables = Variables(blank, schema)
-    refuse_broken_groups(similarity, variables, X)
-    rows = blank.read(X)
-    values = variables.gather(rows)
-    boxes = Neighbourhood(similarity, variables).boxes(values)
-    n_classes = len(class_weights)
-    by_class = np.bincount(codes, weights=weights, minlength=n_classes)
-    shares = np.where(by_class > 0, 1 / np.count_nonzero(by_class), 0)
-    scale = (1 - balance) / by_class.sum() + balance * np.divide(
-        shares, by_class, out=np.zeros(n_classes), where=by_class > 0
-    )
-    worth = np.zeros((len(codes), n_classes))
-    worth[np.arange(len(codes)), codes] = weights * (class_weights * scale)[codes]
-    worth /= worth.sum()
-    gaps = has_gaps(boxes, variables.ensemble.features, len(values))
-    return People(variables, rows, values, boxes, gaps, codes, weights, worth)
 
 
 def train(
@@ -204,9 +119,18 @@ def train(
             verbose=verbose,
             keep_interrupted=keep_interrupted,
         )
-        found = [_candidate(scored, problem, people) for scored in archive]
+        found = [appraise(scored, objective, people) for scored in archive]
+        if found and settings.n_trees > 1 and not watched.interrupted:
+            found += join_trees(
+                found,
+                objective,
+                people,
+                n_trees=settings.n_trees,
+                n_threads=n_threads,
+                deadline=deadline,
+            )
         majority = leaf(int(np.argmax(people.worth.sum(axis=0))))
-        constant = _candidate(objective.score([majority])[0], problem, people)
+        constant = appraise(objective.score([majority])[0], objective, people)
     front = Front(found)
     best = front.select() if found else constant
     return Trained(best, front, watched.n_iter, watched.interrupted)
@@ -286,35 +210,3 @@ def _first_trees(
     if settings.initial == "forest":
         return genetic.forest_trees(objective, settings.population_size, rng)
     return [leaf(0) for _ in range(settings.population_size)]
-
-
-def _candidate(scored: Scored, problem: Problem, people: People) -> Candidate:
-    """Tell exactly what a tree is worth."""
-    blank = people.variables.model
-    ensemble = assemble(scored.tree, problem, people.worth, blank)
-    weights = people.weights
-    right = ensemble.decide(people.rows) == people.codes
-    by_class = np.bincount(people.codes, weights=weights)
-    hits = np.bincount(people.codes, weights=weights * right)[by_class > 0]
-    unfair = confirm(
-        problem.is_unfair(scored.tree),
-        people.has_gaps,
-        lambda: Variables(ensemble, people.variables.schema),
-        people.values,
-        people.boxes,
-    ).astype(np.int64)
-    fair_weight, unfair_weight = np.bincount(unfair, weights, minlength=2).tolist()
-    at_leaves = problem.count(problem.reach(scored.tree).people[scored.tree < 0])
-    return Candidate(
-        accuracy=float(weights[right].sum() / weights.sum()),
-        balanced_accuracy=float((hits / by_class[by_class > 0]).mean()),
-        fairness=fair_weight / (fair_weight + unfair_weight),
-        n_leaves=scored.n_leaves,
-        fitness=scored.fitness,
-        ensemble=ensemble,
-        tree=problem.splits.portable(scored.tree),
-        hints=Hints(
-            max_depth=max(1, depth_of(scored.tree)),
-            min_samples_leaf=max(1, int(at_leaves.min())),
-        ),
-    )

@@ -1,0 +1,199 @@
+"""What each parameter of `FATTClassifier` does, and what it says to bad ones."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fatt import FATTClassifier, Similarity
+from fatt.errors import DataError, SpecError
+from fatt.train import training
+from tests.train import town
+
+NOISE = Similarity(noise=0.1)
+X_MIXED, Y_MIXED = town.mixed()
+X_PLAIN, Y_PLAIN = town.plain()
+
+
+def quick(similarity: Any = NOISE, **parameters: Any) -> FATTClassifier:
+    parameters = {"max_iter": 3, "random_state": 0} | parameters
+    return FATTClassifier(similarity, **parameters)
+
+
+@pytest.mark.parametrize("algorithm", ["memetic", "paper"])
+def test_limits_hold_for_all_trees(algorithm: Any) -> None:
+    tree = quick(
+        algorithm=algorithm,
+        initial="forest",
+        max_leaves=7,
+        max_depth=3,
+        min_samples_leaf=20,
+        max_iter=10,
+    ).fit(X_PLAIN, Y_PLAIN)
+    for each in map(tree.with_tree, tree.front_):
+        assert each.get_n_leaves() <= 7
+        assert each.get_depth() <= 3
+        leaves = each.apply(X_PLAIN)
+        assert np.unique(leaves, return_counts=True)[1].min() >= 20
+
+
+def test_leaves_that_cost_more_are_fewer() -> None:
+    sizes = [
+        quick(leaf_cost=cost).fit(X_PLAIN, Y_PLAIN).get_n_leaves()
+        for cost in (0.0, 3.0, 30.0)
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[2]
+
+
+def test_class_weights_move_labels() -> None:
+    counts = [
+        np.mean(quick(class_weight={0: 1, 1: w}).fit(X_PLAIN, Y_PLAIN).predict(X_PLAIN))
+        for w in (0.4, 1, 2.5)
+    ]
+    assert counts[0] < counts[1] < counts[2]
+
+
+def test_balance_helps_the_smaller_class() -> None:
+    y = (X_PLAIN[:, 0] + np.random.default_rng(1).normal(size=len(X_PLAIN)) > 1.5) * 1
+    alike, classes = (
+        quick(balance=balance, fairness_weight=0).fit(X_PLAIN, y) for balance in (0, 1)
+    )
+    assert classes.balanced_accuracy_ > alike.balanced_accuracy_
+    assert classes.accuracy_ < alike.accuracy_
+
+
+def test_people_without_weight_do_not_count() -> None:
+    weight = (X_PLAIN[:, 2] > 0).astype(float)
+    y = np.where(weight > 0, Y_PLAIN, 1 - Y_PLAIN)
+    tree = quick().fit(X_PLAIN, y, sample_weight=weight)
+    known = weight > 0
+    assert tree.accuracy_ == pytest.approx(tree.score(X_PLAIN[known], y[known]))
+    assert tree.accuracy_ > 0.7
+
+
+def test_missing_values_and_categories_are_taken_as_they_are() -> None:
+    rng = np.random.default_rng(0)
+    job = rng.choice(["cook", "nurse", "pilot"], 300).astype(object)
+    pay = rng.normal(size=300)
+    y = (job == "pilot") | np.isnan(np.where(rng.random(300) < 0.3, np.nan, pay))
+    pay = np.where(y & (job != "pilot"), np.nan, pay)
+    job[:20] = None
+    table = pd.DataFrame({"job": job, "pay": pay})
+    y = (table["job"] == "pilot") | table["pay"].isna()
+    tree = quick(Similarity(noise={"pay": 0.1})).fit(table, y)
+    assert tree.score(table, y) == 1
+    assert tree.fairness_ == 1
+    # A category that nobody had goes somewhere, and does not fail.
+    strange = pd.DataFrame({"job": ["sailor", None], "pay": [0.0, np.nan]})
+    assert tree.predict(strange)[1]
+
+
+def test_training_stops_without_progress_and_in_time() -> None:
+    patient = quick(max_iter=100, n_iter_no_change=3).fit(X_PLAIN, Y_PLAIN)
+    assert 3 <= patient.n_iter_ < 100
+    hurried = quick(max_iter=100, n_iter_no_change=100, max_seconds=0)
+    assert hurried.fit(X_PLAIN, Y_PLAIN).n_iter_ == 0
+    assert hurried.get_n_leaves() >= 2
+
+
+def test_a_warm_start_never_gets_worse() -> None:
+    tree = quick(warm_start=True, max_iter=1).fit(X_PLAIN, Y_PLAIN)
+    fitness = [tree.front_.select().fitness]
+    for _ in range(3):
+        tree.fit(X_PLAIN, Y_PLAIN)
+        fitness.append(tree.front_.select().fitness)
+    assert fitness == sorted(fitness)
+    with pytest.raises(DataError, match=r"warm_start: .* not those of the last fit"):
+        tree.fit(X_PLAIN[:, :2], Y_PLAIN)
+
+
+def test_an_interrupted_training_keeps_the_best_tree_if_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    evolve = training.memetic.evolve
+
+    def interrupted(*given: Any) -> Any:
+        yield from itertools.islice(evolve(*given), 2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training.memetic, "evolve", interrupted)
+    kept = quick(keep_interrupted=True).fit(X_PLAIN, Y_PLAIN)
+    assert kept.interrupted_
+    assert kept.n_iter_ == 1
+    assert kept.score(X_PLAIN, Y_PLAIN) > 0.6
+    with pytest.raises(KeyboardInterrupt):
+        quick().fit(X_PLAIN, Y_PLAIN)
+
+
+def test_progress_is_shown_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
+    quick().fit(X_PLAIN, Y_PLAIN)
+    assert capsys.readouterr() == ("", "")
+    quick(verbose=1).fit(X_PLAIN, Y_PLAIN)
+    out, err = capsys.readouterr()
+    assert not out
+    assert "generation 3/3: accuracy " in err
+    assert err.endswith("\n")
+
+
+def test_one_label_for_all_comes_with_a_warning() -> None:
+    X = np.zeros((20, 2))
+    y = np.arange(20) % 3 == 0
+    with pytest.warns(UserWarning, match="gives everybody the same label"):
+        tree = quick().fit(X, y)
+    assert tree.fairness_ == 1
+    assert tree.get_n_leaves() == 1
+    assert not tree.predict(X).any()
+    assert len(tree.front_) == 0
+
+
+def test_a_constant_tree_is_not_the_answer_however_much_fairness_weighs() -> None:
+    tree = quick(Similarity(noise=2.0), fairness_weight=1.0).fit(X_PLAIN, Y_PLAIN)
+    assert len(np.unique(tree.predict(X_PLAIN))) == 2
+    assert tree.fairness_ < 1
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"similarity": None}, "similarity is None; say who is similar"),
+    ({"similarity": Similarity(noise={"wage": 1})}, "'wage'"),
+    ({"fairness_weight": 2}, "fairness_weight is 2; it must be a number, from 0 to 1"),
+    ({"fairness_weight": "much"}, "fairness_weight is 'much'"),
+    ({"algorithm": "greedy"}, "algorithm is 'greedy'; choose 'memetic' or 'paper'"),
+    ({"initial": "seeds"}, "initial is 'seeds'; choose"),
+    ({"mutation": "shrink"}, "mutation is 'shrink'; choose"),
+    ({"max_leaves": 1}, "max_leaves is 1; it must be a whole number, at least 2"),
+    ({"max_depth": 2.5}, "max_depth is 2.5; it must be a whole number"),
+    ({"n_trees": 0}, "n_trees is 0"),
+    ({"elitism": 32}, "nothing would ever change"),
+    ({"max_seconds": -1}, "max_seconds is -1"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), BAD)
+def test_bad_parameters(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        quick(**parameters).fit(X_PLAIN, Y_PLAIN)
+    assert message in str(caught.value)
+
+
+def test_bad_people() -> None:
+    with pytest.raises(DataError, match="only one class"):
+        quick().fit(X_PLAIN, np.zeros(len(X_PLAIN)))
+    with pytest.raises(ValueError, match="0 sample"):
+        quick().fit(X_PLAIN[:0], Y_PLAIN[:0])
+    with pytest.raises(ValueError, match=r"eights.*zero"):
+        quick().fit(X_PLAIN, Y_PLAIN, sample_weight=np.zeros(len(X_PLAIN)))
+    with pytest.raises(DataError, match="a weight is negative"):
+        quick().fit(X_PLAIN, Y_PLAIN, sample_weight=-np.ones(len(X_PLAIN)))
+    with pytest.raises(DataError, match="only one class"):
+        quick().fit(X_PLAIN, Y_PLAIN, sample_weight=Y_PLAIN)
+    with pytest.raises(DataError, match="y is None"):
+        quick().fit(X_PLAIN, None)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="column 'empty' has no value in any row"):
+        quick(town.SIMILARITY).fit(X_MIXED.assign(empty=np.nan), Y_MIXED)
+    with pytest.raises(DataError, match="column 'when' holds"):
+        quick().fit(pd.DataFrame({"when": [object()] * 4}), [0, 1, 0, 1])
