@@ -14,7 +14,7 @@ import traceback
 import click
 
 from fatt import __version__
-from fatt.cli import audit, completion, inspect, train, twin
+from fatt.cli import audit, check, completion, inspect, train, twin
 from fatt.cli.exits import Exit
 from fatt.cli.terminal import printable, say
 from fatt.errors import FattError
@@ -28,7 +28,7 @@ def fatt() -> None:
     """Prove, or refute with a concrete person, that a tree model is fair."""
 
 
-for module in (inspect, audit, twin, train, completion):
+for module in (inspect, audit, twin, check, train, completion):
     fatt.add_command(module.command)
 
 

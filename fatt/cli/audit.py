@@ -62,6 +62,9 @@ _LIBRARIES = ("numpy", "numba", "sklearn", "xgboost", "lightgbm", "onnxruntime")
               help="Go on from what the journal of an earlier run holds.")  # fmt: skip
 @click.option("--html", type=click.Path(), metavar="FILE", help="Write a page.")
 @click.option("--csv", type=click.Path(), metavar="FILE", help="Write all findings.")
+@click.option("--certificate", type=click.Path(), metavar="FILE",
+              help="Write evidence that 'fatt check' verifies; it holds the people's "
+              "values.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--note", "notes", multiple=True, metavar="TEXT",
               help="A sentence for the page: the purpose, who audits, how the data "
@@ -84,6 +87,7 @@ def command(context: click.Context, /, **given: Any) -> None:
       fatt audit credit.json people.csv --noise age=3 --vary sex
       fatt audit credit.json people.csv --spec audit.toml --min-fairness 0.95
       fatt audit credit.json people.csv --vary sex --journal audit.journal --resume
+      fatt audit credit.json people.csv --vary sex --certificate audit.cert
     """  # noqa: D301
     context.exit(_run(Request(**given)))
 
@@ -110,6 +114,7 @@ class Request:
     resume: bool
     html: str | None
     csv: str | None
+    certificate: str | None
     notes: tuple[str, ...]
     as_json: bool
     quiet: bool
@@ -121,6 +126,7 @@ class Request:
 def _run(request: Request) -> Exit:
     require_writable(request.html, "--html")
     require_writable(request.csv, "--csv")
+    require_writable(request.certificate, "--certificate")
     _require_journal(request)
     _require_inputs(request)
     similarity, budget = _similarity(request), budget_of(request.budget)
@@ -249,6 +255,8 @@ def _write(
     if request.csv is not None:
         named = {} if ids is None else {str(request.identity): ids}
         write(request.csv, to_csv(report, named))
+    if request.certificate is not None:
+        _certify(request, report, request.certificate)
     notes = _agreement(request, report, sources)
     if request.html is not None:
         page = report.to_html(
@@ -268,6 +276,18 @@ def _write(
         print_report(report, groups, ids=ids, min_fairness=request.min_fairness)
         for note in notes:
             click.echo(note)
+
+
+def _certify(request: Request, report: Report, path: str) -> None:
+    """Write the certificate, and say if somebody is without a proof."""
+    with progress("proving", quiet=request.quiet) as show:
+        certificate = report.certificate(progress=show)
+    certificate.save(path)
+    claimed = certificate.counts["claimed"]
+    if claimed:
+        say(f"{claimed:,} of the fair are in {path} without a proof: it is too long.")
+    if not request.quiet:
+        say(f"wrote {path}.")
 
 
 def _details(request: Request, report: Report, model: Model) -> Details | None:

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fatt.cli import fatt
+from tests.cli import town
+
+SIMILAR = ("--noise", "age=2", "--noise", "income=5%", "--vary", "sex")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    """A certificate, its model and its people."""
+    folder = tmp_path_factory.mktemp("certified")
+    town.model().save(folder / "bank.fatt")
+    people = town.write_csv(folder / "people.csv", town.people())
+    model, certificate = str(folder / "bank.fatt"), str(folder / "audit.cert")
+    made = run("audit", model, people, *SIMILAR, "--certificate", certificate)
+    assert made.exit_code == 0
+    assert f"wrote {certificate}" in made.stderr
+    return certificate, model, people
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(fatt, list(arguments), catch_exceptions=False)
+
+
+def test_what_holds_is_said_precisely(files: tuple[str, str, str]) -> None:
+    certificate, model, people = files
+    report = json.loads(run("audit", model, people, *SIMILAR, "--json").stdout)
+    alone = run("check", certificate, model)
+    assert alone.exit_code == 0
+    assert f"- {report['counts']['fair']} are proved fair" in alone.stdout
+    assert "No table was given" in alone.stdout
+    with_people = run("check", certificate, model, people)
+    assert with_people.exit_code == 0
+    assert "row by row" in with_people.stdout
+
+
+def test_json_tells_the_same(files: tuple[str, str, str]) -> None:
+    _, model, people = files
+    found = json.loads(run("check", *files, "--json").stdout)
+    report = json.loads(run("audit", model, people, *SIMILAR, "--json").stdout)
+    assert found["fairness"] == report["fairness"]
+    assert found["is_data_checked"] is True
+    assert found["fair"] == report["counts"]["fair"]
+
+
+def test_other_people_are_told(files: tuple[str, str, str], tmp_path: Path) -> None:
+    columns = town.people()
+    columns["age"][3] += 1
+    other = town.write_csv(tmp_path / "other.csv", columns)
+    refused = run("check", *files[:2], other)
+    assert refused.exit_code == 1
+    assert "does not hold: person 3 is another one in the table" in refused.stdout
+
+
+def test_a_changed_certificate_is_told(
+    files: tuple[str, str, str], tmp_path: Path
+) -> None:
+    changed = tmp_path / "changed.cert"
+    text = Path(files[0]).read_text(encoding="utf-8")
+    changed.write_text(text.replace("age = 2", "age = 3"), encoding="utf-8")
+    refused = run("check", str(changed), files[1])
+    assert refused.exit_code == 1
+    assert "the certificate was changed" in refused.stdout
+
+
+def test_another_model_is_told(files: tuple[str, str, str], tmp_path: Path) -> None:
+    model, _ = town.hard_case(tmp_path)
+    refused = run("check", files[0], model)
+    assert refused.exit_code == 1
+    assert "is about another model" in refused.stdout
+
+
+def test_a_file_that_is_not_there_is_no_refutation(
+    files: tuple[str, str, str],
+) -> None:
+    with pytest.raises(FileNotFoundError):
+        run("check", "nowhere.cert", files[1])
+
+
+def test_where_to_write_is_asked_first(files: tuple[str, str, str]) -> None:
+    from fatt.errors import SpecError
+
+    with pytest.raises(SpecError, match="--certificate"):
+        run("audit", *files[1:], *SIMILAR, "--certificate", "/nowhere/audit.cert")
