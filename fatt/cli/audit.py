@@ -306,6 +306,11 @@ def _agreement(request: Request, report: Report, sources: Sources) -> tuple[str,
         return ()
     kinds, which = report.findings.kinds()
     answers = [str(kinds[kind].label) for kind in which]
+    if not set(truth) & set(map(str, report.findings.classes)):
+        return (
+            f"Column {request.label!r} holds no answer of the model, for instance "
+            f"{truth[0]!r}, so that the two were not compared.",
+        )
     agree = sum(a == b for a, b in zip(answers, truth, strict=True))
     return (
         f"The model's answer is that of column {request.label!r} for {agree:,} of "

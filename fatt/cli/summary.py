@@ -73,8 +73,9 @@ def _by_group(report: Report, names: tuple[str, ...]) -> list[str]:
     for values, group in list(found.items())[:_SHOWN_GROUPS]:
         key = values if isinstance(values, tuple) else (values,)
         who = ", ".join(map(in_words, key))
+        people = "person" if group.size == 1 else "people"
         lines.append(
-            f"  {who:24} {group.size:>9,} people  {share(group.fairness)} fair"
+            f"  {who:24} {group.size:>9,} {people}  {share(group.fairness)} fair"
         )
     if len(found) > _SHOWN_GROUPS:
         lines.append(f"  and {len(found) - _SHOWN_GROUPS:,} more")

@@ -87,7 +87,7 @@ def browser() -> Iterator[Browser]:
 
     options = webdriver.ChromeOptions()
     options.binary_location = str(CHROMIUM)
-    for word in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "disable-gpu"):
+    for word in ("headless=new", "no-sandbox", "disable-gpu", "hide-scrollbars"):
         options.add_argument(f"--{word}")
     options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})

@@ -165,6 +165,11 @@ def test_the_share_of_right_answers_is_counted(files: tuple[str, str]) -> None:
     assert f"for {right} of {len(truth)} people" in text
 
 
+def test_outcomes_in_other_words_are_not_compared(files: tuple[str, str]) -> None:
+    text = audit(*files, *SIMILAR, "--label", "party").stdout
+    assert "Column 'party' holds no answer of the model, for instance 'red'" in text
+
+
 def test_a_failed_write_leaves_the_old_file(
     files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
