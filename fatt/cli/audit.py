@@ -323,18 +323,25 @@ def _provenance(
 ) -> Provenance:
     from fatt.report.details import Provenance
 
-    path = request.model
-    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
+    model, certificate = request.model, request.certificate
+    check = ["fatt", "check", certificate, model] if certificate and model else []
     return Provenance(
-        model=path or "a model that fatt made up",
-        model_digest=digest,
+        model=model or "a model that fatt made up",
+        model_digest=_digest(model),
         data=sources.table.name,
         data_digest=sources.table.digest,
+        certificate=certificate or "",
+        certificate_digest=_digest(certificate),
         command=shlex.join(["fatt", *sys.argv[1:]]),
+        check=shlex.join(check),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         made_with=_versions(),
         notes=notes,
     )
+
+
+def _digest(path: str | None) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
 
 
 def _versions() -> str:

@@ -26,8 +26,10 @@ class Provenance:
         Names of the files.
     model_digest, data_digest
         SHA-256 of their bytes.
-    command
-        What to type to make the report again.
+    certificate, certificate_digest
+        Name of the file with the proofs, and SHA-256 of its bytes.
+    command, check
+        What to type to make the report again, and to check the certificate.
     date
         When it was made.
     made_with
@@ -41,7 +43,10 @@ class Provenance:
     model_digest: str = ""
     data: str = ""
     data_digest: str = ""
+    certificate: str = ""
+    certificate_digest: str = ""
     command: str = ""
+    check: str = ""
     date: str = ""
     made_with: str = ""
     notes: tuple[str, ...] = ()

@@ -92,26 +92,26 @@ def evidence(report: Report, provenance: Provenance) -> Markup:
     source = model.source
     kind = " ".join(filter(None, [source.model, source.library, source.version]))
     rows: list[tuple[str, Part]] = [
-        ("Model", name_of(provenance.model)),
+        ("Model", _named(provenance.model)),
         ("Kind of model", f"{kind}, {len(model.trees):,} trees"),
         ("Answers", names_of([str(label) for label in model.classes], ", ")),
         ("Model file, SHA-256", _digest(provenance.model_digest)),
         ("What it computes, SHA-256", _digest(model.digest)),
-        ("People", name_of(provenance.data)),
+        ("People", _named(provenance.data)),
         ("Number of people", f"{len(report):,}"),
         ("Missing values", _missing(report)),
         ("People file, SHA-256", _digest(provenance.data_digest)),
         ("Schema, SHA-256", _digest(_sha256(report.people.variables.schema))),
         ("Similarity, SHA-256", _digest(_sha256(report.similarity.to_toml()))),
+        ("Certificate", _named(provenance.certificate)),
+        ("Certificate, SHA-256", _digest(provenance.certificate_digest)),
         ("Made with", provenance.made_with),
         ("Date", provenance.date),
     ]
-    command: Part = None
-    if provenance.command:
-        command = [
-            tag("p", "To make this page again:"),
-            tag("pre", code(provenance.command)),
-        ]
+    commands = {
+        "To make this page again:": provenance.command,
+        "To check the proofs and the twins, without the search:": provenance.check,
+    }
     return section(
         "Evidence",
         "evidence",
@@ -125,7 +125,11 @@ def evidence(report: Report, provenance: Provenance) -> Markup:
             ],
             class_="facts",
         ),
-        command,
+        [
+            [tag("p", what), tag("pre", code(command))]
+            for what, command in commands.items()
+            if command
+        ],
         tag(
             "div",
             [
@@ -151,6 +155,10 @@ def _missing(report: Report) -> Part:
         if count
     ]
     return names_of(gaps, ", ") if gaps else "none"
+
+
+def _named(text: str) -> Markup | None:
+    return name_of(text) if text else None
 
 
 def _digest(text: str) -> Markup | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 from pathlib import Path
@@ -144,7 +145,9 @@ def test_html_is_written_whole_and_tells_how(
     files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "audit.html"
+    proofs = str(tmp_path / "audit.cert")
     words = ["audit", *files, *SIMILAR, "--html", str(target), "--label", "truth"]
+    words += ["--certificate", proofs, "--note", "Audited by <nobody>."]
     monkeypatch.setattr("sys.argv", ["fatt", *words])
     assert audit(*words[1:]).exit_code == 0
     page = target.read_text(encoding="utf-8")
@@ -153,7 +156,10 @@ def test_html_is_written_whole_and_tells_how(
     assert "fatt audit" in page
     assert "&#x27;truth&#x27; for" in page
     assert "How much the score differs" in page
-    assert list(tmp_path.iterdir()) == [target]
+    assert f"fatt check {proofs} {files[0]}" in page
+    assert hashlib.sha256(Path(proofs).read_bytes()).hexdigest() in page
+    assert "Audited by &lt;nobody&gt;." in page
+    assert sorted(tmp_path.iterdir()) == [Path(proofs), target]
 
 
 def test_the_share_of_right_answers_is_counted(files: tuple[str, str]) -> None:

@@ -157,6 +157,13 @@ def test_nobody_is_named_where_nothing_changes() -> None:
     assert "Nobody's answer changes with sex alone" in text
 
 
+def test_what_is_not_known_of_the_origin_is_left_out() -> None:
+    page = made.report().to_html()
+    assert "<bdi></bdi>" not in page
+    assert "Certificate" not in page
+    assert "To make this page again" not in page
+
+
 def test_limits_and_gaps_are_told() -> None:
     report: Report = made.report(interrupted=True)
     text = Reader(report.to_html()).text
