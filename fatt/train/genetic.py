@@ -15,7 +15,7 @@ from numpy.random import Generator
 from fatt.train.bits import pack
 from fatt.train.front import Archive
 from fatt.train.genome import Genome
-from fatt.train.growth import grow
+from fatt.train.growth import Limits, grow
 from fatt.train.objective import Objective, Scored
 from fatt.train.variation import cross, grow_leaf, prune_branch
 
@@ -83,8 +83,29 @@ def evolve(
         population = elite + objective.score(children, relabel=True)
 
 
-def forest_trees(objective: Objective, count: int, rng: Generator) -> list[Genome]:
-    """Return the trees of a random forest: of half of the people, and some splits."""
+def forest_trees(
+    objective: Objective,
+    count: int,
+    rng: Generator,
+    *,
+    limits: Limits | None = None,
+    caution: float = 0.0,
+) -> list[Genome]:
+    """Return the trees of a random forest: of half of the people, and some splits.
+
+    Parameters
+    ----------
+    objective
+        What makes a tree better.
+    count
+        How many trees.
+    rng
+        Draws people and splits.
+    limits
+        How large they may be; by default as the objective says.
+    caution
+        What it costs to tear the boxes of all people.
+    """
     problem = objective.problem
     n_splits = len(problem.splits)
     trees = []
@@ -92,7 +113,12 @@ def forest_trees(objective: Objective, count: int, rng: Generator) -> list[Genom
         half = pack(rng.random(problem.n_people) < 0.5)
         some = rng.choice(n_splits, size=-(-n_splits // 3), replace=False)
         *_, tree = grow(
-            problem, objective.target, objective.limits, chosen=some, start=half
+            problem,
+            objective.target,
+            limits or objective.limits,
+            chosen=some,
+            caution=caution,
+            start=half,
         )
         trees.append(tree)
     return trees

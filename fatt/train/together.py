@@ -15,13 +15,14 @@ from fatt.train.people import People
 from fatt.train.progress import Deadline
 from fatt.train.result import Candidate
 
-# The verifier takes longer than the search: only so many trees are considered, and of
-# each round only those partners are verified with which most labels are right.
-_CONSIDERED, _VERIFIED = 40, 4
+# The verifier takes longer than the search: in each round only those partners are
+# verified with which most labels are right.
+_VERIFIED = 4
 
 
 def join_trees(
-    singles: Sequence[Candidate],
+    best: Candidate,
+    partners: Sequence[Candidate],
     objective: Objective,
     people: People,
     *,
@@ -29,15 +30,16 @@ def join_trees(
     n_threads: int,
     deadline: Deadline,
 ) -> list[Candidate]:
-    """Add trees to the best one as long as they are better on all counts together.
+    """Add trees to the best one, and keep what is fitter than it.
 
-    What is better is decided by the verifier: at least as accurate and at least as
-    fair, and the fitness, which counts leaves too, is higher.
+    Fitness counts accuracy, all leaves, and the fairness that the verifier proves.
 
     Parameters
     ----------
-    singles
-        Trees to choose from.
+    best
+        The best single tree.
+    partners
+        Trees that may be added.
     objective
         What the search maximised.
     people
@@ -52,12 +54,10 @@ def join_trees(
     Returns
     -------
     list of Candidate
-        The models that beat the best tree, each larger than the one before.
+        The models that beat the best tree.
     """
-    ranked = sorted(singles, key=lambda one: (-one.fitness, one.n_leaves))
-    partners = ranked[:_CONSIDERED]
     scores = [_scores(one.ensemble, people) for one in partners]
-    team, total, found = [partners[0]], scores[0], [partners[0]]
+    team, total, found = [best], _scores(best.ensemble, people), list[Candidate]()
     while len(team) < n_trees and not deadline.is_over():
         worth = [objective.worth_of(np.argmax(total + s, axis=1)) for s in scores]
         first = np.argsort(-np.array(worth), kind="stable")[:_VERIFIED].tolist()
@@ -67,25 +67,15 @@ def join_trees(
             )
             for place in first
         }
+        # Two trees seldom beat one, where three do: go on until there are enough.
         place = max(tried, key=lambda place: tried[place].fitness)
-        if not _is_better(tried[place], found[-1]):
-            break
         team.append(partners[place])
         total = total + scores[place]
         found.append(tried[place])
-    return found[1:]
+    return [together for together in found if together.fitness > best.fitness]
 
 
 def _scores(tree: Ensemble, people: People) -> NDArray[np.float64]:
     """Return what a single tree says about each person."""
     leaves = leaves_of(tree, people.rows)[:, 0]
     return np.asarray(tree.trees.values[tree.trees.nodes["leaf"][leaves]])
-
-
-def _is_better(one: Candidate, other: Candidate) -> bool:
-    return (
-        one.fitness > other.fitness
-        and one.fairness >= other.fairness
-        and one.accuracy >= other.accuracy
-        and one.balanced_accuracy >= other.balanced_accuracy
-    )

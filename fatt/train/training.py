@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from fatt.train.appraise import appraise
 from fatt.train.bits import Target
 from fatt.train.candidates import Portable, Split, candidates
 from fatt.train.front import Archive
-from fatt.train.genome import Genome, leaf
+from fatt.train.genome import Genome, is_constant, leaf
 from fatt.train.objective import Objective, Scored
 from fatt.train.people import People
 from fatt.train.problem import Problem
@@ -28,6 +28,8 @@ from fatt.train.workers import Workers
 
 #: How much the teacher's word counts against a person's own label.
 _TRUST = 0.5
+#: How many trees of each size are grown to be joined with the best one.
+_PARTNERS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +123,11 @@ def train(
         )
         found = [appraise(scored, objective, people) for scored in archive]
         if found and settings.n_trees > 1 and not watched.interrupted:
+            best = max(found, key=lambda one: one.fitness)
+            partners = _partners(best.n_leaves, objective, people, rng)
             found += join_trees(
-                found,
+                best,
+                [*found, *partners],
                 objective,
                 people,
                 n_trees=settings.n_trees,
@@ -134,6 +139,27 @@ def train(
     front = Front(found)
     best = front.select() if found else constant
     return Trained(best, front, watched.n_iter, watched.interrupted)
+
+
+def _partners(
+    size: int, objective: Objective, people: People, rng: Generator
+) -> list[Candidate]:
+    """Return small trees that are unlike the best one of some size, and each other."""
+    limits = objective.limits
+    trees = [
+        objective.tidied(tree)
+        for n_leaves in sorted({2, max(2, size // 2)})
+        for tree in genetic.forest_trees(
+            objective,
+            _PARTNERS,
+            rng,
+            limits=replace(limits, max_leaves=min(n_leaves, limits.max_leaves)),
+            caution=objective.fairness_weight,
+        )
+    ]
+    useful = {tree.tobytes(): tree for tree in trees if not is_constant(tree)}
+    scored = objective.score(list(useful.values()))
+    return [appraise(each, objective, people) for each in scored]
 
 
 class _Watched(NamedTuple):
