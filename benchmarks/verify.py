@@ -3,9 +3,10 @@
 Run ``python -m benchmarks.verify`` from the repository root, or ``make bench``. Both
 sides use one thread and have five seconds for each person. Ours are asked all together
 for the mean, and one by one, with what a call costs, for the median and the maximum.
-Veritas gets the same model over the same variables, turned into its own form before the
-clock starts. Then come single trees in large batches, memory, and the first answer of a
-fresh process. The result is Markdown.
+Veritas gets the same model, turned into its own form before the clock starts. It knows
+thresholds only; so what varies is one variable to it, and what does not stays columns.
+Then come single trees in large batches, memory, and the first answer of a fresh
+process. The result is Markdown.
 
 ``--people 200 --peer-people 50`` asks more people, ``--case crime-forest-noise`` only
 the cases whose names contain the word. ``--focal 0.01`` gives Veritas the setting that
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +36,16 @@ from sklearn.tree import DecisionTreeClassifier
 import fatt
 from benchmarks import paper
 from fatt.ensemble import Argmax, Cut, Ensemble
-from fatt.region import Boxes, Neighbourhood, Relation, Similarity, Variables
+from fatt.region import (
+    Boxes,
+    Neighbourhood,
+    Number,
+    OneHot,
+    Relation,
+    Schema,
+    Similarity,
+    Variables,
+)
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 from fatt.verifier import Budget, Verifier
 
@@ -88,15 +99,38 @@ def ours(verifier: Verifier, values: Floats, boxes: Boxes) -> Times:
 
 
 class Veritas:
-    """Veritas for all classes of one's own, made when they are needed."""
+    """Veritas for one relation, and for all classes of one's own when they are needed.
 
-    def __init__(self, ensemble: Ensemble, focal: float) -> None:
-        self.ensemble = ensemble
+    A variable of several columns that does not vary stays columns: Veritas would need a
+    copy of a subtree for every interval of its levels.
+    """
+
+    def __init__(
+        self, model: Ensemble, schema: Schema, relation: Relation, focal: float
+    ) -> None:
+        varied = {name for one in relation.alternatives for name, _ in one.vary}
+        variables = []
+        for variable in schema.variables:
+            if isinstance(variable, OneHot) and variable.name not in varied:
+                columns = variable.columns
+                variables += [Number(name=name, columns=(name,)) for name in columns]
+            else:
+                variables.append(variable)
+        parted = Schema(columns=schema.columns, variables=tuple(variables))
+        self.variables = Variables(model, parted)
+        self.ensemble = self.variables.ensemble
+        self.relation = relation
         self.focal = focal
         self.peers: dict[int, Any] = {}
 
-    def times(self, labels: NDArray[np.int64], boxes: Boxes) -> Times:
+    def ask(self, rows: Any) -> Times:
         """Ask about each person."""
+        values = self.variables.gather(self.variables.model.read(rows))
+        boxes = Neighbourhood(self.relation, self.variables).boxes(values)
+        return self.times(self.ensemble.decide(values), boxes)
+
+    def times(self, labels: NDArray[np.int64], boxes: Boxes) -> Times:
+        """Ask about people with these boxes."""
         from tests.veritas_peer import Peer
 
         verdicts, each = [], []
@@ -160,36 +194,35 @@ def forests(options: argparse.Namespace) -> None:
     lines = []
     for name, kind, relations in cases(options.case, options.health):
         ensemble = paper.train(name, kind)
-        variables = Variables(ensemble, paper.schema(name, ensemble))
-        verifier, veritas = (
-            Verifier(variables.ensemble),
-            Veritas(variables.ensemble, options.focal),
-        )
+        schema = paper.schema(name, ensemble)
+        variables = Variables(ensemble, schema)
+        verifier = Verifier(variables.ensemble)
         rows = paper.people(name).test[: options.people]
         values = variables.gather(ensemble.read(rows))
         for relation in relations:
-            boxes = Neighbourhood(paper.similarities(name)[relation], variables).boxes(
-                values
-            )
+            similarity = paper.similarities(name)[relation]
+            boxes = Neighbourhood(similarity, variables).boxes(values)
             mine = ours(verifier, values, boxes)
             fair = np.mean(np.array(mine.verdicts) == FAIR)
             line = [f"{name}-{kind}-{relation}", f"{ensemble.trees.n_leaves:,}"]
             line += [str(len(values)), f"{100 * fair:.1f} %", *mine.cells()]
             if not options.no_peers:
-                line += beside(veritas, verifier, values, boxes, options.peer_people)
+                veritas = Veritas(ensemble, schema, similarity, options.focal)
+                first = rows[: options.peer_people]
+                line += beside(veritas.ask(first), verifier, values, boxes)
             lines.append(line)
             progress(" ".join(line))
     print_table(titles, lines)
 
 
 def beside(
-    veritas: Veritas, verifier: Verifier, values: Floats, boxes: Boxes, count: int
+    theirs: Times, verifier: Verifier, values: Floats, boxes: Boxes
 ) -> list[str]:
-    """Ask Veritas about the first people, and compare with ours on those alone.
+    """Compare with Veritas on the first people, whom it was asked about.
 
     Ours are asked about them again and again in one call, as about many people.
     """
-    values = values[:count]
+    values = values[: len(theirs.verdicts)]
     first = pick(boxes, range(len(values)))
     times = -(-100 // len(values))
     many = Boxes(
@@ -203,7 +236,6 @@ def beside(
     outcomes = verifier.verify(np.tile(values, (times, 1)), many, n_jobs=1)
     mean = 1000 * (time.perf_counter() - begin) / (times * len(values))
     mine = outcomes.verdict[: len(values)].tolist()
-    theirs = veritas.times(verifier.ensemble.decide(values), first)
     both = [
         (left, right)
         for left, right in zip(mine, theirs.verdicts, strict=True)
@@ -219,47 +251,83 @@ def beside(
     ]
 
 
-def single_tree() -> tuple[Any, Relation]:
-    """Train a tree of 40 leaves on adult; return also noise-cat."""
+class Batch(NamedTuple):
+    """A tree of 40 leaves, people for it, and who is similar to whom."""
+
+    tree: Any
+    people: pd.DataFrame
+    relation: Relation
+
+    def rows(self, count: int) -> pd.DataFrame:
+        """Return so many people, the same again and again."""
+        times = -(-count // len(self.people))
+        return pd.concat([self.people] * times, ignore_index=True)[:count]
+
+
+def one_hot() -> Batch:
+    """Return a tree over the 103 one-hot columns of adult, with noise-cat."""
     data = paper.people("adult")
     tree = DecisionTreeClassifier(max_leaf_nodes=40, random_state=0)
     tree.fit(data.train, data.label)
-    return tree, paper.similarities("adult")["noise-cat"]
+    return Batch(tree, data.test, paper.similarities("adult")["noise-cat"])
+
+
+def plain() -> Batch:
+    """Return a tree over the 14 variables of adult as plain numbers, with noise-cat."""
+    data, coded = paper.people("adult"), one_hot()
+    model = fatt.load(coded.tree)
+    variables = Variables(model, paper.schema("adult", model))
+    names = [feature.name for feature in variables.ensemble.features]
+    train, test = (
+        pd.DataFrame(variables.gather(model.read(rows)), columns=names)
+        for rows in (data.train, data.test)
+    )
+    tree = DecisionTreeClassifier(max_leaf_nodes=40, random_state=0)
+    return Batch(tree.fit(train, data.label), test, coded.relation)
+
+
+def memory_bound(table: Floats) -> float:
+    """Return how long two threads need to add up a table: no reader is faster."""
+    flat = table.T if table.flags.f_contiguous else table
+    halves = np.array_split(flat, 2)
+    with ThreadPoolExecutor(2) as pool:
+        return seconds(lambda: list(pool.map(np.sum, halves)), repeats=5)
 
 
 def batches(n_rows: int) -> None:
     """Verify many rows with a single tree, on two cores."""
-    tree, relation = single_tree()
-    ensemble = fatt.load(tree)
-    variables = Variables(ensemble, paper.schema("adult", ensemble))
-    verifier = Verifier(variables.ensemble)
-    table = paper.people("adult").test
     lines = []
-    for count in (n_rows // 4, n_rows // 2, n_rows):
-        rows = pd.concat([table] * -(-count // len(table)), ignore_index=True)[:count]
-        values = variables.gather(ensemble.read(rows))
-        boxes = Neighbourhood(relation, variables).boxes(values)
-        copy = seconds(lambda values=values: values.copy())
-        reading = seconds(lambda values=values: ensemble.decide(values))
-        search = seconds(
-            lambda values=values, boxes=boxes: verifier.verify(values, boxes, n_jobs=2)
-        )
-        del values, boxes
-        whole = seconds(
-            lambda rows=rows: fatt.verify(tree, rows, similarity=relation, n_jobs=2),
-            repeats=1,
-        )
-        speeds = [f"{count / search:,.0f}", f"{count / whole:,.0f}"]
-        ratios = [f"{search / copy:.2f}", f"{search / reading:.2f}"]
-        lines.append([f"{count:,}", *speeds, *ratios])
-        progress(" ".join(lines[-1]))
+    for batch in (one_hot(), plain()):
+        model = fatt.load(batch.tree)
+        schema = Schema.infer(model, batch.people)
+        for count in (n_rows // 4, n_rows // 2, n_rows):
+            rows = batch.rows(count)
+            limit = memory_bound(rows.to_numpy())
+            calls = {"inferred": None, "given": schema}
+            whole = [
+                seconds(
+                    lambda rows=rows, batch=batch, schema=schema: fatt.verify(
+                        batch.tree,
+                        rows,
+                        similarity=batch.relation,
+                        schema=schema,
+                        n_jobs=2,
+                    )
+                )
+                for schema in calls.values()
+            ]
+            speeds = [f"{count / time:,.0f}" for time in whole]
+            ratios = [f"{time / limit:.1f}" for time in whole]
+            lines.append([f"{count:,}", str(rows.shape[1]), *speeds, *ratios])
+            progress(" ".join(lines[-1]))
     print_table(
         [
             "rows, tree of 40 leaves, two cores",
-            "people a second, search",
+            "columns",
             "people a second, fatt.verify",
-            "search / copying the rows",
-            "search / predicting them on one core",
+            "the same, schema given",
+            "time / adding up the table on two cores",
+            "the same, schema given",
         ],
         lines,
     )
@@ -277,13 +345,11 @@ def seconds(call: Callable[[], Any], repeats: int = 3) -> float:
 
 def memory(n_rows: int) -> None:
     """Print the peak memory of verifying many rows, beyond the rows themselves."""
-    tree, relation = single_tree()
-    table = paper.people("adult").test.astype(np.float32)
-    small = table[:1000]
-    fatt.verify(tree, small, similarity=relation, n_jobs=2)
-    rows = pd.concat([table] * -(-n_rows // len(table)), ignore_index=True)[:n_rows]
+    batch = plain()
+    rows = batch.rows(n_rows)
+    fatt.verify(batch.tree, rows[:1000], similarity=batch.relation, n_jobs=2)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    fatt.verify(tree, rows, similarity=relation, n_jobs=2)
+    fatt.verify(batch.tree, rows, similarity=batch.relation, n_jobs=2)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print((after - before) / 2**10)
 

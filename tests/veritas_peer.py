@@ -45,18 +45,22 @@ class Peer:
         self._leaves = leaf_margins(ensemble, weights)
         self.trees = veritas.AddTree(1, veritas.AddTreeType.REGR)
         self.trees.set_base_score(0, constant)
+        # Lists are read many times faster than the fields of single nodes.
+        nodes = ensemble.trees.nodes
+        names = ("feature", "leaf", "left", "right", "subset", "threshold")
+        self._nodes = {name: nodes[name].tolist() for name in names}
         for root in ensemble.trees.roots.tolist():
             self._add(root)
 
     def _add(self, root: int) -> None:
-        nodes, tree = self.ensemble.trees.nodes, self.trees.add_tree()
+        nodes, tree = self._nodes, self.trees.add_tree()
         # Where a copy stands, which node it copies, and what its path says so far.
         todo: list[tuple[int, int, dict[int, tuple[int, int]]]] = [
             (tree.root(), root, {})
         ]
         while todo:
             place, node, path = todo.pop()
-            feature = int(nodes["feature"][node])
+            feature = nodes["feature"][node]
             if feature < 0:
                 value = self._leaves[nodes["leaf"][node]]
                 tree.set_leaf_value(place, 0, float(value))
@@ -68,9 +72,7 @@ class Peer:
             if not len(inside):
                 before = int(np.searchsorted(changes, low, "right"))
                 left = is_left ^ bool(before % 2)
-                todo.append(
-                    (place, int(nodes["left" if left else "right"][node]), path)
-                )
+                todo.append((place, nodes["left" if left else "right"][node], path))
                 continue
             cut = int(inside[len(inside) // 2])
             tree.split(place, feature, float(cut))
@@ -81,7 +83,7 @@ class Peer:
 
     def _changes(self, node: int) -> tuple[NDArray[np.int64], bool]:
         """Return the cells at which the side changes, and whether cell 0 goes left."""
-        nodes = self.ensemble.trees.nodes
+        nodes = self._nodes
         line = self.lines[nodes["feature"][node]]
         if nodes["subset"][node] < 0 and len(line.values) == len(line.cuts) + 1:
             cut = np.searchsorted(line.cuts, nodes["threshold"][node], "right")

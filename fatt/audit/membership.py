@@ -36,21 +36,23 @@ def are_similar(
     case = np.searchsorted(people, boxes.person[rows])
     inside = np.ones(len(rows), dtype=bool)
     words = code_words(features)
+    # Whole rows are picked faster than cells.
+    values, codes, missing = values[case], boxes.codes[rows], boxes.missing[rows]
+    lower, upper = boxes.lower[rows], boxes.upper[rows]
     for index, feature in enumerate(features):
-        mine = values[case, index]
+        mine = values[:, index]
         is_missing = np.isnan(mine)
         if isinstance(feature, Categorical):
             code = np.where(is_missing, 0, mine).astype(np.int64)
-            word = boxes.codes[rows, words[index] + code // 64]
+            word = codes[np.arange(len(rows)), words[index] + code // 64]
             is_member = (word >> (code % 64).astype(np.uint64)) & np.uint64(1) == 1
             is_member &= ~is_missing
         else:
-            low, high = boxes.lower[rows, index], boxes.upper[rows, index]
-            is_member = (mine >= low) & (mine <= high)
+            is_member = (mine >= lower[:, index]) & (mine <= upper[:, index])
             if feature.integer:
                 is_member &= mine == np.trunc(mine)
             if feature.missing_range is not None:
                 first, last = feature.missing_range
                 is_missing = is_missing | ((mine >= first) & (mine <= last))
-        inside &= is_member | (is_missing & boxes.missing[rows, index])
+        inside &= is_member | (is_missing & missing[:, index])
     return np.bincount(case[inside], minlength=len(people)) > 0

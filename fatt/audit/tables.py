@@ -37,12 +37,23 @@ def with_changes(rows: Any, before: Matrix, after: Matrix, model: Ensemble) -> A
 
     frame = nw.from_native(rows, eager_only=True)
     places = places_of(frame, model.features, model.inputs)
-    for index, place in enumerate(places):
+    if _is_float64(rows):
+        table = rows.to_numpy().copy()
+        row, column = np.nonzero(changed)
+        table[row, np.array(places)[column]] = after[row, column]
+        return type(rows)(table, index=rows.index, columns=rows.columns)
+    for index in np.flatnonzero(changed.any(axis=0)).tolist():
         picks = np.flatnonzero(changed[:, index])
-        if picks.size:
-            numbers = after[picks, index]
-            frame = _in_frame(frame, place, picks, numbers, model.features[index])
+        numbers = after[picks, index]
+        frame = _in_frame(frame, places[index], picks, numbers, model.features[index])
     return frame.to_native()
+
+
+def _is_float64(rows: Any) -> bool:
+    """Tell whether a data frame is one of pandas, and nothing but a float64 matrix."""
+    if type(rows).__module__.partition(".")[0] != "pandas":
+        return False
+    return all(dtype == np.float64 for dtype in rows.dtypes)
 
 
 def _in_array(
@@ -50,14 +61,16 @@ def _in_array(
 ) -> NDArray[Any]:
     is_numeric = rows.dtype.kind in "biuf"
     table = rows.copy() if is_numeric else rows.astype(object)
-    for index, feature in enumerate(model.features):
-        picks = np.flatnonzero(changed[:, index])
-        by_label = isinstance(feature, Categorical) and feature.coding == "label"
-        cells = [_cell(feature, x, by_label) for x in after[picks, index].tolist()]
-        if not is_numeric:
-            table[picks, index] = cells
-            continue
-        numbers = np.array(cells, dtype=np.float64)
+    for index in np.flatnonzero(changed.any(axis=0)).tolist():
+        feature, picks = model.features[index], np.flatnonzero(changed[:, index])
+        numbers = after[picks, index]
+        if not is_numeric or isinstance(feature, Categorical):
+            by_label = isinstance(feature, Categorical) and feature.coding == "label"
+            cells = [_cell(feature, number, by_label) for number in numbers.tolist()]
+            if not is_numeric:
+                table[picks, index] = cells
+                continue
+            numbers = np.array(cells, dtype=np.float64)
         if not _fits(numbers, table.dtype, model.inputs.integer_limit):
             table = table.astype(np.float64)
         table[picks, index] = numbers

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Numeric
-from fatt.ensemble.table import Column, columns_of
+from fatt.ensemble.table import EXACT, Column, columns_of
 from fatt.errors import DataError
 
 Matrix = NDArray[np.float64]
 
-_EXACT = 2**53
 #: How many cells of an array are looked at at a time, so that they stay in the cache.
 _CELLS = 2**16
 
@@ -80,7 +79,7 @@ def read(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
 
 def _is_encoded(rows: NDArray[Any], features: Sequence[Feature]) -> bool:
     """Tell whether an array needs no reading: plain numbers that the library takes."""
-    limits = _limits(tuple(features))
+    limits = limits_of(tuple(features))
     is_plain = rows.dtype == np.float64 and rows.dtype.isnative
     if limits is None or not is_plain or rows.shape[1:] != (len(features),):
         return False
@@ -91,7 +90,7 @@ def _is_encoded(rows: NDArray[Any], features: Sequence[Feature]) -> bool:
     )
 
 
-def _are_taken(rows: Matrix, limits: _Limits) -> bool:
+def _are_taken(rows: Matrix, limits: Limits) -> bool:
     taken = rows >= limits.lower
     taken &= rows <= limits.upper
     if not taken.all():
@@ -99,7 +98,7 @@ def _are_taken(rows: Matrix, limits: _Limits) -> bool:
     return bool(taken.all())
 
 
-class _Limits(NamedTuple):
+class Limits(NamedTuple):
     """The smallest and largest number of each feature, and which may be missing."""
 
     lower: Matrix
@@ -108,14 +107,14 @@ class _Limits(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8)
-def _limits(features: tuple[Feature, ...]) -> _Limits | None:
+def limits_of(features: tuple[Feature, ...]) -> Limits | None:
     """Return what numbers are taken; None if there is more to them than that."""
     for feature in features:
         if isinstance(feature, Categorical) or feature.integer:
             return None
         if feature.missing_range is not None:
             return None
-    return _Limits(
+    return Limits(
         np.array([feature.lower for feature in features], dtype=np.float64),
         np.array([feature.upper for feature in features], dtype=np.float64),
         np.array([feature.accepts_missing for feature in features], dtype=bool),
@@ -158,7 +157,7 @@ def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
     if dtype.kind in "iu" and column.cells.size:
         largest = _largest(column.cells)
         limit = inputs.integer_limit
-        if largest > (max(limit, _EXACT) if column.in_frame else limit):
+        if largest > (max(limit, EXACT) if column.in_frame else limit):
             raise DataError(
                 f"column {feature.name!r} holds the integer {largest}, which the "
                 "model's library rounds; pass the rows as float64."
@@ -354,13 +353,13 @@ def _code(row: int, value: Any, feature: Categorical, table: dict[Label, int]) -
 
 def _check_exact(cells: NDArray[Any], feature: Categorical) -> None:
     """Refuse to compare integers beyond 2**53 with floats, which libraries round."""
-    has_long = any(isinstance(c, int) and abs(c) > _EXACT for c in feature.categories)
+    has_long = any(isinstance(c, int) and abs(c) > EXACT for c in feature.categories)
     has_floats = any(isinstance(category, float) for category in feature.categories)
     if (has_long and cells.dtype.kind == "f") or (
         has_floats
         and cells.dtype.kind in "iu"
         and cells.size > 0
-        and _largest(cells) > _EXACT
+        and _largest(cells) > EXACT
     ):
         raise DataError(
             f"column {feature.name!r} compares integers beyond 2**53 with floats, "

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from fatt.ensemble.features import Feature, Inputs
 from fatt.errors import DataError
 
-_EXACT = 2**53
+#: Up to here every integer is a float64.
+EXACT = 2**53
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,9 @@ def _from_frame(frame: Any, place: int) -> Column:
     import narwhals as nw
 
     series = frame[:, place]
+    numbers = numbers_of(series)
+    if numbers is not None:
+        return Column(numbers, True, is_objects=False)
     dtype = series.dtype
     if dtype.is_temporal() or dtype in {nw.Int128, nw.UInt128}:
         raise DataError(
@@ -216,8 +220,6 @@ def _from_frame(frame: Any, place: int) -> Column:
         is_number = is_pandas or not has_nulls
     if not is_number:
         return _of_objects(series, has_nulls and is_pandas and dtype == nw.Categorical)
-    if not has_nulls:
-        return Column(series.to_numpy(), True, is_objects=False)
     if dtype.is_integer() and series.null_count() < len(series):
         _check_integers(series)
     if dtype == nw.Boolean:
@@ -226,6 +228,34 @@ def _from_frame(frame: Any, place: int) -> Column:
     if dtype == nw.Float32:
         numbers = numbers.astype(np.float32)
     return Column(numbers, True, is_objects=False)
+
+
+def numbers_of(series: Any) -> NDArray[Any] | None:
+    """Return a column of numbers that is an array already, or can be without gaps.
+
+    Parameters
+    ----------
+    series
+        Series of `narwhals`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), or None
+        None if there are gaps, other than NaN, or more than numbers.
+    """
+    import narwhals as nw
+
+    dtype = series.dtype
+    if not (dtype.is_float() or dtype.is_integer() or dtype == nw.Boolean):
+        return None
+    if dtype in {nw.Int128, nw.UInt128}:
+        return None
+    # What numpy holds for pandas has no gaps but NaN; counting them would take long.
+    is_numpy = isinstance(getattr(series.to_native(), "dtype", None), np.dtype)
+    if not is_numpy and series.null_count() > 0:
+        return None
+    numbers: NDArray[Any] = series.to_numpy()
+    return numbers
 
 
 def _of_objects(series: Any, is_nullable_category: bool) -> Column:
@@ -264,7 +294,7 @@ def _distinct_texts(series: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | Non
 
 
 def _check_integers(series: Any) -> None:
-    if not -_EXACT <= series.min() <= series.max() <= _EXACT:
+    if not -EXACT <= series.min() <= series.max() <= EXACT:
         raise DataError(
             f"column {series.name!r} holds integers beyond 2**53 and nulls, which no "
             "float64 holds exactly."

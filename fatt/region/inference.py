@@ -106,9 +106,9 @@ def _groups(
     for start in range(0, n_rows, size):
         rows = slice(start, start + size)
         if is_matrix:
-            found.see(X[rows].astype(np.float64, copy=False))
+            found.see(X[rows].astype(np.float64, copy=False).T)
         else:
-            found.see(np.stack([numbers[name].read(rows) for name in columns], axis=1))
+            found.see(np.stack([numbers[name].read(rows) for name in columns]))
     return found.variables()
 
 
@@ -201,32 +201,23 @@ class _Groups:
     def __init__(self, groups: dict[str, list[str]], columns: list[str]) -> None:
         self._groups = groups
         places = {name: place for place, name in enumerate(columns)}
-        # Counts of ones, of each row and in each group, are products with this matrix.
-        self._member = np.zeros((len(columns), len(groups)), dtype=np.float32)
-        for index, names in enumerate(groups.values()):
-            self._member[[places[name] for name in names], index] = 1
-        self._sizes = self._member.sum(axis=0)
+        sizes = [len(names) for names in groups.values()]
+        self._places = np.array(
+            [places[name] for names in groups.values() for name in names],
+            dtype=np.int64,
+        )
+        self._starts = np.cumsum([0, *sizes], dtype=np.int64)
         self._is_variable = np.ones(len(groups), dtype=bool)
         # The least and the most ones in a row that is not missing.
-        self._least, self._most = self._sizes.copy(), np.full(len(groups), -1.0)
+        self._least = np.array(sizes, dtype=np.int64)
+        self._most = np.full(len(groups), -1, dtype=np.int64)
 
     def see(self, cells: NDArray[np.float64]) -> None:
-        """Look at some rows."""
-        is_one = cells == 1
-        ones = is_one.astype(np.float32) @ self._member
-        least, most = ones.min(axis=0), ones.max(axis=0)
-        is_flag = is_one | (cells == 0)
-        if not np.all(is_flag.all(axis=0) @ self._member == self._sizes):
-            missing = np.isnan(cells)
-            allowed = (is_flag | missing).all(axis=0)
-            self._is_variable &= allowed @ self._member == self._sizes
-            gaps = missing.astype(np.float32) @ self._member
-            self._is_variable &= np.all((gaps == 0) | (gaps == self._sizes), axis=0)
-            is_known = gaps < self._sizes
-            least = np.where(is_known, ones, self._sizes).min(axis=0)
-            most = np.where(is_known, ones, -1.0).max(axis=0)
-        self._least = np.minimum(self._least, least)
-        self._most = np.maximum(self._most, most)
+        """Look at some rows, which lie on their side."""
+        from fatt.region.kernels import see_groups
+
+        found = (self._is_variable, self._least, self._most)
+        see_groups(cells, self._places, self._starts, *found)
 
     def variables(self) -> list[Binary | OneHot]:
         """Return the variables behind the groups that are one."""

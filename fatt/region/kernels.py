@@ -1,6 +1,7 @@
-"""The compiled step from the columns of a model to variables.
+"""The compiled steps from the columns of a model to variables.
 
-Imported only when there are levels to look up: numba costs half a second to import.
+Imported only when there are levels or many rows to look at: numba costs half a second
+to import. Tables lie on their side, one row per column, in whatever layout they have.
 """
 
 from __future__ import annotations
@@ -14,30 +15,89 @@ from fatt.ensemble.kernels import compiled, read_only
 #: the only column, or the level whose column is 1.
 NUMBER, LEVEL, COLUMN = range(3)
 
+# So many rows are looked at together, that their columns stay in the cache.
+_BLOCK = 128
+
 _INTEGERS = read_only(numba.int64)
 _FLOATS = read_only(numba.float64)
+_FLAGS = read_only(numba.boolean)
+_TABLE = numba.types.Array(numba.float64, 2, "A", readonly=True)
+
+# What is counted in the columns of a variable, for each row of a block: cells that are
+# 1, missing, or neither of these nor 0; and the last column that is 1.
+_ONES, _GAPS, _OTHERS, _WHICH = range(4)
 
 
-_ROWS = read_only(numba.float64, 2)
+# For functions that only the other kernels call: the rest takes long to compile.
+_inner = numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-# Called by the other kernel only: the rest takes long to compile.
-@numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _only_one(rows, row, columns, first, end, zero):
-    """Return which column is 1 while the others are 0; `zero` if all are 0, else -1."""
-    ones, zeros, code = 0, 0, zero
+@_inner
+def _count(table, columns, first, end, start, stop, counts):
+    """Count what is not 0 in columns, which is little in most."""
+    size = stop - start
+    counts[:, :size] = 0
     for place in range(first, end):
-        cell = rows[row, columns[place]]
-        zeros += cell == 0.0
-        if cell == 1.0:
-            ones += 1
-            code = place - first
-    return code if ones <= 1 and ones + zeros == end - first else -1
+        column = columns[place]
+        for row in range(size):
+            cell = table[column, start + row]
+            if cell != 0.0:
+                if cell == 1.0:
+                    counts[_ONES, row] += 1
+                    counts[_WHICH, row] = place - first
+                elif cell != cell:
+                    counts[_GAPS, row] += 1
+                else:
+                    counts[_OTHERS, row] += 1
+
+
+@_inner
+def _numbers(table, column, start, stop, low, high, may_lack, values):
+    """Copy a column; return the first row with a number not allowed, or -1."""
+    for row in range(start, stop):
+        number = table[column, row]
+        if not low <= number <= high and not (may_lack and number != number):
+            return row
+        values[row] = number
+    return -1
+
+
+@_inner
+def _levels(table, column, start, stop, levels, may_lack, values):
+    """Look up the levels of a column; return the first row without one, or -1."""
+    for row in range(start, stop):
+        number = table[column, row]
+        code = -1
+        for place in range(len(levels)):
+            if levels[place] == number:
+                code = place
+        is_gap = number != number
+        if code < 0 and not (is_gap and may_lack):
+            return row
+        values[row] = np.nan if code < 0 else code
+    return -1
+
+
+@_inner
+def _flags(counts, start, stop, n_columns, zero, may_lack, values):
+    """Turn counts of ones into codes; return the first row without one, or -1."""
+    for row in range(stop - start):
+        ones, gaps = counts[_ONES, row], counts[_GAPS, row]
+        code = zero if ones == 0 else counts[_WHICH, row]
+        if ones > 1 or counts[_OTHERS, row] > 0 or gaps > 0:
+            code = -1
+        if code < 0 and not (may_lack and gaps == n_columns):
+            return start + row
+        values[start + row] = np.nan if code < 0 else code
+    return -1
 
 
 @compiled(
     numba.int64(
-        _ROWS,
+        _TABLE,
+        _FLOATS,
+        _FLOATS,
+        _FLAGS,
         _INTEGERS,
         _INTEGERS,
         _INTEGERS,
@@ -47,13 +107,27 @@ def _only_one(rows, row, columns, first, end, zero):
         numba.float64[:, ::1],
     )
 )
-def gather(rows, kinds, columns, starts, levels, first_levels, zeros, values):
+def gather(
+    table,
+    lower,
+    upper,
+    missing,
+    kinds,
+    columns,
+    starts,
+    levels,
+    first_levels,
+    zeros,
+    values,
+):
     """Fill in the values and codes of variables, NaN where all columns are NaN.
 
     Parameters
     ----------
-    rows
-        The model's columns.
+    table
+        The model's columns, of shape (n_columns, n_rows).
+    lower, upper, missing
+        The least and largest number of each column, and whether NaN is allowed.
     kinds
         What becomes of each variable's columns.
     columns, starts
@@ -64,34 +138,116 @@ def gather(rows, kinds, columns, starts, levels, first_levels, zeros, values):
     zeros
         The code of each variable for columns that are all 0; -1 if there is none.
     values
-        What to fill in.
+        What to fill in, of shape (n_rows, n_variables).
 
     Returns
     -------
     int
-        The first place, counted along the rows of `values`, that has no level; -1 if
-        there is none.
+        A place, counted along the rows of `values`, of a row that has no level or a
+        number that is not allowed there; -1 if there is none.
     """
-    n_variables = kinds.shape[0]
-    for row in range(rows.shape[0]):
+    n_variables, n_rows = kinds.shape[0], table.shape[1]
+    counts = np.empty((4, _BLOCK), dtype=np.int64)
+    for start in range(0, n_rows, _BLOCK):
+        stop = min(start + _BLOCK, n_rows)
         for variable in range(n_variables):
             first, end = starts[variable], starts[variable + 1]
-            number = rows[row, columns[first]]
-            code = np.int64(-1)
+            column, mine = columns[first], values[:, variable]
+            may_lack = True
+            for place in range(first, end):
+                may_lack &= missing[columns[place]]
             if kinds[variable] == NUMBER:
-                values[row, variable] = number
-                continue
-            if kinds[variable] == LEVEL:
-                begin = first_levels[variable]
-                for place in range(begin, first_levels[variable + 1]):
-                    if levels[place] == number:
-                        code = place - begin
+                low, high = lower[column], upper[column]
+                wrong = _numbers(table, column, start, stop, low, high, may_lack, mine)
+            elif kinds[variable] == LEVEL:
+                known = levels[first_levels[variable] : first_levels[variable + 1]]
+                wrong = _levels(table, column, start, stop, known, may_lack, mine)
             else:
-                code = _only_one(rows, row, columns, first, end, zeros[variable])
-            values[row, variable] = code
-            if code < 0:
-                for place in range(first, end):
-                    if not np.isnan(rows[row, columns[place]]):
-                        return row * n_variables + variable
-                values[row, variable] = np.nan
+                _count(table, columns, first, end, start, stop, counts)
+                zero = zeros[variable]
+                wrong = _flags(counts, start, stop, end - first, zero, may_lack, mine)
+            if wrong >= 0:
+                return wrong * n_variables + variable
     return -1
+
+
+@compiled(
+    numba.void(
+        _TABLE,
+        _INTEGERS,
+        _INTEGERS,
+        numba.boolean[::1],
+        numba.int64[::1],
+        numba.int64[::1],
+    )
+)
+def see_groups(table, columns, starts, is_variable, least, most):
+    """Look at some rows of groups of columns that may be variables.
+
+    Parameters
+    ----------
+    table
+        Columns, of shape (n_columns, n_rows).
+    columns, starts
+        The columns of all groups, and where those of each start.
+    is_variable
+        Becomes false for a group that holds more than 0, 1 and rows of gaps only.
+    least, most
+        The least and the most ones of each group in a row that is not missing.
+    """
+    counts = np.empty((4, _BLOCK), dtype=np.int64)
+    for start in range(0, table.shape[1], _BLOCK):
+        stop = min(start + _BLOCK, table.shape[1])
+        for group in range(len(is_variable)):
+            if not is_variable[group]:
+                continue
+            first, end = starts[group], starts[group + 1]
+            _count(table, columns, first, end, start, stop, counts)
+            for row in range(stop - start):
+                ones = counts[_ONES, row]
+                if counts[_OTHERS, row] + counts[_GAPS, row] == 0:
+                    least[group] = min(least[group], ones)
+                    most[group] = max(most[group], ones)
+                elif counts[_GAPS, row] != end - first:
+                    is_variable[group] = False
+
+
+@compiled(
+    numba.void(
+        _TABLE,
+        _INTEGERS,
+        _INTEGERS,
+        _FLOATS,
+        _INTEGERS,
+        numba.float64[:, ::1],
+    )
+)
+def scatter(values, columns, starts, cells, first_cells, rows):
+    """Fill in the columns of a model from the values and codes of variables.
+
+    Parameters
+    ----------
+    values
+        The variables, of shape (n_rows, n_variables).
+    columns, starts
+        The columns of all variables, and where those of each start.
+    cells, first_cells
+        What stands in the columns of a variable for each of its codes, behind each
+        other, and where those of each variable start; nothing for numbers.
+    rows
+        What to fill in, of shape (n_rows, n_columns).
+    """
+    for row in range(values.shape[0]):
+        for variable in range(values.shape[1]):
+            first, end = starts[variable], starts[variable + 1]
+            begin, value = first_cells[variable], values[row, variable]
+            if begin == first_cells[variable + 1]:
+                rows[row, columns[first]] = value
+                continue
+            for place in range(first, end):
+                cell = value
+                if value == value:
+                    cell = cells[
+                        begin + np.int64(value) * (end - first) + place - first
+                    ]
+                rows[row, columns[place]] = cell

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Label
+from fatt.ensemble.encode import Limits
+from fatt.ensemble.plain import Plain
 from fatt.errors import DataError, SpecError
 from fatt.region.kinds import AnyVariable, OneHot
 from fatt.region.merge import merge_columns, merge_trees
@@ -84,15 +86,36 @@ class Variables:
         if all(merge.table is None for merge in self._merges):
             places = [int(merge.columns[0]) for merge in self._merges]
             return np.take(rows, places, axis=1)
-        from fatt.region.kernels import gather
-
-        values = np.empty((len(rows), len(self._merges)))
-        wrong = gather(np.require(rows, np.float64, ("C", "A")), *self._lookup, values)
+        n_columns = len(self.model.features)
+        anything = Limits(
+            np.full(n_columns, -np.inf),
+            np.full(n_columns, np.inf),
+            np.ones(n_columns, dtype=bool),
+        )
+        values, wrong = self._gather(np.require(rows, np.float64, "A").T, anything)
         if wrong >= 0:
             row, index = divmod(wrong, len(self._merges))
             cells = rows[row, self._merges[index].columns]
             raise _no_level(row, cells, self.schema.variables[index])
         return values
+
+    def gather_plain(self, table: Plain, start: int, stop: int) -> Matrix | None:
+        """Gather some rows of a table of plain numbers, with no copy in between.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_variables), or None
+            None if a row is not plain, or has no level: `gather` says what is wrong.
+        """
+        values, wrong = self._gather(table.block(start, stop), table.limits)
+        return values if wrong < 0 else None
+
+    def _gather(self, table: Matrix, limits: Limits) -> tuple[Matrix, int]:
+        """Return the values, and a place where there is none; -1 if all is well."""
+        from fatt.region.kernels import gather
+
+        values = np.empty((table.shape[1], len(self._merges)))
+        return values, gather(table, *limits, *self._lookup, values)
 
     @functools.cached_property
     def _lookup(self) -> tuple[NDArray[Any], ...]:
@@ -130,18 +153,19 @@ class Variables:
         -------
         ndarray of shape (n_rows, n_columns)
         """
+        from fatt.region.kernels import scatter
+
         rows = np.empty((len(values), len(self.model.features)))
-        for index, merge in enumerate(self._merges):
-            mine = values[:, index]
-            if merge.table is None:
-                rows[:, merge.columns[0]] = mine
-                continue
-            missing = np.isnan(mine)
-            codes = np.where(missing, 0, mine).astype(np.int64)
-            cells = merge.table[codes]
-            cells[missing] = np.nan
-            rows[:, merge.columns] = cells
+        columns, starts = self._lookup[1:3]
+        scatter(values, columns, starts, *self._cells, rows)
         return rows
+
+    @functools.cached_property
+    def _cells(self) -> tuple[Matrix, NDArray[np.int64]]:
+        """What stands in the columns for each code, and where each variable starts."""
+        tables = [merge.table for merge in self._merges]
+        cells = [np.empty(0) if table is None else table.ravel() for table in tables]
+        return np.concatenate(cells), _ends(cells)
 
     def code(self, index: int, label: Label) -> int | None:
         """Return the code of a variable's value, found by name; None if it has none.

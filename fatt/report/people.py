@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.ensemble.plain import Plain, plain_of
 from fatt.ensemble.table import as_array, as_frame
 from fatt.errors import DataError, SpecError
 from fatt.region import Variables
@@ -90,7 +92,16 @@ class People:
                 self._values(0, stop)
             raise
 
+    @functools.cached_property
+    def _plain(self) -> Plain | None:
+        model = self.variables.model
+        return plain_of(self.table, model.features, model.inputs)
+
     def _values(self, start: int, stop: int) -> NDArray[np.float64]:
+        if self._plain is not None:
+            values = self.variables.gather_plain(self._plain, start, stop)
+            if values is not None:
+                return values
         rows = self.variables.model.read(self.rows(start, stop))
         return self.variables.gather(rows)
 

@@ -8,7 +8,7 @@ bits.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Ensemble, Numeric
 from fatt.ensemble.trees import starts_of
 from fatt.verifier.kernels.records import (
+    AT_THRESHOLD,
+    BY_SET,
     CELLS,
     CODES,
     NODE,
@@ -100,25 +102,39 @@ def forest_of(ensemble: Ensemble, code_start: NDArray[np.int64]) -> Forest:
     variables["set_start"] = starts_of(variables["width"])
     variables["code_start"], variables["code_end"] = code_start[:-1], code_start[1:]
     nodes = np.zeros(len(ensemble.trees.nodes), dtype=NODE)
-    for name in ("threshold", "feature", "left", "subset", "leaf", "missing_left"):
+    for name in ("threshold", "feature", "left", "leaf", "missing_left"):
         nodes[name] = ensemble.trees.nodes[name]
-    nodes["split"], masks = _splits(ensemble, cells, variables["width"])
+    nodes["split"], nodes["alone"], masks = _splits(ensemble, cells, variables["width"])
+    nodes, roots = _lay_out(nodes, ensemble.trees.roots)
     return Forest(
         nodes=nodes,
-        roots=ensemble.trees.roots.copy(),
+        roots=roots,
         variables=variables,
-        words=ensemble.trees.words.copy(),
         masks=masks,
         cuts=np.concatenate([np.zeros(0), *(v.cuts for v in cells)]),
     )
 
 
+def _lay_out(
+    nodes: NDArray[Any], roots: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the nodes in the order in which walks come by, and the roots."""
+    from fatt.verifier.kernels.layout import depth_first
+
+    place = depth_first(nodes["left"].copy(), roots.copy())
+    laid = np.empty_like(nodes)
+    laid[place] = nodes
+    laid["left"] = np.where(laid["left"] < 0, -1, place[laid["left"]])
+    return laid, place[roots]
+
+
 def _splits(
     ensemble: Ensemble, variables: tuple[Variable, ...], width: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
-    """Return for each node its rank or its first mask word, and all masks."""
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint64]]:
+    """Return each node's rank or first mask word and who goes alone, and all masks."""
     nodes = ensemble.trees.nodes
     split = np.full(len(nodes), -1, dtype=np.int32)
+    alone = np.where(nodes["subset"] < 0, AT_THRESHOLD, BY_SET).astype(np.int32)
     masks: list[NDArray[np.uint64]] = []
     n_words = 0
     for index, variable in enumerate(variables):
@@ -134,8 +150,18 @@ def _splits(
             left = _left_cells(ensemble, index, variable, mine)
             split[mine] = n_words + np.arange(len(mine)) * width[index]
             masks.append(_pack(left, int(width[index])))
+            if variable.kind == CODES:
+                alone[mine] = _alone(left[:, :-1])
             n_words += len(mine) * int(width[index])
-    return split, np.concatenate([np.zeros(0, dtype=np.uint64), *masks])
+    return split, alone, np.concatenate([np.zeros(0, dtype=np.uint64), *masks])
+
+
+def _alone(left: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Tell for each set of categories which of them goes its own way."""
+    n_left = left.sum(axis=1)
+    to_left, to_right = 2 * left.argmax(axis=1), 2 * left.argmin(axis=1) + 1
+    is_one = [n_left == 1, n_left == left.shape[1] - 1]
+    return np.select(is_one, [to_left, to_right], BY_SET)
 
 
 def _left_cells(

@@ -24,10 +24,10 @@ from fatt.verifier.kernels.records import (
     Regions,
     scratch_for,
 )
-from fatt.verifier.ranks import forest_of, variables_of
+from fatt.verifier.ranks import forest_of
 from fatt.verifier.rounding import library_of, one_output, to_scores
 from fatt.verifier.threads import Clock, clock_for, run_in_threads
-from fatt.verifier.twins import clip_to_numbers, read_cells
+from fatt.verifier.twins import clip_to_numbers, numbers_of
 
 Floats = NDArray[np.float64]
 
@@ -98,7 +98,7 @@ class Verifier:
 
     def __init__(self, ensemble: Ensemble) -> None:
         self.ensemble = ensemble
-        self._variables = variables_of(ensemble)
+        self._numbers = numbers_of(ensemble.features)
         self._forest = forest_of(ensemble, code_words(ensemble.features))
         self._library = library_of(ensemble)
         self._clocks: dict[int, Clock] = {}
@@ -188,6 +188,7 @@ class Verifier:
         self, people: Floats, label: NDArray[np.int64], boxes: Boxes, run: _Run
     ) -> tuple[Answers, bool]:
         """Ask the kernel; tell also whether the user interrupted it."""
+        from fatt.verifier.kernels.screen import screen_tree
         from fatt.verifier.kernels.search import search
 
         features, count = self.ensemble.features, len(people)
@@ -206,6 +207,8 @@ class Verifier:
 
         def decide(begin: int, end: int) -> None:
             scratch = scratch_for(*model, answers.possible.shape[1])
+            if len(model[1].labels):
+                screen_tree(*model, regions, answers, scratch.stack, begin, end)
             search(*model, regions, answers, scratch, begin, end, limits, clock)
 
         def after(done: int) -> None:
@@ -257,8 +260,15 @@ class Verifier:
         which: NDArray[np.int64],
         cells: tuple[NDArray[np.int32], NDArray[np.int32]],
     ) -> Floats:
-        features = self.ensemble.features
-        return read_cells(people, boxes, which, cells, features, self._variables)
+        """Return points in cells of boxes, as near to people as they can be."""
+        from fatt.verifier.kernels.points import read_cells
+
+        bounds = tuple(map(_frozen, (boxes.lower, boxes.upper, boxes.missing)))
+        points = np.array(people, order="C")
+        read_cells(
+            self._forest, self._numbers, _frozen(people), bounds, which, cells, points
+        )
+        return points
 
     def _settle_doubts(
         self,

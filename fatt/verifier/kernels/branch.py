@@ -7,11 +7,11 @@ import numpy as np
 from fatt.verifier.kernels.band import FAR
 from fatt.verifier.kernels.choose import choose, choose_any, drop_classes, weigh
 from fatt.verifier.kernels.climb import ascend, leaves_at, stand
-from fatt.verifier.kernels.compiled import inner
+from fatt.verifier.kernels.compiled import inner, maker
 from fatt.verifier.kernels.dual import bargain, no_prices, prices_of
 from fatt.verifier.kernels.lead import settle
 from fatt.verifier.kernels.records import LARGEST, LOSS, NODES, NOW, STOP, TIME
-from fatt.verifier.kernels.sets import add_range, first_from, has
+from fatt.verifier.kernels.sets import add_range, copy, first_from, has
 from fatt.verifier.kernels.tighten import tighten
 
 CLOSED, FOUND, STOPPED = 0, 1, 2
@@ -38,7 +38,7 @@ def _wins(library, problem, lead, stakes, climb, chosen, doubts):
     if outcome == 2:
         count, points = doubts
         if count[0] < len(points):
-            points[count[0], : len(climb.point)] = climb.point
+            copy(climb.point, points[count[0]])
         count[0] += 1
     return outcome == 1
 
@@ -62,7 +62,7 @@ def _meet_tops(problem, alive, start, box, meet):
     """Intersect the box with the best leaf of each tree; tell if something is left."""
     leaves, asked = problem.leaves, problem.asked
     masks, facts = problem.masks, problem.facts
-    meet[:] = box
+    copy(box, meet)
     for tree in range(len(start) - 1):
         leaf = alive[start[tree]]
         for ask in range(leaves[leaf].start, leaves[leaf + 1].start):
@@ -90,14 +90,14 @@ def _stand_near(facts, box, point):
                 break
 
 
-@inner
+@maker
 def _longer(array):
     grown = np.empty(2 * len(array), dtype=array.dtype)
     grown[: len(array)] = array
     return grown
 
 
-@inner
+@maker
 def _more_rows(array):
     grown = np.empty((2 * len(array), array.shape[1]), dtype=array.dtype)
     grown[: len(array)] = array
@@ -107,7 +107,7 @@ def _more_rows(array):
 @inner
 def _raise_stakes(climb, stakes, best):
     """Note the point as the best one so far: from now on only larger leads count."""
-    best[:] = climb.point
+    copy(climb.point, best)
     stakes[MAY] = stakes[SURELY] = climb.total[0] + 1
 
 
@@ -120,7 +120,7 @@ def _open_bound(bound, bounds, cut, row):
     return bound
 
 
-@inner
+@maker
 def branch(library, problem, lead, climb, chosen, doubts, limits):
     """Search the whole box for a point at which the rival wins.
 

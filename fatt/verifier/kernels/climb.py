@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fatt.verifier.kernels.compiled import inner, small
+from fatt.verifier.kernels.compiled import inner, maker, small
 from fatt.verifier.kernels.records import Climb
 from fatt.verifier.kernels.sets import first_from, has
 
 _SWEEPS = 25
 
 
-@inner
+@maker
 def climb_of(problem, order):
     """Sort the constraints of the leaves that matter by variable."""
     leaves, asked, facts = problem.leaves, problem.asked, problem.facts

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fatt.verifier.kernels.compiled import inner
+from fatt.verifier.kernels.compiled import inner, maker
 from fatt.verifier.kernels.records import CLASS, CODES, FACT, ORDERED, Problem
 from fatt.verifier.kernels.sets import add, add_range, has
 
 
-@inner
+@maker
 def _number_variables(variables, ranges, asked):
     """Give numbers to the variables that some leaf asks for, and count their cells.
 
@@ -98,7 +98,7 @@ def _fill_mask(ask, variable, mine, fact, classes, asked_cells, class_of, ends, 
             add(masks, ask.place, member)
 
 
-@inner
+@maker
 def compact(variables, ranges, cells, reached, own_cell):
     """Turn the reached leaves into a problem over few classes.
 

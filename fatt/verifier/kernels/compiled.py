@@ -25,8 +25,18 @@ _SOURCES = _digest()
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
+# Neither is a count of who holds an array, for functions that make none and return
+# none: to count costs more than most of them do.
+_NO_COUNTS = {"_nrt": False}
+
+
 def inner(function: Callable[..., Any]) -> Any:
-    """Compile a function together with the kernels that call it."""
+    """Compile a function that makes no arrays together with what calls it."""
+    return numba.njit(nogil=True, **_NO_WRAPPERS, **_NO_COUNTS)(function)
+
+
+def maker(function: Callable[..., Any]) -> Any:
+    """Compile a function that makes arrays together with what calls it."""
     return numba.njit(nogil=True, **_NO_WRAPPERS)(function)
 
 
@@ -40,8 +50,10 @@ def once(function: Callable[..., Any]) -> Any:
 
 
 def small(function: Callable[..., Any]) -> Any:
-    """Compile a function into its callers, since handing over its arrays costs more."""
-    return numba.njit(nogil=True, forceinline=True, **_NO_WRAPPERS)(function)
+    """Compile a function that makes no arrays into its callers."""
+    return numba.njit(nogil=True, forceinline=True, **_NO_WRAPPERS, **_NO_COUNTS)(
+        function
+    )
 
 
 def kernel(function: Callable[..., Any]) -> Any:

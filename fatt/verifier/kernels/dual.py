@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fatt.verifier.kernels.compiled import inner, small
-from fatt.verifier.kernels.sets import first_from, has, remove
+from fatt.verifier.kernels.compiled import inner, maker, small
+from fatt.verifier.kernels.sets import copy, first_from, has, remove
 
 _NONE = -(2**62)
 
@@ -67,7 +67,7 @@ class Prices(NamedTuple):
     limit: Any
 
 
-@inner
+@maker
 def no_prices():
     """Return prices for nobody, until there are any."""
     none = np.zeros(0, dtype=np.int64)
@@ -77,7 +77,7 @@ def no_prices():
     )
 
 
-@inner
+@maker
 def prices_of(problem, lead):
     """Return prices that are all zero."""
     leaves, asked, facts = problem.leaves, problem.asked, problem.facts
@@ -358,7 +358,7 @@ def bargain(problem, constant, may, prices, alive, start, box, kept):
     _appraise(problem, prices, alive, start, box)
     bound = _bound(prices, constant, alive, start)
     # Classes go only when the sweeps are over: until then the books rest on the box.
-    kept[:] = box
+    copy(box, kept)
     dropped = False
     for _ in range(_SWEEPS):
         before = bound
@@ -376,7 +376,7 @@ def bargain(problem, constant, may, prices, alive, start, box, kept):
                 dropped = True
         if (before - bound) * _LEAST_GAIN < bound - may:
             break
-    box[:] = kept
+    copy(kept, box)
     if _drop_leaves(prices, alive, start, bound - may):
         dropped = True
     return bound, dropped

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fatt.verifier.kernels.compiled import inner, small
+from fatt.verifier.kernels.compiled import inner, maker, small
 from fatt.verifier.kernels.records import ASKED, CODES, COUNT, DEPTH, LEAF, ORDERED
-from fatt.verifier.kernels.screen import rank_of
+from fatt.verifier.kernels.screen import rank_of, side_of
 from fatt.verifier.kernels.sets import add, add_range, first_from, has, remove
 
 
@@ -81,8 +81,8 @@ def _sides(node, variable, mine, cells, masks):
         if mine.missing != 0:
             found |= 1 if node.missing_left != 0 else 2
         return found
-    if mine.first == mine.last:
-        return 1 if has(masks, node.split, mine.first) else 2
+    if mine.first == mine.last and mine.first < variable.n_cells:
+        return side_of(node, masks, mine.first)
     for offset in range(variable.width):
         here = cells[variable.set_start + offset]
         left = masks[node.split + offset]
@@ -175,7 +175,7 @@ def turn(forest, scratch):
     return np.int64(nodes[node].left + 1)
 
 
-@inner
+@maker
 def _more(array, size):
     """Return a longer array, of at least `size`, with the same entries."""
     grown = np.empty(max(2 * len(array), size), dtype=array.dtype)
@@ -208,7 +208,7 @@ def _ask(variables, scratch, leaf, found):
     return n_asked, n_words
 
 
-@inner
+@maker
 def extract(forest, scratch):
     """Collect the leaves that a box reaches.
 

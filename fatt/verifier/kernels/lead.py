@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from fatt.verifier.kernels.band import unit_of, wins_ties
-from fatt.verifier.kernels.compiled import inner, small
+from fatt.verifier.kernels.compiled import inner, maker, small
 from fatt.verifier.kernels.records import SIGMOID, SOFTMAX, Lead
 
 
@@ -64,7 +64,7 @@ def _sort(leaves, first, last, order, at):
         gap //= 3
 
 
-@inner
+@maker
 def lead_of(library, problem, own, rival, may, surely):
     """Weigh the reached leaves for one rival."""
     values, scaled, targets = library.values, library.scaled, library.targets

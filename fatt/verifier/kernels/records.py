@@ -14,6 +14,9 @@ import numpy as np
 #: numbers, split by sets.
 ORDERED, CODES, CELLS = 0, 1, 2
 
+#: Entries of a node's `alone`.
+AT_THRESHOLD, BY_SET = -1, -2
+
 #: Links between scores and labels.
 IDENTITY, SOFTMAX, SIGMOID = 0, 1, 2
 
@@ -33,15 +36,16 @@ NO_LEAD = -(2**62)
 MOST_DOUBTS = 4
 
 #: A node of a tree. `split` is the last cell that goes left, of an ordered variable;
-#: of any other the first word in `masks` of the cells that go left. All else is as in
-#: `fatt.ensemble.NODE`.
+#: of any other the first word in `masks` of the cells that go left. `alone` is
+#: `AT_THRESHOLD` or `BY_SET`; or, if all categories but one go the same way, twice that
+#: one, and 1 more if it goes right. All else is as in `fatt.ensemble.NODE`.
 NODE = np.dtype(
     [
         ("threshold", np.float64),
         ("feature", np.int32),
         ("left", np.int32),
         ("split", np.int32),
-        ("subset", np.int32),
+        ("alone", np.int32),
         ("leaf", np.int32),
         ("missing_left", np.int32),
     ]
@@ -185,6 +189,17 @@ LOSS = np.dtype(
 )
 
 
+#: The numbers of a variable: those that the library reads as missing, crossed if there
+#: are none, and whether all are whole.
+NUMBERS = np.dtype(
+    [
+        ("missing_low", np.float64),
+        ("missing_high", np.float64),
+        ("is_whole", np.int64),
+    ]
+)
+
+
 class Forest(NamedTuple):
     """The trees in rank space.
 
@@ -193,8 +208,6 @@ class Forest(NamedTuple):
     nodes : ndarray of `NODE`
     roots : ndarray of int64
     variables : ndarray of `VARIABLE`
-    words : ndarray of uint64
-        The sets of categories, as in `fatt.ensemble.Trees`.
     masks : ndarray of uint64
         The sets of cells, the missing one included.
     cuts : ndarray of float64
@@ -203,7 +216,6 @@ class Forest(NamedTuple):
     nodes: Any
     roots: Any
     variables: Any
-    words: Any
     masks: Any
     cuts: Any
 
@@ -372,6 +384,7 @@ class Scratch(NamedTuple):
 
     totals: Any
     stack: Any
+    only: Any
     ranges: Any
     cells: Any
     trail: Any
@@ -396,6 +409,7 @@ def scratch_for(forest: Forest, library: Library, n_classes: int) -> Scratch:
     return Scratch(
         totals=np.zeros(max(n_classes, len(library.bases)), dtype=TOTAL),
         stack=np.zeros(levels, dtype=np.int64),
+        only=np.zeros(len(variables), dtype=np.int64),
         ranges=np.zeros(len(variables), dtype=RANGE),
         cells=np.zeros(int(variables["width"].sum()) + 1, dtype=np.uint64),
         trail=np.zeros(levels, dtype=TRAIL),

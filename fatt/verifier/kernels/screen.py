@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fatt.verifier.kernels.compiled import inner, small
-from fatt.verifier.kernels.sets import has
+from fatt.verdict import FAIR
+from fatt.verifier.kernels.compiled import inner, kernel, small
+from fatt.verifier.kernels.records import AT_THRESHOLD
+from fatt.verifier.kernels.sets import ONE, has, lowest
 
 _MOST, _LEAST = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 
@@ -28,49 +30,132 @@ def rank_of(cuts, begin, end, number):
     return low - begin
 
 
+@small
+def side_of(node, masks, code):
+    """Tell to which side of a set split a category goes: 1 left, 2 right."""
+    if node.alone >= 0:
+        # One look at the node is enough; its set lies somewhere else in memory.
+        is_right = node.alone & 1
+        return 1 + is_right if code == node.alone >> 1 else 2 - is_right
+    return 1 if has(masks, node.split, code) else 2
+
+
 @inner
-def _set_sides(variables, words, masks, cuts, node, lower, upper, codes):
+def _set_sides(variables, masks, cuts, node, bounds, box):
     """Tell to which sides of a set split the numbers or codes of a box may go."""
+    lower, upper, codes = bounds
     variable = variables[node.feature]
     if variable.code_start < variable.code_end:
         found = 0
         for offset in range(variable.code_end - variable.code_start):
-            members = codes[variable.code_start + offset]
-            left = words[node.subset + offset]
+            members = codes[box, variable.code_start + offset]
+            left = masks[node.split + offset]
             if members & left != 0:
                 found |= 1
             if members & ~left != 0:
                 found |= 2
         return found
-    low, high = lower[node.feature], upper[node.feature]
+    low, high = lower[box, node.feature], upper[box, node.feature]
     if low == high:
         cell = rank_of(cuts, variable.cut_start, variable.cut_end, low)
         return 1 if has(masks, node.split, cell) else 2
     return 3 if low < high else 0
 
 
+@kernel
+def screen_tree(forest, library, regions, answers, stack, begin, end):
+    """Tell, of an ensemble with one tree, who surely reaches no other class.
+
+    A kernel of its own, since it decides most people and little else is to be done.
+
+    Parameters
+    ----------
+    forest, library, regions
+        As in `search`.
+    answers
+        Receives the answer for those who are fair.
+    stack
+        Scratch, two entries more than the tree has levels.
+    begin, end
+        The first person, and the one behind the last.
+    """
+    nodes, variables, root = forest.nodes, forest.variables, forest.roots[0]
+    masks, cuts, labels = forest.masks, forest.cuts, library.labels
+    lower, upper, missing = regions.lower, regions.upper, regions.missing
+    bounds = (lower, upper, regions.codes)
+    start, label = regions.start, regions.label
+    verdict, possible = answers.verdict, answers.possible
+    for person in range(begin, end):
+        own, is_fair = label[person], True
+        box, size = start[person], 1
+        stack[0] = root
+        while is_fair and size > 0:
+            size -= 1
+            node = stack[size]
+            while nodes[node].feature >= 0:
+                feature = nodes[node].feature
+                if nodes[node].alone == AT_THRESHOLD:
+                    threshold = nodes[node].threshold
+                    found = 1 if lower[box, feature] <= threshold else 0
+                    if upper[box, feature] > threshold:
+                        found |= 2
+                else:
+                    found = _set_sides(variables, masks, cuts, nodes[node], bounds, box)
+                if missing[box, feature]:
+                    found |= 1 if nodes[node].missing_left != 0 else 2
+                left = nodes[node].left
+                if found == 3:
+                    stack[size] = left + 1
+                    size += 1
+                node = left + (found == 2)
+            is_fair = labels[nodes[node].leaf] == own
+            if size == 0 and box + 1 < start[person + 1]:
+                box, size = box + 1, 1
+                stack[0] = root
+        if is_fair:
+            verdict[person] = FAIR
+            for other in range(possible.shape[1]):
+                possible[person, other] = other == own
+
+
 @inner
-def screen(forest, library, box, own, stack, totals):
+def _note_only_codes(variables, codes, box, only):
+    """Write the only code of each variable, -1 if there are several or none."""
+    for index in range(len(variables)):
+        only[index] = -1
+        count = 0
+        for place in range(variables[index].code_start, variables[index].code_end):
+            word = codes[box, place]
+            if word != 0:
+                count += 1 if word & (word - ONE) == 0 else 2
+                only[index] = lowest(word) + 64 * (place - variables[index].code_start)
+        if count != 1:
+            only[index] = -1
+
+
+@inner
+def screen(forest, library, regions, box, own, scratch):
     """Bound, for a box, the scores and the lead of each class over the own class.
 
     Parameters
     ----------
     forest, library
         The ensemble.
-    box
-        The rows of `Regions`: lower, upper, missing and codes.
+    regions, box
+        All boxes, and which of them it is.
     own
         The person's class.
-    stack
-        Scratch, two entries more than the deepest tree has levels.
-    totals : ndarray of `TOTAL`
-        Receives the bounds.
+    scratch
+        Its `totals` receive the bounds.
     """
-    lower, upper, missing, codes = box
+    stack, totals, only = scratch.stack, scratch.totals, scratch.only
+    lower, upper, missing = regions.lower, regions.upper, regions.missing
+    bounds = (lower, upper, regions.codes)
     nodes, roots, variables = forest.nodes, forest.roots, forest.variables
-    words, masks, cuts = forest.words, forest.masks, forest.cuts
+    masks, cuts = forest.masks, forest.cuts
     scaled, targets, bases = library.scaled, library.targets, library.bases
     rule = library.rule[0]
+    _note_only_codes(variables, regions.codes, box, only)
     is_vector = rule.is_vector != 0
     for output in range(len(bases)):
         first = 0 if rule.base_last != 0 else bases[output].scaled
@@ -90,25 +175,24 @@ def screen(forest, library, box, own, stack, totals):
         while size > 0:
             size -= 1
             node = stack[size]
-            feature = nodes[node].feature
-            while feature >= 0:
-                if nodes[node].subset < 0:
+            while nodes[node].feature >= 0:
+                feature = nodes[node].feature
+                if nodes[node].alone == AT_THRESHOLD:
                     threshold = nodes[node].threshold
-                    found = 1 if lower[feature] <= threshold else 0
-                    if upper[feature] > threshold:
+                    found = 1 if lower[box, feature] <= threshold else 0
+                    if upper[box, feature] > threshold:
                         found |= 2
+                elif only[feature] >= 0:
+                    found = side_of(nodes[node], masks, only[feature])
                 else:
-                    found = _set_sides(
-                        variables, words, masks, cuts, nodes[node], lower, upper, codes
-                    )
-                if missing[feature]:
+                    found = _set_sides(variables, masks, cuts, nodes[node], bounds, box)
+                if missing[box, feature]:
                     found |= 1 if nodes[node].missing_left != 0 else 2
                 left = nodes[node].left
                 if found == 3:
                     stack[size] = left + 1
                     size += 1
                 node = left + (found == 2)
-                feature = nodes[node].feature
             leaf = nodes[node].leaf
             for output in range(width):
                 value = scaled[leaf, output]

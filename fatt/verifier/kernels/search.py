@@ -15,7 +15,7 @@ from fatt.verifier.kernels.climb import (
     step_once,
 )
 from fatt.verifier.kernels.compact import compact
-from fatt.verifier.kernels.compiled import inner, kernel, once, small
+from fatt.verifier.kernels.compiled import inner, kernel, once
 from fatt.verifier.kernels.extract import enter, extract
 from fatt.verifier.kernels.lead import lead_of
 from fatt.verifier.kernels.records import CODES, LARGEST, NODES, NOW, STOP, TIME
@@ -91,7 +91,7 @@ def _keep_doubts(problem, answers, person, box, count, points):
         answers.doubts[person] += 1
 
 
-@small
+@once
 def _bounds_of(regions, box):
     return (
         regions.lower[box],
@@ -136,25 +136,29 @@ def _ask_rival(library, problem, lead, scratch, clock):
 
 
 @once
+def _decide_only_tree(forest, library, regions, answers, person, box, scratch):
+    """Tell, for one box, whether the only tree gives another label somewhere."""
+    own, labels = regions.label[person], library.labels
+    _enter(forest, regions, person, box, scratch)
+    first, last = answers.first[person], answers.last[person]
+    if not decide_tree(forest, labels, own, scratch, answers.possible[person], first):
+        return FAIR
+    last[:] = first
+    answers.box[person] = box
+    return UNFAIR
+
+
+@once
 def _decide_box(forest, library, regions, answers, person, box, scratch, clock):
     """Exclude, for one box, the rivals that cannot win; stop at the first that wins.
 
     Returns `UNFAIR` if a rival wins, `UNKNOWN` if one may win, else `FAIR`.
     """
     own, totals, rivals = regions.label[person], scratch.totals, scratch.rivals
-    screen(forest, library, _bounds_of(regions, box), own, scratch.stack, totals)
+    screen(forest, library, regions, box, own, scratch)
     n_open = _open_rivals(library, totals, own, rivals)
     if n_open == 0:
         return FAIR
-    if len(library.labels) > 0:
-        _enter(forest, regions, person, box, scratch)
-        first, last = answers.first[person], answers.last[person]
-        possible = answers.possible[person]
-        if not decide_tree(forest, library.labels, own, scratch, possible, first):
-            return FAIR
-        last[:] = first
-        answers.box[person] = box
-        return UNFAIR
     problem = _problem_of(forest, regions, person, box, scratch)
     trailing = _least_bit(library, problem.leaves)
     verdict = FAIR
@@ -186,7 +190,7 @@ def _decide_box(forest, library, regions, answers, person, box, scratch, clock):
 def _stretch_box(forest, library, regions, answers, person, box, scratch, clock):
     """Look in one box for a larger lead than the largest so far."""
     own, totals = regions.label[person], scratch.totals
-    screen(forest, library, _bounds_of(regions, box), own, scratch.stack, totals)
+    screen(forest, library, regions, box, own, scratch)
     rival, least = 1 - own, answers.lead[person] + 1
     # The library may round the scores of a box up to what another box holds.
     error = score_error(library.rule[0], totals[0], NO_STEP)
@@ -228,6 +232,9 @@ def search(forest, library, regions, answers, scratch, begin, end, limits, clock
         The milliseconds since the start, and whether to stop: another thread writes it.
     """
     for person in range(begin, end):
+        if answers.verdict[person] != UNKNOWN:
+            # The first look at the only tree was enough.
+            continue
         answers.possible[person, :] = False
         answers.possible[person, regions.label[person]] = True
         answers.verdict[person] = FAIR
@@ -242,7 +249,11 @@ def search(forest, library, regions, answers, scratch, begin, end, limits, clock
                 )
                 continue
             verdict = UNKNOWN
-            if clock[STOP] == 0:
+            if clock[STOP] == 0 and len(library.labels) > 0:
+                verdict = _decide_only_tree(
+                    forest, library, regions, answers, person, box, scratch
+                )
+            elif clock[STOP] == 0:
                 verdict = _decide_box(
                     forest, library, regions, answers, person, box, scratch, clock
                 )

@@ -42,6 +42,13 @@ def add_range(words, start, first, last):
 
 
 @small
+def copy(source, target):
+    """Write an array over the beginning of another: numba would make one in between."""
+    for place in range(len(source)):
+        target[place] = source[place]
+
+
+@small
 def meets(left, left_start, right, right_start, width):
     """Tell whether two sets have a common member."""
     for offset in range(width):
