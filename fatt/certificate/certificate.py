@@ -128,7 +128,9 @@ class Certificate:
             raise CertificateError(
                 f"there are {count} verdicts, and not as many people and labels."
             )
-        if verdicts.max(initial=0) > CLAIMED:
+        if not count:
+            raise CertificateError("the certificate is about nobody.")
+        if verdicts.max() > CLAIMED:
             raise CertificateError("a verdict has no meaning.")
         found = cls(
             contents,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt.cli.exits import Exit
-from fatt.cli.options import load_model, model_options
+from fatt.cli.options import Model, load_model, model_options
 from fatt.cli.terminal import printable
 from fatt.errors import CertificateError
 
 if TYPE_CHECKING:
-    from fatt.certificate import Checked
+    from fatt.certificate import Certificate, Checked
     from fatt.ensemble import Ensemble
 
 
@@ -62,15 +62,24 @@ def _run(request: Request) -> Exit:
     try:
         certificate = Certificate.read(request.certificate)
         checked = certificate.check(model.ensemble, table)
+        confirmed = table is not None and _confirm(certificate, model, table)
     except CertificateError as error:
         click.echo(f"The certificate does not hold: {printable(str(error))}")
         return Exit.REFUTED
     if request.as_json:
-        click.echo(_json(checked))
-    else:
-        for line in str(checked).splitlines():
-            click.echo(printable(line))
+        click.echo(_json(checked, confirmed))
+        return Exit.DONE
+    for line in str(checked).splitlines():
+        click.echo(printable(line))
+    if confirmed:
+        click.echo("The model's own library confirms both labels of every twin.")
     return Exit.DONE
+
+
+def _confirm(certificate: Certificate, model: Model, table: Any) -> bool:
+    from fatt.audit.confirmation import confirm_twins
+
+    return confirm_twins(certificate, model.given, model.ensemble, table)
 
 
 def _table(request: Request, ensemble: Ensemble) -> Any:
@@ -83,9 +92,12 @@ def _table(request: Request, ensemble: Ensemble) -> Any:
     return enrol(table, ensemble, ignored=request.ignored).table
 
 
-def _json(checked: Checked) -> str:
+def _json(checked: Checked, confirmed: bool) -> str:
     import msgspec
 
-    fairness = checked.fairness._asdict()
-    found = {**msgspec.to_builtins(checked), "fairness": fairness}
+    found = {
+        **msgspec.to_builtins(checked),
+        "fairness": checked.fairness._asdict(),
+        "twins_confirmed_by_library": confirmed,
+    }
     return msgspec.json.encode(found).decode()

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
@@ -57,6 +59,28 @@ def test_other_people_are_told(files: tuple[str, str, str], tmp_path: Path) -> N
     refused = run("check", *files[:2], other)
     assert refused.exit_code == 1
     assert "does not hold: person 3 is another one in the table" in refused.stdout
+
+
+@pytest.mark.xgboost
+def test_twins_are_asked_of_the_library_if_it_is_at_hand(tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    table = np.round(rng.normal(size=(200, 3)), 2)
+    model = xgboost.XGBClassifier(n_estimators=8, max_depth=3, n_jobs=1)
+    model.fit(pd.DataFrame(table, columns=["a", "b", "c"]), table.sum(axis=1) > 0)
+    model.save_model(tmp_path / "model.json")
+    columns = dict(zip("abc", table[:30].T.tolist(), strict=True))
+    people = town.write_csv(tmp_path / "people.csv", columns)
+    paths = [str(tmp_path / name) for name in ("audit.cert", "model.json")]
+    made = run("audit", paths[1], people, "--noise", "0.1", "--certificate", paths[0])
+    assert made.exit_code == 0
+    found = json.loads(run("check", *paths, people, "--json").stdout)
+    assert found["unfair"] > 0
+    assert found["twins_confirmed_by_library"]
+    assert not json.loads(run("check", *paths, "--json").stdout)[
+        "twins_confirmed_by_library"
+    ]
+    assert "own library confirms" in run("check", *paths, people).stdout
 
 
 def test_a_changed_certificate_is_told(

@@ -1,0 +1,55 @@
+"""The twins of a certificate, asked of the model itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fatt.audit.replay import Replay
+from fatt.certificate import Certificate
+from fatt.ensemble import Ensemble
+from fatt.errors import CertificateError, ReplayError
+from fatt.region import Variables
+from fatt.report import People
+from fatt.verdict import UNFAIR
+
+
+def confirm_twins(
+    certificate: Certificate, model: Any, ensemble: Ensemble, X: Any
+) -> bool:
+    """Ask a model's own library for the labels of the unfair and their twins.
+
+    Parameters
+    ----------
+    certificate
+        A certificate that was checked with these people.
+    model, ensemble
+        The model that it is about, and what was read from it.
+    X
+        The people.
+
+    Returns
+    -------
+    bool
+        Whether the model was asked; False if its library is not at hand, or if nobody
+        is unfair.
+
+    Raises
+    ------
+    CertificateError
+        If the model gives other labels.
+    """
+    unfair = np.flatnonzero(certificate.verdicts == UNFAIR)
+    if not len(unfair):
+        return False
+    people = People(X, Variables(ensemble, certificate.schema))
+    label = certificate.labels[unfair].astype(np.int64)
+    replay = Replay(model, people)
+    try:
+        _, is_asked = replay.check(
+            unfair, certificate.values[unfair], certificate.twins(), label
+        )
+    except ReplayError as error:
+        raise CertificateError(str(error)) from error
+    return is_asked
