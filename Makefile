@@ -2,14 +2,20 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
+OLDEST := .venv-oldest
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test oldest lint bench clean
 
 demo: $(VENV)/demo
 	$(RUN)/python examples/demo.py
 
-test: lint $(VENV)/browser
+test: lint $(VENV)/browser oldest
 	$(RUN)/pytest
+
+# What users of AIF360 have installed is often older: its tests, and a few of the core.
+oldest: $(VENV)/dev $(OLDEST)/ready
+	$(OLDEST)/bin/python -m pytest -m 'not slow' \
+	  tests/aif360_ext tests/test_metrics.py tests/audit/test_gaps.py
 
 lint: $(VENV)/dev
 	$(RUN)/ruff check .
@@ -32,6 +38,13 @@ $(VENV)/demo $(VENV)/dev: $(VENV)/%: pyproject.toml | $(VENV)/bin/python
 	$(RUN)/python -m fatt.verifier.warm
 	@touch $@
 
+# Compiled code does not depend on the versions here, so that nothing is compiled again.
+$(OLDEST)/ready: pyproject.toml
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install -q --upgrade 'pip>=25.1'
+	$(OLDEST)/bin/python -m pip install -q -e '.[aif360]' --group oldest
+	@touch $@
+
 # Pages are tested in Chromium. Where it is absent, root on Debian can install it; else
 # those tests are skipped, and say why.
 $(VENV)/browser: | $(VENV)/bin/python
@@ -44,4 +57,4 @@ $(VENV)/browser: | $(VENV)/bin/python
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[1]
 RAW = ROOT / ".." / "shared" / "data" / "raw"
@@ -114,3 +118,22 @@ def test_an_example_is_short_and_does_its_job(path: Path) -> None:
     printed = run(str(path), *ARGUMENTS.get(path.name, []))
     missing = [proof for proof in PROOF[path.name] if not re.search(proof, printed)]
     assert not missing, printed
+
+
+# Libraries of Jupyter warn of each other.
+@pytest.mark.filterwarnings("ignore")
+def test_the_notebook_shows_what_it_prints() -> None:
+    shown = nbformat.read(ROOT / "examples" / "demo_fatt.ipynb", as_version=4)
+    again = copy.deepcopy(shown)
+    NotebookClient(again, timeout=300, kernel_name="python3").execute()
+    # What is trained by chance may become better.
+    texts, expected = ([printed(cell) for cell in one.cells] for one in (again, shown))
+    assert texts[:-3] == expected[:-3]
+    for text in (texts[-1], expected[-1]):
+        assert re.search(r"forest .* 72\.6% proved fair\nFATT .* 100\.0% proved", text)
+
+
+def printed(cell: Any) -> str:
+    """Return what a cell of a notebook prints, without messages of libraries."""
+    outputs = [one for one in cell.get("outputs", []) if one.get("name") == "stdout"]
+    return "".join(one["text"] for one in outputs)

@@ -91,12 +91,13 @@ REAL = [
 
 
 @needs_raw_files
+@pytest.mark.slow
 @pytest.mark.parametrize(("cls", "protected", "least"), REAL, ids=str)
 def test_real_datasets(cls: Any, protected: list[str], least: float) -> None:
     with datasets_from(RAW):
         dataset = cls()
     train, test = dataset.split([0.7], shuffle=True, seed=0)
-    train = train.subset(range(min(3000, len(train.labels))))
+    train = train.subset(range(min(2000, len(train.labels))))
     test = test.subset(range(min(1000, len(test.labels))))
     algorithm = quick()
     predicted = check(algorithm, train, test)
