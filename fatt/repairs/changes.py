@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +64,8 @@ def repair(
     schema
         What the columns mean, as in `fatt.verify`.
     max_accuracy_loss
-        By how much the accuracy on these people, and the balanced accuracy, may fall.
+        By how much the accuracy on these people, and the balanced accuracy, may fall;
+        also where each half of them is judged by leaf values made for the other half.
     budget, n_jobs
         For verifying, as in `fatt.verify`.
 
@@ -137,13 +139,15 @@ def repair(
         return report, _quality(report, truth)
 
     report, before = verified(model)
-    for values in _candidates(job, leaves, truth, before, float(max_accuracy_loss)):
+    for values, price, _ in _candidates(job, leaves, truth, before):
+        if price > max_accuracy_loss:
+            continue
         changed = leaves.write(values)
         proof, after = verified(changed)
         is_fairer = after.fairness.lower > before.fairness.lower
         if is_fairer and _loss(before, after) <= max_accuracy_loss:
-            return Repair(changed, before, after, leaves.changed(values), proof)
-    return Repair(model, before, before, 0, report)
+            return Repair(changed, before, after, price, leaves.changed(values), proof)
+    return Repair(model, before, before, 0.0, 0, report)
 
 
 def _truth(y: Any, job: Job) -> Codes:
@@ -169,25 +173,53 @@ def _quality(report: Report, truth: Codes) -> Quality:
     return Quality.of(report.findings.label, truth, report.fairness)
 
 
+class _Candidate(NamedTuple):
+    """Leaf values; the price at which they come, and the fairness they promise."""
+
+    values: Floats
+    price: float
+    promise: float
+
+
 def _candidates(
-    job: Job, leaves: Leaves, truth: Codes, before: Quality, allowed: float
-) -> list[Floats]:
+    job: Job, leaves: Leaves, truth: Codes, before: Quality
+) -> list[_Candidate]:
     """Return leaf values that promise to be fairer, the most promising first."""
-    ensemble, rows = job.variables.ensemble, leaves.rows
+    ensemble = job.variables.ensemble
     people = job.people.values(0, len(job.people))
     some = _spread(len(people), _FEW)
-    reached = reach_of(ensemble, job.boxes(people[some]), rows).leaves
+    reached = reach_of(ensemble, job.boxes(people[some]), leaves.rows).leaves
     some = _spread(len(people), max(_FEW, _MOST_LEAVES * len(some) // len(reached)))
-    task = task_of(ensemble, rows, people[some], truth[some], job.boxes(people[some]))
-    promising: list[tuple[float, Floats]] = []
+    found = []
+    halves = some[::2], some[1::2]
+    walks = (_walk(job, leaves, truth, part) for part in (some, *halves) if part.size)
+    for (values, label, promise), *others in zip(*walks, strict=True):
+        # Each half is judged by what was made for the other one.
+        for half, (_, made, _) in zip(halves, others[::-1], strict=False):
+            label[half] = made[half]
+        price = _loss(before, Quality.of(label, truth, before.fairness))
+        found.append(_Candidate(values, price, promise))
+    # The stable order prefers smaller changes where the promises are equal.
+    return sorted(found, key=lambda candidate: -candidate.promise)
+
+
+def _walk(
+    job: Job, leaves: Leaves, truth: Codes, some: Codes
+) -> Iterator[tuple[Floats, Codes, float]]:
+    """Yield leaf values made for some people, with more and more weight on fairness.
+
+    Beside them come the labels that all people get, and which share of the regions is
+    certainly treated alike.
+    """
+    ensemble = job.variables.ensemble
+    people = job.people.values(0, len(job.people))
+    boxes = job.boxes(people[some])
+    task = task_of(ensemble, leaves.rows, people[some], truth[some], boxes)
     values, label = leaves.values, ensemble.decide(people)
     for weight in _WEIGHTS:
         values = descend(task, leaves.values, values, label[some], weight)
         label = leaves.fill(ensemble, values).decide(people)
-        if _loss(before, Quality.of(label, truth, before.fairness)) <= allowed:
-            promising.append((undivided(task, values, label[some]), values))
-    # The stable order prefers smaller changes where the promises are equal.
-    return [values for _, values in sorted(promising, key=lambda pair: -pair[0])]
+        yield values, label.copy(), undivided(task, values, label[some])
 
 
 def _spread(n_people: int, most: int) -> Codes:

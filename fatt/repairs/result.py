@@ -67,6 +67,11 @@ class Repair:
         if nothing helped.
     before, after
         How good the given and the repaired model are to all the people.
+    price
+        By how much the accuracy, or the balanced accuracy if that fell more, fell for
+        people for whom the change was not made: each half of the people was judged by
+        leaf values made for the other half. Negative if both rose. What `after` says is
+        what the change does to the very people it was made for.
     n_changed
         How many leaves have other values; 0 if nothing helped.
     report
@@ -76,6 +81,7 @@ class Repair:
     model: Any
     before: Quality
     after: Quality
+    price: float
     n_changed: int
     report: Report
 
@@ -83,7 +89,11 @@ class Repair:
         n_people = len(self.report.findings)
         lines = [f"<Repair on {n_people:,} people", f" before: {self.before}"]
         if self.n_changed:
-            lines += [f" after:  {self.after}", f" {self.n_changed:,} leaves changed"]
+            lines += [
+                f" after:  {self.after}",
+                f" {self.n_changed:,} leaves changed; on other people, expect the "
+                f"accuracy to change by {-self.price:+.2%}",
+            ]
         else:
             lines += [
                 " Nothing raised the proved fairness at the price in accuracy that is "
