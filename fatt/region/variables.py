@@ -21,6 +21,9 @@ from fatt.region.schema import Schema
 
 Matrix = NDArray[np.float64]
 
+#: How many cells of a table are gathered at a time, so that they stay in the cache.
+_CELLS = 2**17
+
 
 class Variables:
     """A model in the variables of a schema.
@@ -92,7 +95,9 @@ class Variables:
             np.full(n_columns, np.inf),
             np.ones(n_columns, dtype=bool),
         )
-        values, wrong = self._gather(np.require(rows, np.float64, "A").T, anything)
+        values = np.empty((len(rows), len(self._merges)))
+        table = np.require(rows, np.float64, "A").T
+        wrong = self._gather(table, anything, values)
         if wrong >= 0:
             row, index = divmod(wrong, len(self._merges))
             cells = rows[row, self._merges[index].columns]
@@ -107,15 +112,20 @@ class Variables:
         ndarray of shape (n_rows, n_variables), or None
             None if a row is not plain, or has no level: `gather` says what is wrong.
         """
-        values, wrong = self._gather(table.block(start, stop), table.limits)
-        return values if wrong < 0 else None
+        values = np.empty((stop - start, len(self._merges)))
+        size = max(1, _CELLS // len(self.model.features))
+        for first in range(start, stop, size):
+            last = min(first + size, stop)
+            here = values[first - start : last - start]
+            if self._gather(table.block(first, last), table.limits, here) >= 0:
+                return None
+        return values
 
-    def _gather(self, table: Matrix, limits: Limits) -> tuple[Matrix, int]:
-        """Return the values, and a place where there is none; -1 if all is well."""
+    def _gather(self, table: Matrix, limits: Limits, values: Matrix) -> int:
+        """Fill in the values; return a place where there is none, -1 if all is well."""
         from fatt.region.kernels import gather
 
-        values = np.empty((table.shape[1], len(self._merges)))
-        return values, gather(table, *limits, *self._lookup, values)
+        return int(gather(table, *limits, *self._lookup, values))
 
     @functools.cached_property
     def _lookup(self) -> tuple[NDArray[Any], ...]:
