@@ -76,7 +76,9 @@ def test_a_larger_weight_of_fairness_gives_fairer_trees() -> None:
     X, y = town.plain(600)
     similarity = Similarity(noise={"x0": 0.3, "x1": 0.3})
     found = [
-        FATTClassifier(similarity, fairness_weight=weight, random_state=0).fit(X, y)
+        FATTClassifier(
+            similarity, fairness_weight=weight, max_iter=10, random_state=0
+        ).fit(X, y)
         for weight in (0.0, 0.3, 0.8)
     ]
     fairness = [tree.fairness_ for tree in found]
