@@ -22,10 +22,16 @@ from fatt.errors import FattError
 __all__ = ["fatt", "main"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(__version__)
-def fatt() -> None:
+@click.pass_context
+def fatt(context: click.Context) -> None:
     """Prove, or refute with a concrete person, that a tree model is fair."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 for module in (inspect, audit, twin, check, train, completion):

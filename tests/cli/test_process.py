@@ -95,6 +95,14 @@ def test_the_demo_runs_and_the_exit_code_tells() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
+def test_the_command_alone_shows_the_help() -> None:
+    alone, asked = run(), run("--help")
+    assert (alone.returncode, alone.stderr) == (0, "")
+    assert alone.stdout == asked.stdout
+    for name in ("audit", "check", "completion", "inspect", "train", "twin"):
+        assert f"\n  {name} " in alone.stdout
+
+
 def test_mistakes_have_no_traceback() -> None:
     done = run("audit", "--demo", "--vary", "sexx")
     assert done.returncode == 2
