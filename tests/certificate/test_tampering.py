@@ -16,7 +16,7 @@ from fatt.errors import CertificateError, DataError, SpecError
 from tests.certificate.forgery import draft_of, forge, holds, is_true
 from tests.laws.effort import EFFORT
 
-CASES = range(20 * EFFORT)
+CASES = range(18 * EFFORT)
 FORGERIES, FLIPS = 120, 60
 
 
