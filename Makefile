@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test oldest lint bench clean
+.PHONY: demo test oldest lint bench docs coverage package clean
 
 demo: $(VENV)/demo
 	$(RUN)/python examples/demo.py
@@ -27,13 +27,27 @@ bench: $(VENV)/dev
 	$(RUN)/python benchmarks/importers.py
 	$(RUN)/python -m benchmarks.verify
 
+# Warnings are errors, and links within the site must lead somewhere.
+docs: $(VENV)/docs
+	$(RUN)/sphinx-build -W --keep-going -q -b html docs build/docs
+	$(RUN)/sphinx-build -W --keep-going -q -b linkcheck docs build/links
+	@echo build/docs/index.html
+
+coverage: $(VENV)/dev
+	$(RUN)/pytest --cov=fatt --cov-report=term:skip-covered
+
+# The wheel must work where only the core dependencies are.
+package: $(VENV)/dev
+	$(RUN)/python -m build --outdir dist
+	$(RUN)/python -m tests.package dist
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install -q --upgrade 'pip>=25.1'
 
 # A file per set-up remembers that it was done with this pyproject.toml. The search is
 # compiled here, about a minute once, so that neither the demo nor the tests wait for it.
-$(VENV)/demo $(VENV)/dev: $(VENV)/%: pyproject.toml | $(VENV)/bin/python
+$(VENV)/demo $(VENV)/dev $(VENV)/docs: $(VENV)/%: pyproject.toml | $(VENV)/bin/python
 	$(RUN)/python -m pip install -q -e '.[all]' --group $*
 	$(RUN)/python -m fatt.verifier.warm
 	@touch $@

@@ -303,7 +303,13 @@ def leaf_margins(ensemble: Ensemble, weights: Floats) -> Floats:
 
 
 def solve_milp(
-    ensemble: Ensemble, boxes: Boxes, box: int, own: int, rival: int
+    ensemble: Ensemble,
+    boxes: Boxes,
+    box: int,
+    own: int,
+    rival: int,
+    *,
+    seconds: float = math.inf,
 ) -> float:
     """Return the largest margin of the rival in the box, by a mixed integer program.
 
@@ -347,8 +353,10 @@ def solve_milp(
         integrality=np.repeat([1, 0], [n_cells, n_leaves]),
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(matrix.tocsr(), low, high),
-        options={"mip_rel_gap": 0.0},
+        options={"mip_rel_gap": 0.0, "time_limit": seconds},
     )
+    if result.status == 1:
+        raise TimeoutError(result.message)
     assert result.success, result.message
     return constant - unit * float(result.fun)
 

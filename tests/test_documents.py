@@ -66,6 +66,17 @@ PROOF = {
         r"depth 12: \d\d\.\d% balanced accuracy, +\d\d\.\d% proved fair\n",
         r"chosen: [24]\n",
     ],
+    "06_train_and_read_a_tree.py": [
+        r"CART: \d\d\.\d% balanced accuracy, \d\d\.\d% fair, \d+ leaves\n",
+        r"FATT: \d\d\.\d% balanced accuracy, (9\d\.\d|100\.0)% fair, [2-8] leaves\n",
+        r"<[2-8] leaves: accuracy \d\d\.\d\d%, balanced \d\d\.\d\d%, fairness ",
+    ],
+    "08_certificate.py": [
+        r"500 people: \d+ fair, [1-9]\d* unfair, 0 unknown\n",
+        r"- \d+ are proved fair: \d+ boxes contain everybody",
+        r"- 0 are claimed to be fair without a proof",
+        r"the certificate is about another model",
+    ],
     "aif360_audit.py": [
         r"Classification accuracy \(ACC\): 0\.\d+\n",
         r"provably get the same label\): 0\.8\d+\n",
@@ -97,11 +108,12 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
-def test_a_page_prints_what_it_says(name: str) -> None:
-    page = (ROOT / name).read_text(encoding="utf-8")
-    pieces = SHOWN.findall(page)
-    assert len(pieces) == page.count("```python") > 0
+@pytest.mark.parametrize("pattern", ["README.md", "CONTRIBUTING.md", "docs/*.md"])
+def test_pages_print_what_they_say(pattern: str) -> None:
+    pages = [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob(pattern))]
+    text = "\n".join(pages)
+    pieces = SHOWN.findall(text)
+    assert len(pieces) == text.count("```python") > 0
     # One after the other, as a reader would: later pieces use what earlier ones made.
     code = "".join(f"{code}\nprint(end={END!r})\n" for code, _ in pieces)
     *printed, rest = run("-c", code).split(END)

@@ -86,7 +86,7 @@ class Page:
     def table(self, title: str, model: str, columns: Iterable[str]) -> None:
         """Write a table of one model, for all data sets that were measured."""
         column, names = MODELS[model], list(columns)
-        self.lines += [f"### {title}", ""]
+        self.lines += [f"## {title}", ""]
         self.lines += row(["data set", "what", *(NAMES[name] for name in names)])
         self.lines += row(["---"] * (2 + len(names)))
         for data in published.DATA:
@@ -125,7 +125,7 @@ class Page:
 
     def notes(self) -> None:
         """Write a sentence for every figure that differs."""
-        self.lines += ["### Why figures differ", ""]
+        self.lines += ["## Why figures differ", ""]
         for number, case in enumerate(self.differences, 1):
             self.lines.append(
                 f"{number}. {case.model}, {case.data}, {case.column}: {sentence(case)}"
@@ -147,7 +147,7 @@ def show(column: str, value: float | None) -> str:
 
 def data_table(page: Page) -> None:
     """Write table 1: what the data sets are."""
-    page.lines += ["### Table 1: the data", ""]
+    page.lines += ["## Table 1: the data", ""]
     titles = ["data set", "columns", "training", "positive %", "test", "positive %"]
     page.lines += row(titles) + row(["---"] * len(titles))
     for data, theirs in published.DATA.items():

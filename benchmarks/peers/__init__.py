@@ -1,0 +1,1 @@
+"""Other people's verifiers and mitigators, on the same models and people as ours."""
