@@ -15,7 +15,8 @@ test: lint $(VENV)/browser oldest
 # What users of AIF360 have installed is often older: its tests, and a few of the core.
 oldest: $(VENV)/dev $(OLDEST)/ready
 	$(OLDEST)/bin/python -m pytest -m 'not slow' \
-	  tests/aif360_ext tests/test_metrics.py tests/audit/test_gaps.py
+	  tests/aif360_ext tests/test_metrics.py tests/audit/test_gaps.py \
+	  tests/region/test_transformer.py
 
 lint: $(VENV)/dev
 	$(RUN)/ruff check .

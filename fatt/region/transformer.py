@@ -27,10 +27,11 @@ def from_transformer(transformer: Any) -> Schema:
     columns = [str(name) for name in transformer.get_feature_names_out()]
     inputs = _input_names(transformer)
     variables: list[AnyVariable] = []
-    for name, step, chosen in transformer.transformers_:
+    for name, step, _ in transformer.transformers_:
         made = columns[transformer.output_indices_[name]]
         if made:
-            variables += _of_step(step, _chosen(chosen, inputs), made)
+            chosen = transformer._transformer_to_input_indices[name]
+            variables += _of_step(step, [inputs[place] for place in chosen], made)
     return Schema(columns=tuple(columns), variables=tuple(_distinct(variables)))
 
 
@@ -39,26 +40,6 @@ def _input_names(transformer: Any) -> list[str]:
     if names is None:
         return [f"x{index}" for index in range(transformer.n_features_in_)]
     return [str(name) for name in names]
-
-
-def _chosen(chosen: Any, inputs: list[str]) -> list[str]:
-    """Return the names of the columns that a step reads."""
-    if isinstance(chosen, slice):
-        bounds = [
-            inputs.index(end) + (place == 1) if isinstance(end, str) else end
-            for place, end in enumerate((chosen.start, chosen.stop))
-        ]
-        return inputs[slice(bounds[0], bounds[1], chosen.step)]
-    if isinstance(chosen, str | int):
-        chosen = [chosen]
-    listed = list(chosen)
-    if len(listed) == len(inputs) and all(_is_bool(each) for each in listed):
-        return [name for name, taken in zip(inputs, listed, strict=True) if taken]
-    return [str(each) if isinstance(each, str) else inputs[each] for each in listed]
-
-
-def _is_bool(value: object) -> bool:
-    return type(value).__name__ in {"bool", "bool_"}
 
 
 def _of_step(step: Any, inputs: list[str], made: list[str]) -> list[AnyVariable]:
@@ -95,7 +76,8 @@ def _of_one_hot(encoder: Any, inputs: list[str], made: list[str]) -> list[AnyVar
     variables: list[AnyVariable] = []
     left = list(made)
     for index, name in enumerate(inputs):
-        levels, groups, has_rare = _levels(encoder, index)
+        categories = encoder.categories_[index].tolist()
+        levels, groups, has_rare = _levels(encoder, index, categories)
         drops = encoder.drop_idx_
         drop = None if drops is None or drops[index] is None else int(drops[index])
         dropped = None if drop is None else levels[groups[drop]]
@@ -125,16 +107,17 @@ def _of_one_hot(encoder: Any, inputs: list[str], made: list[str]) -> list[AnyVar
 
 
 def _of_ordinal(encoder: Any, index: int, name: str, column: str) -> AnyVariable:
-    levels, _, _ = _levels(encoder, index)
-    has_missing = MISSING in levels
-    # The encoder counts without the missing value, for which it writes its own number.
-    levels = [level for level in levels if level != MISSING]
+    categories = encoder.categories_[index].tolist()
+    # The encoder counts without NaN, for which it writes a number of its own. It does
+    # count None, and whatever else people call a missing value.
+    counted = [category for category in categories if not _is_nan(category)]
+    levels, _, _ = _levels(encoder, index, counted)
     values = [float(place) for place in range(len(levels))]
     missing, unknown = encoder.encoded_missing_value, encoder.unknown_value
-    if has_missing and not _is_nothing(missing):
+    if len(counted) < len(categories) and not _is_nan(missing):
         levels.append(MISSING)
         values.append(float(missing))
-    if _is_nothing(unknown) or float(unknown) in values:
+    if unknown is None or _is_nan(unknown) or float(unknown) in values:
         unknown = None
     return Ordinal(
         name=name,
@@ -145,12 +128,14 @@ def _of_ordinal(encoder: Any, index: int, name: str, column: str) -> AnyVariable
     )
 
 
-def _levels(encoder: Any, index: int) -> tuple[list[Label], list[int], bool]:
+def _levels(
+    encoder: Any, index: int, values: list[Any]
+) -> tuple[list[Label], list[int], bool]:
     """Return the levels an encoder tells apart, each category's, and if some are rare.
 
     The rare categories are one level together, the last.
     """
-    categories = [_label(value) for value in encoder.categories_[index].tolist()]
+    categories = [_label(value) for value in values]
     listed = getattr(encoder, "infrequent_categories_", None)
     rare: set[Label] = set()
     if listed is not None and listed[index] is not None:
@@ -163,13 +148,13 @@ def _levels(encoder: Any, index: int) -> tuple[list[Label], list[int], bool]:
 
 
 def _label(value: Any) -> Label:
-    if _is_nothing(value):
+    if value is None or _is_nan(value):
         return MISSING
     return value if isinstance(value, str | int | float) else str(value)
 
 
-def _is_nothing(value: Any) -> bool:
-    return value is None or bool(value != value)  # noqa: PLR0124
+def _is_nan(value: Any) -> bool:
+    return bool(value != value)  # noqa: PLR0124
 
 
 def _distinct(variables: list[AnyVariable]) -> list[AnyVariable]:

@@ -35,14 +35,14 @@ def people(seed: int = 0) -> pd.DataFrame:
             ),
             "size": rng.choice(["S", "M", "L"], 200),
             "flag": rng.choice([True, False], 200),
-            "gap": rng.choice(np.array(["p", "q", None], dtype=object), 200),
+            "gap": rng.choice(np.array(["p", "q", np.nan], dtype=object), 200),
         }
     )
 
 
 def decoded(transformer: Any, frame: pd.DataFrame) -> dict[str, list[Any]]:
     """The level of each person by variable, out of the transformed numbers alone."""
-    table = transformer.fit(people()).transform(frame)
+    table = transformer.transform(frame)
     table = np.asarray(table.todense() if hasattr(table, "todense") else table)
     labels = np.arange(len(table)) % 2
     model = fatt.load(DecisionTreeClassifier(max_depth=6).fit(table, labels))
@@ -85,7 +85,7 @@ def test_levels_are_the_encoders_categories(name: str) -> None:
     transformer = ColumnTransformer(
         [("num", StandardScaler(), ["age"]), ("cat", ENCODERS[name], columns)]
     )
-    found = decoded(transformer, frame)
+    found = decoded(transformer.fit(frame), frame)
     assert list(found) == ["age", *columns]
     for column in columns:
         for truth, level in zip(frame[column], found[column], strict=True):
@@ -110,14 +110,39 @@ def test_unknown_values_have_no_level() -> None:
             ),
         ]
     )
-    found = decoded(transformer, strange)
+    found = decoded(transformer.fit(frame), strange)
     assert set(found["race"]) == {"unknown"}
     assert set(found["size"]) == {"unknown"}
     dropping = ColumnTransformer(
         [("a", OneHotEncoder(handle_unknown="ignore", drop="first"), ["race"])]
     )
     with pytest.warns(UserWarning, match="unknown categories"):
-        assert set(decoded(dropping, strange)["race"]) == {"A"}
+        assert set(decoded(dropping.fit(frame), strange)["race"]) == {"A"}
+
+
+@pytest.mark.parametrize("number", [np.nan, -3], ids=str)
+@pytest.mark.parametrize("words", [["p", "q", None], ["a", "missing", "z"]], ids=str)
+def test_only_nan_has_a_number_of_its_own(words: list[Any], number: float) -> None:
+    frame = pd.DataFrame({"gap": pd.Series(words * 20, dtype=object)})
+    encoder = OrdinalEncoder(encoded_missing_value=number)
+    transformer = ColumnTransformer([("c", encoder, ["gap"])]).fit(frame)
+    expected = ["missing" if word is None else word for word in words] * 20
+    assert decoded(transformer, frame) == {"gap": expected}
+
+
+def test_two_categories_are_not_one_level() -> None:
+    frame = pd.DataFrame({"gap": pd.Series(["missing", None] * 20, dtype=object)})
+    transformer = ColumnTransformer([("c", OrdinalEncoder(), ["gap"])]).fit(frame)
+    with pytest.raises(SpecError, match="each once; it has 'missing', 'missing'"):
+        Schema.from_transformer(transformer)
+
+
+def test_a_word_for_missing_stands_beside_nan() -> None:
+    frame = pd.DataFrame(
+        {"gap": pd.Series(["missing", "p", np.nan] * 20, dtype=object)}
+    )
+    transformer = ColumnTransformer([("c", OrdinalEncoder(), ["gap"])]).fit(frame)
+    assert decoded(transformer, frame) == {"gap": ["missing", "p", None] * 20}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +152,8 @@ def test_unknown_values_have_no_level() -> None:
 )
 def test_columns_may_be_chosen_in_any_way(chosen: Any) -> None:
     frame = people()
-    found = decoded(ColumnTransformer([("c", OneHotEncoder(), chosen)]), frame)
+    transformer = ColumnTransformer([("c", OneHotEncoder(), chosen)]).fit(frame)
+    found = decoded(transformer, frame)
     assert found == {"race": frame["race"].tolist(), "sex": frame["sex"].tolist()}
 
 
