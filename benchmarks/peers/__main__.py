@@ -11,7 +11,6 @@ the verifiers. The result is Markdown.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 
 import numpy as np
@@ -20,8 +19,7 @@ import fatt
 from benchmarks.peers.mitigators import compare
 from benchmarks.peers.question import Question, ask
 from benchmarks.peers.verifiers import LIMIT, VERIFIERS
-from benchmarks.verify import print_table
-from fatt import Similarity
+from benchmarks.verify import print_table, progress
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 
 #: Trees, depth and noise, from easy to hard.
@@ -31,7 +29,10 @@ CASES = ((20, 3, 0.01), (50, 4, 0.01), (100, 6, 0.01), (100, 6, 0.03))
 def truth(question: Question) -> list[int]:
     """Return the verdicts, in which each twin was replayed on scikit-learn."""
     report = fatt.verify(
-        question.model, question.values, similarity=Similarity(noise=question.epsilon)
+        question.model,
+        question.values,
+        similarity=question.similarity,
+        schema=question.schema,
     )
     assert not report.counts["unknown"]
     return [
@@ -63,7 +64,7 @@ def verifiers(n_people: int) -> None:
             line += [f"{100 * np.mean(np.array(right) == FAIR):.0f} %"]
             line += [f"{solved:.0f} %", str(wrong), f"{mean:.3g}", f"{max(times):.3g}"]
             lines.append([*line, f"{mean / base:.3g}"])
-            sys.stderr.write(" ".join(lines[-1]) + "\n")
+            progress(" ".join(lines[-1]))
     print(f"{n_people} people, one by one, {LIMIT:g} seconds each:\n")
     titles = [
         "model and noise",

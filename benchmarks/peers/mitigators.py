@@ -9,7 +9,6 @@ everybody similar.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -23,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fatt
 from benchmarks import paper
 from benchmarks.paper.setting import TREES, People
-from benchmarks.verify import print_table
+from benchmarks.verify import print_table, progress
 
 
 class Case(NamedTuple):
@@ -135,6 +134,6 @@ def compare() -> None:
             ]
             shown = [f"{100 * figure:.1f}" for figure in figures]
             lines.append([data, name, str(len(models)), *shown, f"{seconds:.1f}"])
-            sys.stderr.write(" ".join(lines[-1]) + "\n")
+            progress(" ".join(lines[-1]))
     titles = ["data", "method", "trees", "accuracy %", "balanced %", "parity gap %"]
     print_table([*titles, "fair, cat %", "fair, noise-cat %", "seconds"], lines)

@@ -21,12 +21,14 @@ from fatt.region import Boxes, Neighbourhood, Schema, Similarity, Variables
 
 
 class Question(NamedTuple):
-    """A model, some people, how far they may move, and the boxes that this spans."""
+    """A model, some people, who is similar to them, and the boxes that this spans."""
 
     model: GradientBoostingClassifier
     ensemble: Ensemble
     values: NDArray[np.float64]
     epsilon: float
+    schema: Schema
+    similarity: Similarity
     boxes: Boxes
 
     @property
@@ -48,6 +50,7 @@ def ask(n_trees: int, depth: int, epsilon: float, n_people: int) -> Question:
     model.fit(train, people.label)
     ensemble = fatt.load(model)
     values = test[:n_people]
-    variables = Variables(ensemble, Schema.infer(ensemble, train))
-    boxes = Neighbourhood(Similarity(noise=epsilon), variables).boxes(values)
-    return Question(model, ensemble, values, epsilon, boxes)
+    schema = Schema.infer(ensemble, train)
+    similarity = Similarity(noise=epsilon)
+    boxes = Neighbourhood(similarity, Variables(ensemble, schema)).boxes(values)
+    return Question(model, ensemble, values, epsilon, schema, similarity, boxes)

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.question import Question
-from benchmarks.verify import Veritas, pick
+from benchmarks.veritas import LIMIT, Veritas, pick
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 from fatt.verifier import Verifier
 
-#: Seconds that each has for one person.
-LIMIT = 5.0
 #: The paper of ART's method uses cliques of two trees and one level.
 CLIQUE, LEVEL = 2, 1
 
@@ -32,7 +30,7 @@ def ours(question: Question) -> Judge:
 
 
 def veritas(question: Question) -> Judge:
-    peer = Veritas(question.ensemble, focal=0.2)
+    peer = Veritas(question.ensemble, question.schema, question.similarity, focal=0.2)
     labels = question.ensemble.decide(question.values)
 
     def judge(person: int) -> int:
