@@ -50,17 +50,6 @@ class Axis:
         """The cell of missing values."""
         return self.size - 1
 
-    def cell_of(self, values: Floats) -> Integers:
-        """Return the cell of each value; NaN is missing."""
-        absent = np.isnan(values)
-        known = np.where(absent, 0.0, values)
-        if isinstance(self.column, Codes):
-            cells = known.astype(np.int64)
-        else:
-            cells = np.searchsorted(self.cuts, known, side="left")
-            absent |= self.column.reads_missing(values)
-        return np.where(absent, self.missing, cells)
-
 
 class Split(NamedTuple):
     """The splits of all nodes, by node.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fatt.certificate.cells import Axis
 from fatt.certificate.closing import Cut, Part, Problem
+from fatt.certificate.columns import Codes
 from fatt.certificate.prover import prove
 from fatt.verdict import FAIR
 from fatt.verifier import Verifier
@@ -93,13 +95,25 @@ def labels_in(case: Case, box: int, problem: Problem, part: Part) -> set[int]:
     for points in points_of(cells_of(case.ensemble, case.boxes, box)):
         inside = np.ones(len(points), dtype=bool)
         for place, index in enumerate(problem.lines):
-            cell = axes[index].cell_of(points[:, index])
+            cell = cells_in(axes[index], points[:, index])
             inside &= (cell >= part.first[place]) & (cell <= part.last[place])
         for number, index in enumerate(problem.sets):
-            cell = axes[index].cell_of(points[:, index])
+            cell = cells_in(axes[index], points[:, index])
             kept = problem.set_cells[number][part.inside[problem.span(number)]]
             inside &= np.isin(cell, kept)
         if inside.any():
             found |= set(labels_of(case.ensemble, points[inside]).tolist())
             found |= witnessed_labels(case.ensemble, points[inside])
     return found
+
+
+def cells_in(axis: Axis, values: np.ndarray) -> np.ndarray:
+    """The cell of each value; NaN is missing."""
+    absent = np.isnan(values)
+    known = np.where(absent, 0.0, values)
+    if isinstance(axis.column, Codes):
+        cells = known.astype(np.int64)
+    else:
+        cells = np.searchsorted(axis.cuts, known, side="left")
+        absent |= axis.column.reads_missing(values)
+    return np.where(absent, axis.missing, cells)
