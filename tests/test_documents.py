@@ -71,6 +71,11 @@ PROOF = {
         r"FATT: \d\d\.\d% balanced accuracy, (9\d\.\d|100\.0)% fair, [2-8] leaves\n",
         r"<[2-8] leaves: accuracy \d\d\.\d\d%, balanced \d\d\.\d\d%, fairness ",
     ],
+    "07_repair_a_forest.py": [
+        r"before: fairness \d\d\.\d\d%.*\n after:  fairness \d+\.\d\d%",
+        r"[1-9]\d* leaves changed",
+        r"after: \d\d\.\d% accurate, (9\d\.\d|100\.0)% fair",
+    ],
     "08_certificate.py": [
         r"500 people: \d+ fair, [1-9]\d* unfair, 0 unknown\n",
         r"- \d+ are proved fair: \d+ boxes contain everybody",

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from benchmarks.paper import setting
 from benchmarks.paper.cells import FIXED, TRAINED, Results, cells_of, measure
+from benchmarks.paper.figure import draw
 from benchmarks.paper.tables import write
 
 RESULTS = Path(__file__).parent / "results"
@@ -51,6 +52,7 @@ def main() -> None:
             results.keep(cell, measure(cell, options.data))
             spent = time.perf_counter() - start
             sys.stderr.write(f"{cell} ({spent:.1f} s) {results.known[cell]}\n")
+    draw(results, options.out / "distribution.svg")
     tables = write(results, options.data)
     (options.out / "tables.md").write_text(tables + "\n", encoding="utf-8")
     print(tables)

@@ -46,15 +46,19 @@ def _of_rounding(cell: Difference) -> str:
     )
 
 
+def _seeds(cell: Difference) -> str:
+    return "1 seed" if cell.n_seeds == 1 else f"median of {cell.n_seeds} seeds"
+
+
 def _of_training(cell: Difference) -> str:
     if cell.model == "hinted CART":
         return (
-            f"the hints are those of our own trees (median of {cell.n_seeds} seeds), "
+            f"the hints are those of our own trees ({_seeds(cell)}), "
             "not of the authors' one."
         )
     return (
-        f"training depends on chance: the paper's figure is of one seed, ours the "
-        f"median of {cell.n_seeds}."
+        "training depends on chance: the paper's figure is of one seed, ours of "
+        f"others ({_seeds(cell)})."
     )
 
 

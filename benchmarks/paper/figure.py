@@ -1,0 +1,47 @@
+"""The paper's figure: how accuracy and fairness spread over the seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.paper import published
+from benchmarks.paper.cells import QUALITY, Cell, Results
+
+TITLES = {"fatt paper": "the paper's training", "fatt": "our default"}
+
+
+def draw(results: Results, path: Path) -> None:
+    """Draw accuracy (top) and fairness under noise-cat (bottom), a dot per seed."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    # The same picture for the same cells.
+    mpl.rcParams["svg.hashsalt"] = "fatt"
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    rows = figure.subplots(2, 2, sharey="row", sharex=True)
+    for column, (model, title) in enumerate(TITLES.items()):
+        rows[0, column].set_title(title)
+        for place, data in enumerate(published.DATA):
+            seeds = results.seeds(data, model)
+            cells = [Cell(data, model, seed, QUALITY) for seed in seeds]
+            accuracy = [results.known[cell]["accuracy"] for cell in cells]
+            verdicts = [
+                results.known[cell._replace(relation="noise-cat")] for cell in cells
+            ]
+            fairness = [
+                100 * found["fair"] / (found["fair"] + found["unfair"])
+                for found in verdicts
+            ]
+            theirs = published.FATT[data]
+            for row, ours, name in (
+                (0, accuracy, "accuracy"),
+                (1, fairness, "noise-cat"),
+            ):
+                axes = rows[row, column]
+                axes.plot([place] * len(ours), ours, "o", alpha=0.5, color="tab:blue")
+                axes.plot([place], [theirs[name]], "_", markersize=24, color="black")
+        rows[1, column].set_xticks(range(len(published.DATA)), published.DATA)
+    rows[0, 0].set_ylabel("accuracy %")
+    rows[1, 0].set_ylabel("fairness under noise-cat %")
+    figure.suptitle("Dots: seeds. Lines: the paper's figure.")
+    figure.savefig(path, format="svg", metadata={"Date": None})
