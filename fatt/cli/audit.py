@@ -324,7 +324,6 @@ def _provenance(
     from fatt.report.details import Provenance
 
     model, certificate = request.model, request.certificate
-    check = ["fatt", "check", certificate, model] if certificate and model else []
     return Provenance(
         model=model or "a model that fatt made up",
         model_digest=_digest(model),
@@ -333,11 +332,23 @@ def _provenance(
         certificate=certificate or "",
         certificate_digest=_digest(certificate),
         command=shlex.join(["fatt", *sys.argv[1:]]),
-        check=shlex.join(check),
+        check=shlex.join(_check(request)),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         made_with=_versions(),
         notes=notes,
     )
+
+
+def _check(request: Request) -> list[str]:
+    """Return the words of the command that checks the certificate, if one was made."""
+    if request.model is None or request.certificate is None:
+        return []
+    words = ["fatt", "check", request.certificate, request.model]
+    if request.missing_value is not None:
+        words.append(f"--missing-value={request.missing_value}")
+    if request.allow_pickle:
+        words.append("--allow-pickle")
+    return words
 
 
 def _digest(path: str | None) -> str:

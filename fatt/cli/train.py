@@ -97,9 +97,10 @@ def _run(request: Request) -> Exit:
         fit = [one for one in tree.front_ if one.fairness >= request.min_fairness]
         if not fit:
             if not request.quiet:
+                most = max([tree.fairness_, *(one.fairness for one in tree.front_)])
                 click.echo(
                     f"No tree was found that treats {request.min_fairness:.2%} of "
-                    f"these people fairly; the best one reaches {tree.fairness_:.2%}. "
+                    f"these people fairly; the fairest one reaches {most:.2%}. "
                     "Nothing was saved."
                 )
             return Exit.REFUTED

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import html
 import json
+import pickle
+import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 from click.testing import CliRunner, Result
+from sklearn.tree import DecisionTreeClassifier
 
 from fatt.cli import fatt
 from tests.cli import town
@@ -113,3 +119,29 @@ def test_where_to_write_is_asked_first(files: tuple[str, str, str]) -> None:
 
     with pytest.raises(SpecError, match="--certificate"):
         run("audit", *files[1:], *SIMILAR, "--certificate", "/nowhere/audit.cert")
+
+
+def test_the_command_on_the_page_reads_the_model_as_the_audit_did(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 5, (80, 2)).astype(float)
+    columns = {"age": table[:, 0].tolist(), "debt": table[:, 1].tolist()}
+    people = town.write_csv(tmp_path / "people.csv", columns)
+    trees = xgboost.XGBClassifier(n_estimators=2, max_depth=2)
+    trees.fit(pd.DataFrame(columns), table[:, 0] > table[:, 1])
+    trees.save_model(tmp_path / "model.json")
+    tree = DecisionTreeClassifier().fit(pd.DataFrame(columns), table[:, 0] > 2)
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps(tree))
+    page, certificate = tmp_path / "audit.html", str(tmp_path / "audit.cert")
+    wanted = ("--html", str(page), "--certificate", certificate)
+    for name, option in {
+        "model.json": "--missing-value=0.0",
+        "model.pkl": "--allow-pickle",
+    }.items():
+        model = str(tmp_path / name)
+        run("audit", model, people, "--noise", "age=1", option, *wanted)
+        shown = re.search("fatt (check .*?)<", page.read_text(encoding="utf-8"))
+        assert shown is not None
+        checked = run(*shlex.split(html.unescape(shown[1])))
+        assert checked.exit_code == 0

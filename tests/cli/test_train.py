@@ -84,6 +84,7 @@ def test_a_share_that_no_tree_reaches_saves_nothing(
     people = str(folder / "people.csv")
     done = run("train", people, *words, *QUICK, "--min-fairness", "0.99")
     assert done.exit_code == 1
+    assert "the fairest one reaches" in done.stdout
     assert "Nothing was saved" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
