@@ -45,10 +45,10 @@ def confirm_twins(
         return False
     people = People(X, Variables(ensemble, certificate.schema))
     label = certificate.labels[unfair].astype(np.int64)
-    replay = Replay(model, people)
+    replay = Replay(model, people.variables)
     try:
         _, is_asked = replay.check(
-            unfair, certificate.values[unfair], certificate.twins(), label
+            people, unfair, certificate.values[unfair], certificate.twins(), label
         )
     except ReplayError as error:
         raise CertificateError(str(error)) from error

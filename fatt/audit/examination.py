@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from fatt.errors import ReplayError
 from fatt.report import Twins
 from fatt.report.findings import pack
 from fatt.verdict import UNFAIR
+from fatt.verifier import Budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,17 @@ class Examiner:
 
     def __init__(self, job: Job, model: Any) -> None:
         self._job = job
-        self._replay = Replay(model, job.people)
+        self._replay = Replay(model, job.variables)
+
+    def about(self, rows: Any, budget: Budget) -> Examiner:
+        """Return an examiner of other people, for whom all is prepared already."""
+        other = copy.copy(self)
+        other._job = self._job.about(rows, budget)
+        return other
+
+    def examine_all(self) -> Found:
+        """Find out what can be found out about all people at once, in one thread."""
+        return self.examine(self._job.chunk(0, len(self._job.people)), 1)
 
     def examine(self, chunk: Chunk, n_threads: int) -> Found:
         """Find out what can be found out about some people.
@@ -96,7 +108,9 @@ class Examiner:
                     f"row {index[np.argmin(is_similar)]}: the twin that was found is "
                     f"not similar. {BUG}"
                 )
-            twin_label, on_model = self._replay.check(index, people, twins, label)
+            twin_label, on_model = self._replay.check(
+                self._job.people, index, people, twins, label
+            )
         return Found(
             start=chunk.start,
             stop=chunk.stop,

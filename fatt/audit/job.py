@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import reprlib
 import time
 from collections import deque
@@ -13,6 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.audit.pace import Pace, chunk_size
 from fatt.errors import DataError, SpecError
 from fatt.importers import load
 from fatt.region import Boxes, Neighbourhood, Relation, Schema, Variables
@@ -29,11 +31,6 @@ if TYPE_CHECKING:
 Matrix = NDArray[np.float64]
 T = TypeVar("T")
 
-# Each thread gets several chunks, so that none waits for another in the end; but a few
-# people are one chunk, since every chunk has a price of its own.
-_CHUNKS_PER_THREAD = 8
-_FEW = 16
-
 #: Told how many people are done, and how many there are.
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -45,41 +42,6 @@ class Chunk(NamedTuple):
     stop: int
     values: Matrix
     boxes: Boxes
-
-
-def chunk_size(n_people: int, n_workers: int) -> int:
-    """Return how many people make a chunk, if so many threads or processes work."""
-    share = -(-n_people // (_CHUNKS_PER_THREAD * n_workers))
-    return min(CHUNK, max(_FEW, share))
-
-
-class _Pace:
-    """How many people to take at a time, so that no chunk takes long.
-
-    Parameters
-    ----------
-    most
-        The largest size.
-    every
-        About how many seconds a chunk may take; None for any time.
-    """
-
-    def __init__(self, most: int, every: float | None) -> None:
-        self._most, self._every = most, every
-        self._size = most if every is None else min(_FEW, most)
-
-    def spans(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Yield where each chunk starts and stops."""
-        while first < last:
-            stop = min(first + self._size, last)
-            yield first, stop
-            first = stop
-
-    def learn(self, count: int, seconds: float) -> None:
-        """Choose the next size, now that so many people took so long."""
-        if self._every is not None:
-            fitting = int(count * self._every / max(seconds, 1e-9))
-            self._size = min(self._most, 2 * count, max(1, fitting))
 
 
 class Job:
@@ -114,7 +76,7 @@ class Job:
         n_jobs: int | None,
         progress: Progress | None,
     ) -> None:
-        _check_types(similarity, schema, budget, n_jobs)
+        check_types(similarity, schema, budget, n_jobs)
         ensemble = load(model)
         if schema is None:
             schema = Schema.infer(ensemble, X)
@@ -135,7 +97,7 @@ class Job:
         """Yield the people, some thousands at a time."""
         n_people = len(self.people)
         for start in range(0, n_people, CHUNK):
-            yield self._chunk(start, min(start + CHUNK, n_people))
+            yield self.chunk(start, min(start + CHUNK, n_people))
 
     def in_threads(
         self,
@@ -161,11 +123,11 @@ class Job:
         n_people, threads = len(self.people), self._n_threads
         most = chunk_size(n_people, threads)
         inner = -(-threads // max(1, -(-(n_people - first) // most)))
-        pace = _Pace(most, every)
+        pace = Pace(most, every)
 
         def run(start: int, stop: int) -> T:
             begin = time.monotonic()
-            made = work(self._chunk(start, stop), inner)
+            made = work(self.chunk(start, stop), inner)
             pace.learn(stop - start, time.monotonic() - begin)
             return made
 
@@ -190,7 +152,22 @@ class Job:
             if not future.cancelled() and future.exception() is None:
                 yield future.result()
 
-    def _chunk(self, start: int, stop: int) -> Chunk:
+    def about(self, rows: Any, budget: Budget) -> Job:
+        """Return a job about other people, of the same model and similarity."""
+        other = copy.copy(self)
+        other.people = People(rows, self.variables)
+        other.budget = budget
+        other._started, other._nodes = time.monotonic(), 0
+        return other
+
+    def chunk(self, start: int, stop: int) -> Chunk:
+        """Return some people, and where they may move.
+
+        Raises
+        ------
+        DataError
+            If the model's library would refuse a row, or the schema excludes a value.
+        """
         values = self.people.values(start, stop)
         try:
             return Chunk(start, stop, values, self.boxes(values))
@@ -284,7 +261,8 @@ class Job:
         )
 
 
-def _check_types(similarity: Any, schema: Any, budget: Any, n_jobs: Any) -> None:
+def check_types(similarity: Any, schema: Any, budget: Any, n_jobs: Any) -> None:
+    """Raise a SpecError that shows what to write, if an argument is something else."""
     if not isinstance(similarity, Relation):
         raise SpecError(
             f"similarity is {_shown(similarity)}; write Similarity(...), such as "

@@ -17,6 +17,7 @@ from fatt.ensemble import Ensemble
 from fatt.ensemble.encode import mark_missing
 from fatt.ensemble.table import places_of
 from fatt.errors import ReplayError
+from fatt.region import Variables
 from fatt.report import People
 
 Matrix = NDArray[np.float64]
@@ -33,24 +34,31 @@ class Replay:
     ----------
     model
         Whatever `fatt.load` takes.
-    people
-        The people, and how the model reads them.
+    variables
+        How the model reads people.
     """
 
-    def __init__(self, model: Any, people: People) -> None:
+    def __init__(self, model: Any, variables: Variables) -> None:
         self._model = model
-        self._people = people
-        self._ensemble = people.variables.model
+        self._variables = variables
+        self._ensemble = variables.model
         # Not every library lets several threads ask a model at the same time.
         self._lock = threading.Lock()
 
     def check(
-        self, index: NDArray[np.int64], people: Matrix, twins: Matrix, label: Classes
+        self,
+        everybody: People,
+        index: NDArray[np.int64],
+        people: Matrix,
+        twins: Matrix,
+        label: Classes,
     ) -> tuple[Classes, bool]:
         """Confirm that people and their twins get different labels.
 
         Parameters
         ----------
+        everybody
+            All people.
         index : ndarray of shape (n_cases,)
             Index of each unfair person.
         people, twins : ndarray of shape (n_cases, n_variables)
@@ -70,7 +78,7 @@ class Replay:
         ReplayError
             If the model gives other labels.
         """
-        own, other = (self._people.variables.scatter(v) for v in (people, twins))
+        own, other = (self._variables.scatter(v) for v in (people, twins))
         own_label = self._decide(own)
         if not np.array_equal(own_label, label):
             self._compare(index, self._labels(own_label), label, "the person")
@@ -81,7 +89,8 @@ class Replay:
                 f"label, {self._ensemble.classes[label[case]]!r}. {BUG}"
             )
         with self._lock:
-            is_asked = self._ask_model(index, own, other, (label, twin_label))
+            rows = everybody.take(index)
+            is_asked = self._ask_model(index, rows, (own, other), (label, twin_label))
         return twin_label, is_asked
 
     def _decide(self, matrix: Matrix) -> Classes:
@@ -98,14 +107,13 @@ class Replay:
     def _ask_model(
         self,
         index: NDArray[np.int64],
-        own: Matrix,
-        other: Matrix,
+        rows: Any,
+        values: tuple[Matrix, Matrix],
         labels: tuple[Classes, Classes],
     ) -> bool:
-        ask = self._predictor
+        ask, (own, other) = self._predictor, values
         if ask is None:
             return False
-        rows = self._people.take(index)
         for form in _forms(rows, self._ensemble):
             try:
                 answers = _answers(ask, form(rows), own)

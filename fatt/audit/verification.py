@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+import functools
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.audit import workers
 from fatt.audit.examination import Examiner, Found
 from fatt.audit.job import Job, Progress
 from fatt.audit.journal import Journal, identity_of
@@ -58,7 +60,9 @@ def verify(
         there are none.
     n_jobs
         Number of threads, -1 for all processors; by default one. The result does not
-        depend on it.
+        depend on it. Inside ``joblib.parallel_config(backend=...)`` with a backend of
+        processes, such as ``"loky"`` or ``"dask"``, people are sent to its workers, and
+        this is their number; by default that which joblib was told.
     progress
         Called with the number of people done and the number of all.
     sample_weight
@@ -114,7 +118,8 @@ def verify(
     weight = _weights(sample_weight, len(job.people))
     results = _Results(job)
     try:
-        with contextlib.closing(_examined(job, model, journal)) as examined:
+        examine = _way(job, model, n_jobs)
+        with contextlib.closing(_examined(job, examine, journal)) as examined:
             for found in examined:
                 results.keep(found)
                 job.report(found.stop)
@@ -131,13 +136,27 @@ def verify(
     )
 
 
+class _Way(Protocol):
+    """Yields what is found about all people from a row on, in order."""
+
+    def __call__(
+        self, *, first: int = 0, every: float | None = None
+    ) -> Iterator[Found]: ...
+
+
+def _way(job: Job, model: Any, n_jobs: int | None) -> _Way:
+    """Return where people are examined: in threads, or where joblib was told to."""
+    if workers.are_wanted():
+        return functools.partial(workers.in_workers, job, model, n_jobs)
+    return functools.partial(job.in_threads, Examiner(job, model).examine)
+
+
 def _examined(
-    job: Job, model: Any, path: str | Path | None
+    job: Job, examine: _Way, path: str | Path | None
 ) -> Generator[Found, None, None]:
     """Yield what was found about all people, in order: first what a journal keeps."""
-    examine = Examiner(job, model).examine
     if path is None:
-        yield from job.in_threads(examine)
+        yield from examine()
         return
     with Journal(path, identity_of(job)) as journal:
         done = 0
@@ -145,7 +164,7 @@ def _examined(
             done = found.stop
             job.set_seconds(seconds)
             yield found
-        for found in job.in_threads(examine, first=done, every=_KEEP_SECONDS):
+        for found in examine(first=done, every=_KEEP_SECONDS):
             # What an interruption cut short is for this report only.
             if not job.interrupted:
                 journal.append(found, job.seconds)

@@ -285,7 +285,11 @@ def _distinct_texts(series: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | Non
     if series.dtype != nw.String or series.null_count() > 0:
         return None
     try:
-        encoded = series.to_arrow().dictionary_encode()
+        cells = series.to_arrow()
+        if hasattr(cells, "combine_chunks"):
+            # As after a concatenation.
+            cells = cells.combine_chunks()
+        encoded = cells.dictionary_encode()
     except (ImportError, ValueError, NotImplementedError):
         # Without pyarrow, or with texts that are no Unicode.
         return None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from fatt.ensemble import Ensemble, Feature, Inputs
 from fatt.ensemble import Numeric as NumericFeature
 from fatt.ensemble.encode import mark_missing, read
 from fatt.ensemble.table import Column, columns_of
+from fatt.errors import DataError
 from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number, OneHot
 from fatt.region.schema import Schema
 
@@ -37,22 +41,80 @@ def infer(ensemble: Ensemble, X: Any) -> Schema:
 
     Rows are looked at in blocks, so that large tables are never copied.
     """
-    columns, n_rows = columns_of(X, ensemble.features, ensemble.inputs)
-    names = _names(ensemble, X)
-    numbers: dict[str, _Numbers] = {}
+    table = _Table(ensemble, X)
+    found = table.groups().variables()
+    taken = {column for variable in found for column in variable.columns}
+    rest = [name for name in table.numbers if name not in taken]
+    moments = table.moments(rest)
+    return _schema(ensemble, table.names, found, table.types, moments)
+
+
+@dataclass(frozen=True, eq=False)
+class Impression:
+    """What some of the rows say; `conclude` makes a schema of several."""
+
+    names: list[str]
+    types: dict[str, str]
+    groups: Groups
+    moments: dict[str, Moments]
+
+
+def look(ensemble: Ensemble, X: Any) -> Impression:
+    """Look at some of the rows that a schema is inferred from."""
+    table = _Table(ensemble, X)
+    moments = table.moments(list(table.numbers))
+    return Impression(table.names, table.types, table.groups(), moments)
+
+
+def conclude(ensemble: Ensemble, parts: Sequence[Impression]) -> Schema:
+    """Return the schema of all rows, of which each was looked at in one of the parts.
+
+    It is the one that `infer` makes of all rows at once, up to the last bits of
+    standard deviations.
+    """
+    names, types = parts[0].names, parts[0].types
+    groups, moments = parts[0].groups, parts[0].moments
+    for part in parts[1:]:
+        if part.names != names:
+            raise DataError(
+                f"some of the rows have the columns {', '.join(names)}, and others "
+                f"{', '.join(part.names)}; give all the same."
+            )
+        types = {name: _joint(types[name], part.types[name]) for name in types}
+        groups = groups.joined(part.groups)
+        moments = {name: moments[name].joined(part.moments[name]) for name in moments}
+    return _schema(ensemble, names, groups.variables(), types, moments)
+
+
+def _joint(one: str, other: str) -> str:
+    """Return the type of numbers of which some have one type, and some another."""
+    if one == other:
+        return one
+    return "i" if {one, other} <= {"i", "u"} else "f"
+
+
+def _schema(
+    ensemble: Ensemble,
+    names: list[str],
+    groups: Sequence[AnyVariable],
+    types: dict[str, str],
+    moments: dict[str, Moments],
+) -> Schema:
     variables: dict[str, AnyVariable] = {}
-    for name, feature, make in zip(names, ensemble.features, columns, strict=True):
+    taken = {column for group in groups for column in group.columns}
+    for name, feature in zip(names, ensemble.features, strict=True):
+        if name in taken:
+            continue
         variables[name] = _of_feature(name, feature)
         if isinstance(feature, NumericFeature):
-            numbers[name] = _Numbers(make(), feature, ensemble.inputs)
-    for found in _groups(X, prefixes(names, numbers), numbers, names, n_rows):
-        for name in found.columns:
-            del variables[name], numbers[name]
-        variables[found.name] = found
-    deviations = _deviations(list(numbers.values()), n_rows)
-    for (name, column), sd in zip(numbers.items(), deviations, strict=True):
-        variables[name] = column.variable(name, sd)
-    return Schema(columns=tuple(names), variables=tuple(variables.values()))
+            whole = feature.integer or types[name] in "iu"
+            kind = Integer if whole else Number
+            variables[name] = kind(name=name, columns=(name,), sd=moments[name].sd)
+            if types[name] == "b":
+                variables[name] = Binary(
+                    name=name, columns=(name,), levels=(False, True)
+                )
+    return Schema(columns=tuple(names), variables=(*variables.values(), *groups))
 
 
 def read_columns(ensemble: Ensemble, X: Any, places: list[int]) -> NDArray[np.float64]:
@@ -86,37 +148,93 @@ def prefixes(names: list[str], numbers: Collection[str]) -> dict[str, list[str]]
     return groups
 
 
-def _groups(
-    X: Any,
-    groups: dict[str, list[str]],
-    numbers: dict[str, _Numbers],
-    names: list[str],
-    n_rows: int,
-) -> list[Binary | OneHot]:
-    """Return the variables behind groups of columns, where there are any."""
-    if not groups:
-        return []
-    is_matrix = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
-    # Of an array it is faster to look at all columns than to pick some.
-    columns = (
-        names if is_matrix else [name for part in groups.values() for name in part]
-    )
-    found = _Groups(groups, columns)
-    size = max(1, _CELLS // len(columns))
-    for start in range(0, n_rows, size):
-        rows = slice(start, start + size)
-        if is_matrix:
-            found.see(X[rows].astype(np.float64, copy=False).T)
-        else:
-            found.see(np.stack([numbers[name].read(rows) for name in columns]))
-    return found.variables()
+@dataclass(frozen=True)
+class Moments:
+    """How many numbers there are, their mean, and how far they are from it, squared."""
+
+    count: float
+    mean: float
+    squares: float
+
+    @property
+    def sd(self) -> float | None:
+        """The standard deviation, if there is one."""
+        sd = math.sqrt(self.squares / self.count) if self.count else math.nan
+        return sd if math.isfinite(sd) else None
+
+    def joined(self, other: Moments) -> Moments:
+        """Return those of both."""
+        if not self.count or not other.count:
+            return self if self.count else other
+        count = self.count + other.count
+        step = other.mean - self.mean
+        return Moments(
+            count,
+            self.mean + step * (other.count / count),
+            self.squares
+            + other.squares
+            + step * step * (self.count * other.count / count),
+        )
+
+
+class _Table:
+    """The columns of a table that are numbers."""
+
+    def __init__(self, ensemble: Ensemble, X: Any) -> None:
+        columns, self._n_rows = columns_of(X, ensemble.features, ensemble.inputs)
+        self._X = X
+        self.names = _names(ensemble, X)
+        self.numbers = {
+            name: _Numbers(make(), feature, ensemble.inputs)
+            for name, feature, make in zip(
+                self.names, ensemble.features, columns, strict=True
+            )
+            if isinstance(feature, NumericFeature)
+        }
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The kinds of numpy's types that the columns have."""
+        return {name: column.type for name, column in self.numbers.items()}
+
+    def groups(self) -> Groups:
+        """Look for variables behind groups of columns."""
+        groups = prefixes(self.names, self.numbers)
+        X = self._X
+        is_matrix = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+        # Of an array it is faster to look at all columns than to pick some.
+        columns = (
+            self.names
+            if is_matrix
+            else [name for part in groups.values() for name in part]
+        )
+        found = Groups(groups, columns)
+        if not groups:
+            return found
+        size = max(1, _CELLS // len(columns))
+        for start in range(0, self._n_rows, size):
+            rows = slice(start, start + size)
+            if is_matrix:
+                found.see(X[rows].astype(np.float64, copy=False).T)
+            else:
+                parts = [self.numbers[name].read(rows) for name in columns]
+                found.see(np.stack(parts))
+        return found
+
+    def moments(self, names: Sequence[str]) -> dict[str, Moments]:
+        """Return how the numbers of some columns lie."""
+        columns = [self.numbers[name] for name in names]
+        moments = _moments(columns, self._n_rows).T.tolist()
+        return {
+            name: Moments(*three) for name, three in zip(names, moments, strict=True)
+        }
 
 
 class _Numbers:
     """A column of numbers, read in blocks of rows."""
 
     def __init__(self, column: Column, feature: NumericFeature, inputs: Inputs) -> None:
-        self._feature, self._type = feature, column.cells.dtype.kind
+        self._feature, self.type = feature, column.cells.dtype.kind
         self._cells = column.cells
         if not column.is_numeric:
             self._cells = read(column.cells[:, np.newaxis], (feature,), inputs)[:, 0]
@@ -131,18 +249,9 @@ class _Numbers:
         missing = np.isnan(numbers)
         return numbers[~missing] if missing.any() else numbers
 
-    def variable(self, name: str, sd: float) -> AnyVariable:
-        """Return the variable that the column is on its own."""
-        if self._type == "b":
-            return Binary(name=name, columns=(name,), levels=(False, True))
-        whole = self._feature.integer or self._type in "iu"
-        return (Integer if whole else Number)(
-            name=name, columns=(name,), sd=sd if np.isfinite(sd) else None
-        )
 
-
-def _deviations(columns: list[_Numbers], n_rows: int) -> NDArray[np.float64]:
-    """Return the standard deviation of each column; not finite if there is none."""
+def _moments(columns: list[_Numbers], n_rows: int) -> NDArray[np.float64]:
+    """Return count, mean, and sum of squared distances from it, of each column."""
 
     def totals(rows: slice) -> NDArray[np.float64]:
         parts = [column.known(rows) for column in columns]
@@ -157,7 +266,7 @@ def _deviations(columns: list[_Numbers], n_rows: int) -> NDArray[np.float64]:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         count, total = _add_up(totals, 0, n_rows).T
         means = total / count
-        return np.asarray(np.sqrt(_add_up(squares, 0, n_rows) / count))
+        return np.stack([count, means, _add_up(squares, 0, n_rows)])
 
 
 def _add_up(
@@ -187,7 +296,7 @@ def _of_feature(name: str, feature: Feature) -> AnyVariable:
     return (Integer if feature.integer else Number)(name=name, columns=(name,))
 
 
-class _Groups:
+class Groups:
     """Groups of columns named ``variable=level``, seen a block of rows at a time.
 
     Parameters
@@ -218,6 +327,14 @@ class _Groups:
 
         found = (self._is_variable, self._least, self._most)
         see_groups(cells, self._places, self._starts, *found)
+
+    def joined(self, other: Groups) -> Groups:
+        """Return what the rows of both show."""
+        both = copy.copy(self)
+        both._is_variable = self._is_variable & other._is_variable
+        both._least = np.minimum(self._least, other._least)
+        both._most = np.maximum(self._most, other._most)
+        return both
 
     def variables(self) -> list[Binary | OneHot]:
         """Return the variables behind the groups that are one."""

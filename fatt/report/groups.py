@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -44,14 +44,18 @@ def count(verdicts: NDArray[np.int8], weight: NDArray[np.float64] | None) -> Gro
     shares = numbers
     if weight is not None:
         shares = np.bincount(verdicts, weights=weight, minlength=len(VERDICTS))
-    fair, unfair, unknown = shares.tolist()
-    total = fair + unfair + unknown
-    # Of nobody, or of people without weight, nothing is known.
-    bounds = Bounds(0.0, 1.0)
-    if total:
-        bounds = Bounds(fair / total, min(1.0, (fair + unknown) / total))
     names = [str(verdict) for verdict in VERDICTS]
-    return Group(len(verdicts), dict(zip(names, numbers.tolist(), strict=True)), bounds)
+    counts = dict(zip(names, numbers.tolist(), strict=True))
+    return Group(len(verdicts), counts, share_of_fair(*shares.tolist()))
+
+
+def share_of_fair(fair: float, unfair: float, unknown: float) -> Bounds:
+    """Bound the share of fair people, of whom so many are known to be."""
+    total = fair + unfair + unknown
+    if not total:
+        # Of nobody, or of people without weight, nothing is known.
+        return Bounds(0.0, 1.0)
+    return Bounds(fair / total, min(1.0, (fair + unknown) / total))
 
 
 def by_group(
@@ -92,10 +96,15 @@ def by_group(
         )
         mine_weight = None if weight is None else weight[mine]
         groups[values] = count(verdicts[mine], mine_weight)
-    ordered = sorted(groups, key=lambda values: [_place(value) for value in values])
+    ordered = in_order(groups)
     if len(columns) == 1:
         return {values[0]: groups[values] for values in ordered}
     return {values: groups[values] for values in ordered}
+
+
+def in_order(keys: Iterable[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
+    """Return what groups have in common in the order in which they are shown."""
+    return sorted(keys, key=lambda values: [_place(value) for value in values])
 
 
 def _place(value: Value) -> tuple[int, float, str]:

@@ -30,7 +30,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Bounds, Budget, Similarity, Verdict
-from fatt.audit import job, verification
+from fatt.audit import job, pace, verification
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.region import Binary
 from fatt.report import people as report_people
@@ -189,7 +189,7 @@ def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     similarity = Similarity(noise={"age": 2}, vary=["sex"])
     expected = fatt.verify(fitted, table, similarity=similarity)
     steps: list[tuple[int, int]] = []
-    for module in (job, report_people):
+    for module in (job, pace, report_people):
         monkeypatch.setattr(module, "CHUNK", 7)
     report = fatt.verify(
         fitted,
@@ -205,7 +205,7 @@ def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_are_counted_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "CHUNK", 2)
+    monkeypatch.setattr(pace, "CHUNK", 2)
     rows = [*AGES, [30.0], [np.inf]]
     with pytest.raises(DataError, match="row 5"):
         fatt.verify(tree(), rows, similarity=NOISE, schema=schema_of_ages())
@@ -221,7 +221,7 @@ def schema_of_ages(**bounds: float) -> fatt.Schema:
 
 
 def test_an_interrupted_run_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "CHUNK", 2)
+    monkeypatch.setattr(pace, "CHUNK", 2)
     calls = []
 
     def stop(*args: Any, **kwargs: Any) -> Any:
@@ -304,7 +304,7 @@ def test_threads_and_chunks_do_not_show_in_a_budget_for_all(
 
     expected = [run(total, 1).to_json() for total in (0, 30, 100)]
     assert len(set(expected)) == 3
-    for module in (job, report_people):
+    for module in (job, pace, report_people):
         monkeypatch.setattr(module, "CHUNK", 7)
     assert [run(total, n_jobs).to_json() for total in (0, 30, 100)] == expected
 

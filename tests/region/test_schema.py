@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -21,6 +23,7 @@ from fatt.region import (
     Schema,
     Variables,
 )
+from fatt.region.inference import conclude, look
 from tests.region import town
 
 
@@ -318,3 +321,53 @@ def test_long_tables_are_seen_to_the_end(kind: str) -> None:
     assert list(found()) == ["age", "race=a", "race=b", "job", "size"]
     rows[-1, 1:3] = 1.0
     assert found()["race=a"].sd == 0.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_of_the_rows_tell_what_all_rows_tell(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    colour, sex = rng.integers(0, 3, 60), rng.integers(0, 2, 60)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(18, 70, 60),
+            "hours": rng.normal(35, 8, 60),
+            "colour=red": colour == 0,
+            "colour=blue": colour == 1,
+            "sex=male": sex,
+            "odd=a": rng.random(60) < 0.05,
+            "odd=b": rng.random(60) < 0.05,
+        }
+    ).astype(dict.fromkeys(("colour=red", "colour=blue", "odd=a", "odd=b"), float))
+    table.loc[rng.integers(0, 60, 3), ["colour=red", "colour=blue"]] = np.nan
+    table.loc[rng.integers(0, 60, 5), "hours"] = np.nan
+    model = numeric_model(*table.columns)
+    cuts = [0, *sorted(rng.integers(1, 60, 3).tolist()), 60]
+    parts = [
+        look(model, table.iloc[start:stop])
+        for start, stop in itertools.pairwise(cuts)
+        if start < stop
+    ]
+    expected, found = Schema.infer(model, table), conclude(model, parts)
+    assert [_rounded(one) for one in found.variables] == [
+        _rounded(one) for one in expected.variables
+    ]
+    assert conclude(model, [look(model, table)]) == expected
+
+
+def _rounded(variable: Any) -> Any:
+    if getattr(variable, "sd", None) is None:
+        return variable
+    return msgspec.structs.replace(variable, sd=float(f"{variable.sd:.9g}"))
+
+
+def test_parts_with_other_columns_or_types() -> None:
+    table = pd.DataFrame({"a": [1, 2, 3, 4], "b": [0.5, 1.5, 2.5, 3.5]})
+    model = numeric_model("x0", "x1", named=False)
+    renamed = look(model, table.rename(columns={"b": "c"}))
+    with pytest.raises(DataError, match="columns a, b, and others a, c; give all"):
+        conclude(model, [look(model, table), renamed])
+    broken = look(model, table.astype({"a": float}))
+    assert isinstance(conclude(model, [look(model, table)] * 2).find("a"), Integer)
+    mixed = conclude(model, [look(model, table), broken]).find("a")
+    assert isinstance(mixed, Number)
+    assert not isinstance(mixed, Integer)

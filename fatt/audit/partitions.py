@@ -1,0 +1,294 @@
+"""More people than one machine holds: tables in parts, verified by Dask."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+
+from fatt.audit.job import check_types
+from fatt.audit.parts import Counts, Question, Tally, do_part
+from fatt.ensemble import Ensemble
+from fatt.errors import DataError, JournalError, MissingDependencyError, SpecError
+from fatt.importers import load
+from fatt.region import Relation, Schema
+from fatt.region.inference import conclude, look
+from fatt.report import Group
+from fatt.report.groups import in_order, share_of_fair
+from fatt.verdict import VERDICTS, Bounds, Value
+from fatt.verifier import Budget
+
+_QUESTION, _SCHEMA, _SUMMARY = "question.json", "schema.json", "summary.json"
+
+
+def verify_partitions(
+    model: Any,
+    people: Any,
+    *,
+    similarity: Relation,
+    output: str | Path,
+    schema: Schema | None = None,
+    budget: Budget | None = None,
+    groups: Sequence[str | Sequence[str]] = (),
+    keep: Sequence[str] = (),
+) -> PartitionedReport:
+    """Verify people part by part on whatever Dask runs on, and write Parquet.
+
+    Neither the people nor the findings need to fit into one machine's memory. Each part
+    is one task, and its findings are one file, which appears whole or not at all. If
+    the same is run again after any end, parts that are done are not done again. The
+    findings are those of `fatt.verify` with the same schema.
+
+    Parameters
+    ----------
+    model
+        Fitted model, or path of a model file that all workers can read.
+    people
+        Dask data frame, or what `dask.dataframe.read_parquet` takes: a file, a folder
+        or a pattern such as ``"people/*.parquet"``.
+    similarity
+        Who is similar to whom.
+    output
+        Folder for the findings, which all workers can write to.
+    schema
+        What the columns mean. By default it is inferred in a first pass over all
+        parts, and kept as ``schema.json`` in the folder.
+    budget
+        Limits of the search for each person.
+    groups
+        Names to count by; a list of several names counts their intersections.
+    keep
+        Columns to write beside the findings, such as an id.
+
+    Returns
+    -------
+    PartitionedReport
+        Also kept as ``summary.json`` in the folder, which is written last.
+
+    Raises
+    ------
+    SpecError
+        If an argument names something absent, or the budget is one for a whole run.
+    DataError
+        If the model's library would refuse a row; the message names the part.
+    ModelError
+        If the model cannot be imported exactly, or a worker cannot read its file.
+    JournalError
+        If the folder holds findings about something else, or cannot be written.
+    """
+    check_types(similarity, schema, budget, None)
+    budget = Budget() if budget is None else budget
+    if budget.total_nodes is not None or budget.total_seconds is not None:
+        raise SpecError(
+            "parts cannot share a budget for the whole run; limit nodes or seconds of "
+            "each person instead."
+        )
+    ensemble = load(model)
+    parts = _parts(people)
+    if schema is None:
+        schema = _inferred(ensemble, parts)
+    question = Question(
+        model=model,
+        digest=ensemble.digest,
+        similarity=similarity,
+        schema=schema,
+        budget=budget,
+        groups=tuple((one,) if isinstance(one, str) else tuple(one) for one in groups),
+        keep=tuple(keep),
+    )
+    folder = Path(output)
+    names = _prepared(folder, question, len(parts))
+    report = PartitionedReport(folder, question, _done(question, parts, folder, names))
+    _write(folder / _SUMMARY, report.to_json().encode())
+    return report
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartitionedReport:
+    """How many people are treated fairly, by parts whose findings are files.
+
+    Attributes
+    ----------
+    folder
+        Where the findings are: ``part-*.parquet``, in the order of the parts. Columns:
+        those that were to be kept, ``verdict``, ``label``, ``labels`` (those still
+        possible), ``twin_label`` and ``changes``, all as text.
+    question
+        What was asked about each person.
+    tallies
+        What was counted in each part.
+    """
+
+    folder: Path
+    question: Question
+    tallies: tuple[Tally, ...]
+
+    def __len__(self) -> int:
+        return sum(self._total)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a report has no truth value; ask report.fairness.lower.")
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{number:,} {name}" for name, number in self.counts.items())
+        return (
+            f"<PartitionedReport on {len(self):,} people in {len(self.tallies):,} "
+            f"parts: {counts}>"
+        )
+
+    @functools.cached_property
+    def _total(self) -> Counts:
+        return _sum([tally.total for tally in self.tallies])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many people are ``"fair"``, ``"unfair"`` and ``"unknown"``."""
+        return _group(self._total).counts
+
+    @property
+    def fairness(self) -> Bounds:
+        """The share of fair people lies between these; unknown people lie between."""
+        return _group(self._total).fairness
+
+    def by_group(self, *names: str) -> dict[Value | tuple[Value, ...], Group]:
+        """Return the counts of groups that were asked for, as `Report.by_group` does.
+
+        Raises
+        ------
+        SpecError
+            If these groups were not asked for.
+        """
+        if names not in self.question.groups:
+            known = "; ".join(", ".join(one) for one in self.question.groups)
+            raise SpecError(
+                f"groups by {', '.join(names)} were not counted; pass them to "
+                f"verify_partitions as groups. Counted: {known or 'none'}."
+            )
+        place = self.question.groups.index(names)
+        found: dict[tuple[Value, ...], list[Counts]] = {}
+        for tally in self.tallies:
+            for values, counts in tally.groups[place]:
+                found.setdefault(values, []).append(counts)
+        return {
+            values[0] if len(names) == 1 else values: _group(_sum(found[values]))
+            for values in in_order(found)
+        }
+
+    def to_json(self) -> str:
+        """Return question, counts, bounds and groups as JSON."""
+        document = {
+            "format": "fatt-partitions-1",
+            **self.question.identity(),
+            "parts": len(self.tallies),
+            "counts": self.counts,
+            "fairness": self.fairness._asdict(),
+            "groups": [
+                {
+                    "by": names,
+                    "values": [
+                        {"value": value, **group._asdict()}
+                        for value, group in self.by_group(*names).items()
+                    ],
+                }
+                for names in self.question.groups
+            ],
+        }
+        return msgspec.json.encode(document).decode()
+
+
+def _sum(counts: Sequence[Counts]) -> Counts:
+    fair, unfair, unknown = (sum(some) for some in zip((0, 0, 0), *counts, strict=True))
+    return fair, unfair, unknown
+
+
+def _group(counts: Counts) -> Group:
+    named = dict(zip(map(str, VERDICTS), counts, strict=True))
+    return Group(sum(counts), named, share_of_fair(*counts))
+
+
+def _parts(people: Any) -> list[Any]:
+    """Return the parts, as tasks of Dask that make data frames of pandas."""
+    try:
+        import dask.dataframe
+    except ImportError as error:
+        raise MissingDependencyError(
+            "people in parts need Dask: pip install 'fatt[dask]'."
+        ) from error
+    if isinstance(people, str | os.PathLike):
+        try:
+            people = dask.dataframe.read_parquet(os.fspath(people))
+        except OSError as error:
+            raise DataError(f"cannot read the people from {people}: {error}") from error
+    if not isinstance(people, dask.dataframe.DataFrame):
+        raise DataError(
+            f"the people are a {type(people).__name__}; pass a Dask data frame, or "
+            "where Parquet files are."
+        )
+    return list(people.to_delayed())
+
+
+def _inferred(ensemble: Ensemble, parts: list[Any]) -> Schema:
+    """Infer the schema from all parts; never from one alone."""
+    import dask
+
+    model = dask.delayed(pickle.dumps(ensemble), pure=True)
+    seen = dask.compute(*[dask.delayed(_look)(model, part) for part in parts])
+    impressions = [one for one in seen if one is not None]
+    if not impressions:
+        raise DataError("there are no rows; pass at least one person.")
+    return conclude(ensemble, impressions)
+
+
+def _look(model: bytes, part: Any) -> Any:
+    return look(pickle.loads(model), part) if len(part) else None
+
+
+def _prepared(folder: Path, question: Question, n_parts: int) -> list[str]:
+    """Make the folder ready, and return the names of its files.
+
+    A folder with other findings is left alone, for they took long to make.
+    """
+    names = [f"part-{number:06}.parquet" for number in range(n_parts)]
+    identity = msgspec.json.encode(question.identity())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        known = folder / _QUESTION
+        is_other = known.exists() and known.read_bytes() != identity
+        stray = {path.name for path in folder.glob("part-*.parquet")} - {*names}
+        if is_other or stray:
+            raise JournalError(
+                f"{folder} holds findings about something else; name another folder, "
+                "or remove it to start anew."
+            )
+        (folder / _SUMMARY).unlink(missing_ok=True)
+        _write(known, identity)
+        question.schema.save(folder / _SCHEMA)
+    except OSError as error:
+        raise JournalError(f"cannot write to {folder}: {error.strerror}.") from error
+    return names
+
+
+def _done(
+    question: Question, parts: list[Any], folder: Path, names: list[str]
+) -> tuple[Tally, ...]:
+    import dask
+
+    # One task of its own that all others read, and that can be made again.
+    asked = dask.delayed(pickle.dumps(question), pure=True)
+    tasks = [
+        dask.delayed(do_part)(asked, number, part, str(folder / name))
+        for number, (part, name) in enumerate(zip(parts, names, strict=True))
+    ]
+    return tuple(dask.compute(*tasks))
+
+
+def _write(path: Path, data: bytes) -> None:
+    draft = path.with_name(f".{path.name}")
+    draft.write_bytes(data)
+    draft.replace(path)

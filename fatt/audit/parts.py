@@ -1,0 +1,251 @@
+"""One part of very many people: verified, written to a file of its own, counted."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from fatt.audit.verification import verify
+from fatt.ensemble import Label
+from fatt.errors import DataError, JournalError, ModelError
+from fatt.region import Relation, Schema
+from fatt.report import Report
+from fatt.report.words import json_value
+from fatt.verdict import VERDICTS, Value
+from fatt.verifier import Budget
+from fatt.version import __version__
+
+_KEY = b"fatt"
+
+Counts = tuple[int, int, int]
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What is asked about the people of every part.
+
+    Attributes
+    ----------
+    model
+        Whatever `fatt.load` takes.
+    digest
+        The model's digest.
+    similarity, schema, budget
+        As `fatt.verify` takes them.
+    groups
+        The names by which to count, several for intersections.
+    keep
+        The columns to write beside the findings.
+    """
+
+    model: Any
+    digest: str
+    similarity: Relation
+    schema: Schema
+    budget: Budget
+    groups: tuple[tuple[str, ...], ...]
+    keep: tuple[str, ...]
+
+    def identity(self) -> dict[str, Any]:
+        """Return what can be compared and kept; findings are equal if this is."""
+        return {
+            "fatt": __version__,
+            "model": self.digest,
+            "schema": msgspec.json.encode(self.schema).decode(),
+            "similarity": self.similarity.to_toml(),
+            "budget": repr(self.budget),
+            "by": [list(names) for names in self.groups],
+            "keep": list(self.keep),
+        }
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """How many people are fair, unfair and unknown: all, and by groups and values."""
+
+    total: Counts
+    groups: tuple[tuple[tuple[tuple[Value, ...], Counts], ...], ...]
+
+
+class _Note(msgspec.Struct, frozen=True):
+    """What a file of findings says of itself."""
+
+    question: str
+    data: str
+    tally: Tally
+
+
+def do_part(question: bytes, number: int, part: Any, path: str) -> Tally:
+    """Verify the people of a part, unless a whole file has the answers already.
+
+    Parameters
+    ----------
+    question
+        A pickled `Question`.
+    number
+        The number of the part, for messages.
+    part
+        Its people: a data frame of pandas.
+    path
+        The file to write. It appears whole, or not at all.
+
+    Raises
+    ------
+    DataError, ModelError, JournalError
+        If a row or the model cannot be read, or the file cannot be written.
+    """
+    asked = _opened(question)
+    identity = hashlib.sha256(msgspec.json.encode(asked.identity()))
+    note = identity.hexdigest(), _digest(part)
+    done = _done(path, *note)
+    if done is not None:
+        return done
+    try:
+        report = _verified(asked, part)
+    except DataError as error:
+        raise DataError(f"part {number}: {error}") from error
+    table, tally = _table(asked, part, report), _tally(asked, report)
+    encoded = msgspec.json.encode(_Note(*note, tally))
+    _write(table.replace_schema_metadata({_KEY: encoded}), Path(path))
+    return tally
+
+
+@functools.lru_cache(maxsize=2)
+def _opened(question: bytes) -> Question:
+    asked: Question = pickle.loads(question)
+    model = asked.model
+    if isinstance(model, str | os.PathLike) and not Path(model).exists():
+        raise ModelError(
+            f"a worker cannot read the model file {os.fspath(model)}; put it where all "
+            "workers find it, or pass the fitted model itself."
+        )
+    return asked
+
+
+def _verified(asked: Question, part: Any) -> Report | None:
+    if not len(part):
+        return None
+    report = verify(
+        asked.model,
+        part,
+        similarity=asked.similarity,
+        schema=asked.schema,
+        budget=asked.budget,
+    )
+    if report.people.variables.model.digest != asked.digest:
+        raise ModelError(
+            f"the model file {asked.model} is another one on this worker; put the same "
+            "everywhere, or pass the fitted model itself."
+        )
+    if report.interrupted:
+        raise KeyboardInterrupt
+    return report
+
+
+def _digest(part: Any) -> str:
+    """Return a digest of a data frame: names, types, index and cells."""
+    from pandas.util import hash_pandas_object
+
+    shape = [[str(name), str(dtype)] for name, dtype in part.dtypes.items()]
+    digest = hashlib.sha256(msgspec.json.encode(shape))
+    digest.update(hash_pandas_object(part).to_numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _done(path: str, question: str, data: str) -> Tally | None:
+    """Return what a file that is whole and answers the same question has counted."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(path, page_checksum_verification=True)
+        note = msgspec.json.decode(table.schema.metadata[_KEY], type=_Note)
+    except (OSError, KeyError, TypeError, pa.ArrowException, msgspec.MsgspecError):
+        return None
+    is_same = (note.question, note.data) == (question, data)
+    return note.tally if is_same and len(table) == sum(note.tally.total) else None
+
+
+def _tally(asked: Question, report: Report | None) -> Tally:
+    if report is None:
+        return Tally((0, 0, 0), ((),) * len(asked.groups))
+    groups = []
+    for names in asked.groups:
+        by_value = report.by_group(*names)
+        groups.append(
+            tuple(
+                (_values(value, names), _counts(group.counts))
+                for value, group in by_value.items()
+            )
+        )
+    return Tally(_counts(report.counts), tuple(groups))
+
+
+def _values(value: Any, names: tuple[str, ...]) -> tuple[Value, ...]:
+    return tuple(map(json_value, (value,) if len(names) == 1 else value))
+
+
+def _counts(counts: dict[str, int]) -> Counts:
+    fair, unfair, unknown = (counts[str(verdict)] for verdict in VERDICTS)
+    return fair, unfair, unknown
+
+
+def _table(asked: Question, part: Any, report: Report | None) -> Any:
+    """Return the findings: of one type in all parts, whatever is found in this one."""
+    import pyarrow as pa
+
+    kept = pa.Table.from_pandas(part[list(asked.keep)], preserve_index=False)
+    columns: dict[str, Any] = {name: kept[name] for name in asked.keep}
+    if report is None:
+        empty = pa.array([], pa.string())
+        found = dict.fromkeys(("verdict", "label", "labels", "twin_label"), empty)
+        return pa.table({**columns, **found, "changes": empty})
+    findings, cases = report.findings, report.counterexamples
+    kinds, which = findings.kinds()
+    twin_label = np.full(len(report), -1)
+    twin_label[cases.twins.index] = cases.twins.twin_label
+    changes: list[str | None] = [None] * len(report)
+    for case in cases:
+        changes[case.index] = case.changes_in_words
+    one_each = pa.array([" | ".join(map(str, kind.labels)) for kind in kinds])
+    verdicts = pa.array([str(verdict) for verdict in VERDICTS])
+    columns["verdict"] = verdicts.take(pa.array(findings.verdicts))
+    columns["label"] = _labels(findings.classes, findings.label)
+    columns["labels"] = one_each.take(pa.array(which))
+    columns["twin_label"] = _labels(findings.classes, twin_label)
+    columns["changes"] = pa.array(changes, pa.string())
+    return pa.table(columns)
+
+
+def _labels(classes: Sequence[Label], places: Any) -> Any:
+    """Return labels as text; those at -1 are null."""
+    import pyarrow as pa
+
+    known = pa.array([str(label) for label in classes])
+    return known.take(pa.array(places, mask=places < 0))
+
+
+def _write(table: Any, path: Path) -> None:
+    """Write a file beside the place where it belongs, and then move it there."""
+    from pyarrow import parquet
+
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        parquet.write_table(table, draft, write_page_checksum=True)
+        with draft.open("rb+") as file:
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise JournalError(
+            f"cannot write {path}: {error.strerror or error}. Parts that are done are "
+            "kept: see to it, and run the same again."
+        ) from error
+    finally:
+        draft.unlink(missing_ok=True)

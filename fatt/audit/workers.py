@@ -1,0 +1,151 @@
+"""Chunks of people sent to other processes, here or on other machines, with joblib.
+
+Whoever writes ``with joblib.parallel_config(backend="dask")`` decides where the work
+goes. All that a worker needs is in its task, so that a task whose worker dies can be
+done by another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import pickle
+import sys
+import time
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fatt.audit.examination import Examiner, Found
+from fatt.audit.job import Job
+from fatt.audit.pace import Pace, chunk_size
+from fatt.errors import FattError, ModelError
+from fatt.region import Relation
+from fatt.report import People
+
+
+def are_wanted() -> bool:
+    """Tell whether the user has sent work to other processes."""
+    if "joblib" not in sys.modules:
+        return False
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend(prefer="threads")
+    # All but the old backend "multiprocessing" give results as they come.
+    is_lazy = bool(backend.supports_return_generator)
+    return is_lazy and not getattr(backend, "supports_sharedmem", False)
+
+
+class _Answer(NamedTuple):
+    """What a worker says of some people, counted from 0, and how long it took."""
+
+    found: Found | FattError
+    seconds: float
+
+
+def in_workers(
+    job: Job,
+    model: Any,
+    n_jobs: int | None,
+    *,
+    first: int = 0,
+    every: float | None = None,
+) -> Iterator[Found]:
+    """Yield what is found about each chunk, in order; the work is done in processes.
+
+    If the user interrupts it, `Job.interrupted` becomes true.
+
+    Parameters
+    ----------
+    job
+        The people, and who is similar to whom.
+    model
+        Whatever `fatt.load` takes.
+    n_jobs
+        Number of processes; None for what joblib was told.
+    first
+        The row to begin with.
+    every
+        About how many seconds a chunk may take; by default any time.
+    """
+    import joblib
+
+    n_people, people = len(job.people), job.people
+    n_jobs = joblib.parallel.get_active_backend()[1] if n_jobs is None else n_jobs
+    pace = Pace(chunk_size(n_people, joblib.effective_n_jobs(n_jobs)), every)
+    question = question_of(people, job.similarity, model)
+    spans: list[tuple[int, int]] = []
+
+    def tasks() -> Iterator[Any]:
+        for start, stop in pace.spans(first, n_people):
+            spans.append((start, stop))
+            # As bytes: Dask would put a table into the memory of one worker, to be lost
+            # with it, and look into other things for tasks.
+            task = pickle.dumps((people.rows(start, stop), job.left()))
+            yield joblib.delayed(_answer)(question, task)
+
+    parallel = joblib.Parallel(n_jobs, batch_size=1, return_as="generator")
+    try:
+        with _ended(parallel(tasks())) as answers:
+            for place, (found, seconds) in enumerate(answers):
+                start, stop = spans[place]
+                pace.learn(stop - start, seconds)
+                if isinstance(found, FattError):
+                    # Here the message counts from the first row of all.
+                    Examiner(job, model).examine(job.chunk(start, stop), n_threads=1)
+                    raise found
+                yield found.moved(start)
+    except KeyboardInterrupt:
+        job.interrupted = True
+
+
+@contextlib.contextmanager
+def _ended(answers: Generator[_Answer, None, None]) -> Iterator[Iterator[_Answer]]:
+    """End the work when its answers are not wanted any more."""
+    try:
+        yield answers
+    except BaseException:
+        # To close it would make joblib warn that not all is done, as is intended.
+        with contextlib.suppress(KeyboardInterrupt):
+            answers.throw(KeyboardInterrupt)
+        raise
+
+
+def _answer(question: bytes, task: bytes) -> _Answer:
+    import joblib
+
+    begin = time.monotonic()
+    found: Found | FattError
+    try:
+        # Models that use joblib themselves would ask the cluster, which waits for us.
+        with joblib.parallel_config(backend="threading", n_jobs=1):
+            found = examiner_of(question).about(*pickle.loads(task)).examine_all()
+    except FattError as error:
+        found = error
+    return _Answer(found, time.monotonic() - begin)
+
+
+def question_of(people: People, similarity: Relation, model: Any) -> bytes:
+    """Return all that a worker must know to examine people, but the people."""
+    given = {"similarity": similarity, "schema": people.variables.schema}
+    return pickle.dumps((model, people.variables.model, people.rows(0, 1), given))
+
+
+@functools.lru_cache(maxsize=2)
+def examiner_of(question: bytes) -> Examiner:
+    """Return who answers a question; made once in each process.
+
+    Raises
+    ------
+    ModelError
+        If the model is a file that cannot be read here.
+    """
+    model, ensemble, row, given = pickle.loads(question)
+    if isinstance(model, str | os.PathLike) and not Path(model).exists():
+        raise ModelError(
+            f"a worker cannot read the model file {os.fspath(model)}; put it where all "
+            "workers find it, or pass the fitted model itself."
+        )
+    job = Job(ensemble, row, **given, budget=None, n_jobs=None, progress=None)
+    return Examiner(job, model)
