@@ -130,6 +130,20 @@ def test_only_nan_has_a_number_of_its_own(words: list[Any], number: float) -> No
     assert decoded(transformer, frame) == {"gap": expected}
 
 
+def test_a_twin_may_have_the_level_behind_the_word_missing() -> None:
+    frame = pd.DataFrame({"gap": ["a", "missing", "z"] * 20})
+    transformer = ColumnTransformer([("c", OrdinalEncoder(), ["gap"])]).fit(frame)
+    table = transformer.transform(frame)
+    model = DecisionTreeClassifier().fit(table, frame["gap"] == "z")
+    report = fatt.verify(
+        model,
+        table[:1],
+        similarity=Similarity(vary=["gap"]),
+        schema=Schema.from_transformer(transformer),
+    )
+    assert report.counts["unfair"] == 1
+
+
 def test_two_categories_are_not_one_level() -> None:
     frame = pd.DataFrame({"gap": pd.Series(["missing", None] * 20, dtype=object)})
     transformer = ColumnTransformer([("c", OrdinalEncoder(), ["gap"])]).fit(frame)
