@@ -4,10 +4,14 @@ Usage: ``python -m benchmarks.scale [--people 100000] [--parts 4]``. Each worker
 process with one thread. Every worker gets the same number of people, in Parquet files
 of equal size. With perfect scaling the time stays the same.
 
-The last lines extrapolate to a billion people, on paper. That assumes: the same model
-and similarity; parts of equal cost on the whole, many more of them than workers; files
-that are read and written as fast as here by each worker; a scheduler that is not asked
-for more than some hundreds of parts a second.
+On a busy machine workers wait for processors; then the work of processors for each
+person tells more than the time that passes. It should stay the same, too.
+
+The last lines extrapolate to a billion people, on paper: in hours of processors, if
+each worker has one to itself, and in hours of workers as they were here. That assumes:
+the same model and similarity; parts of equal cost on the whole, and many more of them
+than workers; files that each worker reads and writes as fast as here; a scheduler that
+is not asked for more than some hundreds of parts a second.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import argparse
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -48,15 +53,23 @@ def model_of() -> Ensemble:
     return load(forest.fit(table, granted))
 
 
-def seconds(model: Ensemble, n_workers: int, n_people: int, n_parts: int) -> float:
-    """Return how long people take who are as many for each worker."""
+class Cost(NamedTuple):
+    """Seconds that passed, seconds of processors, and bytes of findings."""
+
+    passed: float
+    worked: float
+    size: int
+
+
+def cost(model: Ensemble, n_workers: int, n_people: int, n_parts: int) -> Cost:
+    """Return what people cost who are as many for each worker."""
     schema = Schema.infer(model, people(5_000, seed=0))
     with (
         tempfile.TemporaryDirectory() as name,
         LocalCluster(
             n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
-        Client(cluster),
+        Client(cluster) as client,
     ):
         folder = Path(name)
         (folder / "few").mkdir()
@@ -67,6 +80,7 @@ def seconds(model: Ensemble, n_workers: int, n_people: int, n_parts: int) -> flo
             # Every worker imports and loads the compiled search before the clock runs.
             here[:100].to_parquet(folder / "few" / f"{part}.parquet")
         for which in ("few", "all"):
+            before = sum(client.run(time.process_time).values())
             begin = time.perf_counter()
             report = verify_partitions(
                 model,
@@ -75,8 +89,11 @@ def seconds(model: Ensemble, n_workers: int, n_people: int, n_parts: int) -> flo
                 schema=schema,
                 output=folder / f"{which}-findings",
             )
+        passed = time.perf_counter() - begin
+        worked = sum(client.run(time.process_time).values()) - before
         print(report)
-        return time.perf_counter() - begin
+        files = report.folder.glob("part-*.parquet")
+        return Cost(passed, worked, sum(file.stat().st_size for file in files))
 
 
 def main() -> None:
@@ -85,15 +102,26 @@ def main() -> None:
     parser.add_argument("--parts", type=int, default=4, help="for each worker")
     given = parser.parse_args()
     model = model_of()
-    took = {}
+    costs = {}
     for n_workers in (1, 2):
-        took[n_workers] = seconds(model, n_workers, given.people, given.parts)
-        each = took[n_workers] / given.people
-        print(f"{n_workers} worker(s): {took[n_workers]:.2f} s, {each * 1e6:.1f} µs")
-    print(f"weak scaling from 1 to 2 workers: {took[1] / took[2]:.0%}")
-    hours = BILLION * took[2] / given.people / 3600
-    print(f"a billion people, on paper: {hours:,.1f} hours of workers,")
-    print(f"or {60 * hours / 100:,.0f} minutes on 100 workers")
+        found = cost(model, n_workers, given.people, given.parts)
+        costs[n_workers], n_people = found, n_workers * given.people
+        print(
+            f"{n_workers} worker(s): {found.passed:.2f} s; for each person "
+            f"{found.worked / n_people * 1e6:.1f} µs of a processor and "
+            f"{found.size / n_people:.1f} bytes of findings"
+        )
+    more = costs[2].worked / (2 * costs[1].worked) - 1
+    print(f"weak scaling: time {costs[1].passed / costs[2].passed:.0%}, and")
+    print(f"processors work {more:+.0%} for each person")
+    for what, seconds in zip(("processors", "workers"), _each(costs[2]), strict=True):
+        hours = BILLION * seconds / given.people / 3600
+        print(f"a billion people, on paper: {hours:,.1f} hours of {what}")
+
+
+def _each(found: Cost) -> tuple[float, float]:
+    """Return the seconds of one of two workers: those it worked, those that passed."""
+    return found.worked / 2, found.passed
 
 
 if __name__ == "__main__":
