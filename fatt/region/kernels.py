@@ -63,10 +63,12 @@ def _numbers(table, column, start, stop, low, high, may_lack, values):
 
 
 @_inner
-def _levels(table, column, start, stop, levels, may_lack, values):
+def _levels(table, column, start, stop, low, high, levels, may_lack, values):
     """Look up the levels of a column; return the first row without one, or -1."""
     for row in range(start, stop):
         number = table[column, row]
+        if number < low or number > high:
+            return row
         code = -1
         for place in range(len(levels)):
             if levels[place] == number:
@@ -153,15 +155,17 @@ def gather(
         for variable in range(n_variables):
             first, end = starts[variable], starts[variable + 1]
             column, mine = columns[first], values[:, variable]
+            low, high = lower[column], upper[column]
             may_lack = True
             for place in range(first, end):
                 may_lack &= missing[columns[place]]
             if kinds[variable] == NUMBER:
-                low, high = lower[column], upper[column]
                 wrong = _numbers(table, column, start, stop, low, high, may_lack, mine)
             elif kinds[variable] == LEVEL:
                 known = levels[first_levels[variable] : first_levels[variable + 1]]
-                wrong = _levels(table, column, start, stop, known, may_lack, mine)
+                wrong = _levels(
+                    table, column, start, stop, low, high, known, may_lack, mine
+                )
             else:
                 _count(table, columns, first, end, start, stop, counts)
                 zero = zeros[variable]

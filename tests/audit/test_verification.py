@@ -32,7 +32,7 @@ import fatt
 from fatt import Bounds, Budget, Similarity, Verdict
 from fatt.audit import job, pace, verification
 from fatt.errors import DataError, ReplayError, SpecError
-from fatt.region import Binary
+from fatt.region import Binary, Ordinal
 from fatt.report import people as report_people
 
 AGES = [[20.0], [30.0], [40.0], [50.0]]
@@ -504,3 +504,23 @@ def test_a_value_may_become_missing() -> None:
     report = fatt.verify(tree, [[3.0]], similarity=Similarity(missing=["x0"]))
     assert report.counts["unfair"] == 1
     assert report.counterexamples[0].twin["x0"] is None
+
+
+@pytest.mark.lightgbm
+def test_a_level_that_the_library_rounds_to_another_is_refused() -> None:
+    import lightgbm
+
+    rounded = 2**24 + 1
+    rng = np.random.default_rng(0)
+    rows = np.column_stack(
+        [rng.integers(rounded - 1, rounded + 1, 400), np.arange(400) % 2]
+    )
+    label = (rows[:, 0] == rounded) | (rows[:, 1] == 1)
+    model = lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=1, verbose=-1)
+    model.fit(rows.astype(float), label)
+    schema = fatt.Schema.from_ensemble(fatt.load(model))
+    code, sex = (variable.name for variable in schema.variables)
+    schema = schema.with_({code: Ordinal(levels=(rounded - 1, rounded)), sex: Binary()})
+    # LightGBM takes whole numbers for float32, in which these two are the same.
+    with pytest.raises(DataError, match=f"holds the integer {rounded}"):
+        fatt.verify(model, rows, similarity=fatt.Similarity(vary=[sex]), schema=schema)
