@@ -98,11 +98,11 @@ def _shares(
     ensemble: Ensemble, people: People, unfair: NDArray[np.bool_]
 ) -> tuple[float, float, float]:
     """Return accuracy, balanced accuracy and fairness."""
-    weights = people.weights
+    # Scaled and summed as a report does it, so that both tell the same to the last bit.
+    weights = people.weights / people.weights.max()
     right = ensemble.decide(people.rows) == people.codes
     by_class = np.bincount(people.codes, weights=weights)
     hits = np.bincount(people.codes, weights=weights * right)[by_class > 0]
-    # Summed as a report does it, so that both tell the same to the last bit.
     fair, other = np.bincount(unfair.astype(np.int64), weights, minlength=2).tolist()
     return (
         float(weights[right].sum() / weights.sum()),
