@@ -82,6 +82,11 @@ PROOF = {
         r"- 0 are claimed to be fair without a proof",
         r"the certificate is about another model",
     ],
+    "09_dask.py": [
+        r"5,226 people: \{'fair': \d+, 'unfair': [1-9]\d*, 'unknown': 0\}\n",
+        r"Black: 1288 people, \d\d\.\d% proved fair\n",
+        r"the same as on one machine: True\n",
+    ],
     "aif360_audit.py": [
         r"Classification accuracy \(ACC\): 0\.\d+\n",
         r"provably get the same label\): 0\.8\d+\n",
