@@ -18,7 +18,8 @@ from pathlib import Path
 
 import fatt
 from benchmarks import paper
-from benchmarks.verify import cases, print_table, progress
+from benchmarks.output import print_table, progress
+from benchmarks.verify import cases
 from fatt.ensemble import Ensemble
 from fatt.region import Relation
 

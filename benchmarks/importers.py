@@ -6,6 +6,7 @@ one thread: below 1 we are faster. The models are trained on made-up data of 20 
 
 from __future__ import annotations
 
+import functools
 import statistics
 import tempfile
 import time
@@ -37,7 +38,8 @@ REPEATS = 7
 def ratio(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[float, float]:
     """Return our median seconds, and how many times theirs that is."""
     ours(), theirs()
-    mine, other = [], []
+    mine: list[float] = []
+    other: list[float] = []
     for _ in range(REPEATS):
         for call, times in ((ours, mine), (theirs, other)):
             start = time.perf_counter()
@@ -68,8 +70,8 @@ def loading(
             (
                 f"load XGBoost {path.name}",
                 *ratio(
-                    lambda path=path: fatt.load(path),
-                    lambda path=path: xgboost.Booster(model_file=path),
+                    functools.partial(fatt.load, path),
+                    functools.partial(xgboost.Booster, model_file=path),
                 ),
             )
         )
@@ -99,8 +101,8 @@ def predicting(X: np.ndarray, y: np.ndarray) -> list[tuple[str, float, float]]:
         ensemble = fatt.load(fitted)
         assert np.array_equal(ensemble.predict(rows), fitted.predict(rows))
         times = ratio(
-            lambda ensemble=ensemble: ensemble.predict(rows),
-            lambda fitted=fitted: fitted.predict(rows),
+            functools.partial(ensemble.predict, rows),
+            functools.partial(fitted.predict, rows),
         )
         found.append((f"predict {name}", *times))
     found.append(predicting_onnx(models["RandomForest 100, depth 10"], rows))

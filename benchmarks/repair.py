@@ -49,7 +49,7 @@ def compare(name: str, kind: str, model: Any, loss: float) -> None:
     schema = setting.schema(name, fatt.load(model))
     for word in SIMILARITIES:
         similarity = setting.similarities(name)[word]
-        given = {
+        given: dict[str, Any] = {
             "similarity": similarity,
             "schema": schema,
             "budget": BUDGET,

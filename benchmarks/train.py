@@ -79,7 +79,7 @@ def classifier(
         return FATTClassifier(similarity, **given)
     max_iter, split_share = ARTIFACT[name]
     columns = tuple(paper.people(name).train.columns)
-    each = [Number(name=column, columns=column) for column in columns]
+    each = tuple(Number(name=column, columns=(column,)) for column in columns)
     schema = Schema(columns=columns, variables=each)
     published = {
         "fairness_weight": 0.1,
@@ -157,8 +157,8 @@ def tables(options: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]
                 hinted.append(judge(cart, name, similarity, 0.0))
             if options.front and seed == 0:
                 front(tree, name, similarity)
-        seconds = f"{np.median([run.seconds for run in runs]):.1f}"
-        line(name, options.algorithm, *cells(runs), seconds)
+        middle = f"{np.median([run.seconds for run in runs]):.1f}"
+        line(name, options.algorithm, *cells(runs), middle)
         line("", "the paper", *PAPER.get((name, options.relation), "----"), "")
         if hinted:
             accuracy, fairness, leaves = HINTED[name]

@@ -18,6 +18,7 @@ minutes of training), ``--rows 10000000`` makes the large batch larger.
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import resource
 import subprocess
@@ -35,6 +36,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from benchmarks import paper
+from benchmarks.output import print_table, progress
 from benchmarks.veritas import LIMIT, Times, Veritas, pick
 from fatt.region import Boxes, Neighbourhood, Relation, Schema, Similarity, Variables
 from fatt.verdict import FAIR, UNKNOWN
@@ -203,7 +205,8 @@ def batches(n_rows: int) -> None:
             calls = {"inferred": None, "given": schema}
             whole = [
                 seconds(
-                    lambda rows=rows, batch=batch, schema=schema: fatt.verify(
+                    functools.partial(
+                        fatt.verify,
                         batch.tree,
                         rows,
                         similarity=batch.relation,
@@ -284,17 +287,6 @@ def fresh_processes(n_rows: int) -> None:
         lines.append([f"{count:,}", f"{float(found.stdout):,.0f} MB"])
         progress(" ".join(lines[-1]))
     print_table(["rows", "peak memory beyond the rows"], lines)
-
-
-def progress(line: str) -> None:
-    sys.stderr.write(line + "\n")
-
-
-def print_table(titles: list[str], lines: list[list[str]]) -> None:
-    """Print Markdown."""
-    for line in (titles, ["---"] * len(titles), *lines):
-        print(f"| {' | '.join(line)} |")
-    print()
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ from fatt.region import (
     Schema,
     Variables,
 )
+from fatt.region.kinds import AnyVariable
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 
 #: Seconds for one person.
@@ -61,7 +62,7 @@ class Veritas:
         self, model: Ensemble, schema: Schema, relation: Relation, focal: float
     ) -> None:
         varied = {name for one in relation.alternatives for name, _ in one.vary}
-        variables = []
+        variables: list[AnyVariable] = []
         for variable in schema.variables:
             if isinstance(variable, OneHot) and variable.name not in varied:
                 columns = variable.columns

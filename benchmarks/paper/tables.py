@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from benchmarks.output import heading, row
 from benchmarks.paper import published, setting
 from benchmarks.paper.cells import BUDGET, QUALITY, TIMED, Cell, Results
 from benchmarks.paper.sentences import Difference, sentence
@@ -81,14 +82,15 @@ class Page:
             return None
         if column.endswith("-ms"):
             return float(found["ms"])
-        return 100 * found["fair"] / sum(found[verdict] for verdict in VERDICTS)
+        n_people: int = sum(found[verdict] for verdict in VERDICTS)
+        return 100 * int(found["fair"]) / n_people
 
     def table(self, title: str, model: str, columns: Iterable[str]) -> None:
         """Write a table of one model, for all data sets that were measured."""
         column, names = MODELS[model], list(columns)
         self.lines += [f"## {title}", ""]
-        self.lines += row(["data set", "what", *(NAMES[name] for name in names)])
-        self.lines += row(["---"] * (2 + len(names)))
+        titles = [NAMES[name] for name in names]
+        self.lines += heading(["data set", "what", *titles])
         for data in published.DATA:
             ours = [self.value(data, column.ours, name) for name in names]
             if any(value is not None for value in ours):
@@ -97,11 +99,11 @@ class Page:
                     self._beside(model, data, name, value, n_seeds)
                     for name, value in zip(names, ours, strict=True)
                 ]
-                self.lines += row([data, "paper → ours", *cells])
+                self.lines.append(row([data, "paper → ours", *cells]))
             other = [self.value(data, column.beside, name) for name in names]
             if any(value is not None for value in other):
                 shown = map(show, names, other)
-                self.lines += row([data, BESIDE[column.beside], *shown])
+                self.lines.append(row([data, BESIDE[column.beside], *shown]))
         self.lines.append("")
 
     def _beside(
@@ -133,10 +135,6 @@ class Page:
         self.lines.append("")
 
 
-def row(cells: Iterable[str]) -> list[str]:
-    return [f"| {' | '.join(cells)} |"]
-
-
 def show(column: str, value: float | None) -> str:
     if value is None:
         return ""
@@ -149,7 +147,7 @@ def data_table(page: Page) -> None:
     """Write table 1: what the data sets are."""
     page.lines += ["## Table 1: the data", ""]
     titles = ["data set", "columns", "training", "positive %", "test", "positive %"]
-    page.lines += row(titles) + row(["---"] * len(titles))
+    page.lines += heading(titles)
     for data, theirs in published.DATA.items():
         if not setting.path_of(data, page.folder).exists():
             continue
@@ -165,7 +163,7 @@ def data_table(page: Page) -> None:
             f"{left:,} =" if left == right else f"{left:,} → {right:,}"
             for left, right in zip(theirs, ours, strict=True)
         ]
-        page.lines += row([data, *cells])
+        page.lines.append(row([data, *cells]))
     page.lines += [
         "",
         "The paper's positive shares belong to a split with seed 0 and, for health, "
@@ -199,7 +197,7 @@ def write(results: Results, folder: Path) -> str:
 
 def summary(results: Results) -> list[str]:
     """Say what was verified, and how much is unknown."""
-    counts = Counter()
+    counts = Counter[str]()
     for found in results.known.values():
         counts.update({name: found.get(name, 0) for name in VERDICTS})
     return [

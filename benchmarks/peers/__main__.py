@@ -16,10 +16,11 @@ import time
 import numpy as np
 
 import fatt
+from benchmarks.output import print_table, progress
 from benchmarks.peers.mitigators import compare
 from benchmarks.peers.question import Question, ask
-from benchmarks.peers.verifiers import LIMIT, VERIFIERS
-from benchmarks.verify import print_table, progress
+from benchmarks.peers.verifiers import VERIFIERS
+from benchmarks.veritas import LIMIT
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 
 #: Trees, depth and noise, from easy to hard.

@@ -21,8 +21,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from benchmarks import paper
+from benchmarks.output import print_table, progress
 from benchmarks.paper.setting import TREES, People
-from benchmarks.verify import print_table, progress
 
 
 class Case(NamedTuple):

@@ -34,7 +34,7 @@ class Question(NamedTuple):
     @property
     def labels(self) -> NDArray[Any]:
         """What the model answers."""
-        return self.model.predict(self.values)
+        return np.asarray(self.model.predict(self.values))
 
 
 def ask(n_trees: int, depth: int, epsilon: float, n_people: int) -> Question:
