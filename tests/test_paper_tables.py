@@ -42,3 +42,17 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
     path, cell = tmp_path / "new" / "cells.jsonl", Cell("german", "tree", 0, "cat")
     Results(path).keep(cell, {"fair": 1})
     assert Results(path).known == {cell: {"fair": 1}}
+
+
+def test_unknown_people_make_an_interval(tmp_path: Path) -> None:
+    results = Results(tmp_path / "cells.jsonl")
+    verdicts = {"fair": 50, "unfair": 30, "unknown": 20, "ms": 1.0}
+    for relation in ("noise", "noise-cat"):
+        results.keep(Cell("german", "forest", 0, relation), verdicts)
+        verdicts = {name: 2 * count for name, count in verdicts.items()}
+    line = next(
+        line
+        for line in tables.write(results, setting.DATA).splitlines()
+        if line.startswith("| german | scikit-learn's own predict")
+    )
+    assert "| 50.00 to 70.00 (of 100) | 50.00 to 70.00 |" in line

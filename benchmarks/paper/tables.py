@@ -10,7 +10,14 @@ from typing import NamedTuple
 
 from benchmarks.output import heading, row
 from benchmarks.paper import published, setting
-from benchmarks.paper.cells import BUDGET, QUALITY, TIMED, Cell, Results
+from benchmarks.paper.cells import (
+    BUDGET,
+    QUALITY,
+    TIMED,
+    Cell,
+    Result,
+    Results,
+)
 from benchmarks.paper.sentences import Difference, sentence
 
 NAMES = {
@@ -55,35 +62,46 @@ BESIDE = {
 }
 
 
+class Figure(NamedTuple):
+    """A median over seeds: two bounds, which differ if people are unknown."""
+
+    lower: float
+    upper: float
+    n_seeds: int
+    #: How many people were verified.
+    n_people: int = 0
+
+
+def share(found: Result, verdicts: Iterable[str] = ("fair",)) -> float:
+    """Return the share of people with one of these verdicts, in percent."""
+    counts = {verdict: int(found[verdict]) for verdict in VERDICTS}
+    return 100 * sum(counts[verdict] for verdict in verdicts) / sum(counts.values())
+
+
 class Page:
     """The tables as far as they were measured, with notes that are counted through."""
 
     def __init__(self, results: Results, folder: Path) -> None:
         self.results, self.folder = results, folder
         self.lines: list[str] = []
-        self.differences: list[Difference] = []
+        self.notes: dict[str, list[Difference]] = {}
 
-    def value(self, data: str, model: str, column: str) -> float | None:
-        """Return the median over the seeds, None if there is nothing."""
-        values = [
-            self._one(Cell(data, model, seed, QUALITY), column)
-            for seed in self.results.seeds(data, model)
-        ]
-        known = [value for value in values if value is not None]
-        return median(known) if known else None
-
-    def _one(self, cell: Cell, column: str) -> float | None:
+    def figure(self, data: str, model: str, column: str) -> Figure | None:
+        """Return what was measured, None if there is nothing."""
         if column in {"accuracy", "balanced", "leaves"}:
-            return float(self.results.known[cell][column])
-        found = self.results.known.get(
-            cell._replace(relation=column.removesuffix("-ms"))
-        )
-        if found is None:
+            found = self.results.of(data, model, QUALITY)
+            lower = upper = [float(one[column]) for one in found]
+        elif column.endswith("-ms"):
+            found = self.results.of(data, model, column.removesuffix("-ms"))
+            lower = upper = [float(one["ms"]) for one in found]
+        else:
+            found = self.results.of(data, model, column)
+            lower = [share(one) for one in found]
+            upper = [share(one, ("fair", "unknown")) for one in found]
+        if not found:
             return None
-        if column.endswith("-ms"):
-            return float(found["ms"])
-        n_people: int = sum(found[verdict] for verdict in VERDICTS)
-        return 100 * int(found["fair"]) / n_people
+        n_people = sum(found[0].get(verdict, 0) for verdict in VERDICTS)
+        return Figure(median(lower), median(upper), len(found), n_people)
 
     def table(self, title: str, model: str, columns: Iterable[str]) -> None:
         """Write a table of one model, for all data sets that were measured."""
@@ -92,52 +110,65 @@ class Page:
         titles = [NAMES[name] for name in names]
         self.lines += heading(["data set", "what", *titles])
         for data in published.DATA:
-            ours = [self.value(data, column.ours, name) for name in names]
-            if any(value is not None for value in ours):
-                n_seeds = len(self.results.seeds(data, column.ours))
+            ours = [self.figure(data, column.ours, name) for name in names]
+            if any(ours):
                 cells = [
-                    self._beside(model, data, name, value, n_seeds)
-                    for name, value in zip(names, ours, strict=True)
+                    self._beside(model, data, name, figure)
+                    for name, figure in zip(names, ours, strict=True)
                 ]
                 self.lines.append(row([data, "paper → ours", *cells]))
-            other = [self.value(data, column.beside, name) for name in names]
-            if any(value is not None for value in other):
-                shown = map(show, names, other)
+            other = [self.figure(data, column.beside, name) for name in names]
+            if any(other):
+                shown = [
+                    show(data, name, figure)
+                    for name, figure in zip(names, other, strict=True)
+                ]
                 self.lines.append(row([data, BESIDE[column.beside], *shown]))
         self.lines.append("")
 
-    def _beside(
-        self, model: str, data: str, name: str, ours: float | None, n_seeds: int
-    ) -> str:
-        theirs = MODELS[model].paper[data].get(name)
+    def _beside(self, model: str, data: str, name: str, ours: Figure | None) -> str:
+        theirs, shown = MODELS[model].paper[data].get(name), show(data, name, ours)
         if theirs is None or ours is None:
-            return show(name, ours)
+            return shown
+        paper = write_number(name, theirs)
         if name.endswith("-ms"):
-            return f"{show(name, theirs)} → {show(name, ours)}"
-        if show(name, theirs) == show(name, ours):
-            return f"{show(name, theirs)} ="
-        n_people = published.DATA[data][3]
+            return f"{paper} → {shown}"
+        if paper == shown:
+            return f"{paper} ="
         walked = self.results.known.get(Cell(data, "tree", 0, name), {})
         apart = walked.get("ties apart")
+        n_people = published.DATA[data][3]
         apart = None if apart is None else round(100 * apart / n_people, 2)
-        case = Difference(model, data, name, theirs, ours, n_people, n_seeds, apart)
-        self.differences.append(case)
-        number = len(self.differences)
-        return f"{show(name, theirs)} → {show(name, ours)} [{number}]"
+        case = Difference(
+            model, data, name, theirs, ours.lower, n_people, ours.n_seeds, apart
+        )
+        same = self.notes.setdefault(sentence(case), [])
+        same.append(case)
+        return f"{paper} → {shown} [{list(self.notes).index(sentence(case)) + 1}]"
 
-    def notes(self) -> None:
-        """Write a sentence for every figure that differs."""
+    def reasons(self) -> None:
+        """Write a sentence for every figure that differs; figures may share one."""
         self.lines += ["## Why figures differ", ""]
-        for number, case in enumerate(self.differences, 1):
-            self.lines.append(
-                f"{number}. {case.model}, {case.data}, {case.column}: {sentence(case)}"
-            )
+        for number, (reason, cases) in enumerate(self.notes.items(), 1):
+            what = list(dict.fromkeys(case.model for case in cases))
+            if len(cases) == 1:
+                what += [cases[0].data, cases[0].column]
+            self.lines.append(f"{number}. {', '.join(what)}: {reason}")
         self.lines.append("")
 
 
-def show(column: str, value: float | None) -> str:
-    if value is None:
+def show(data: str, column: str, figure: Figure | None) -> str:
+    """Write a figure: bounds if people are unknown, and of how many if not of all."""
+    if figure is None:
         return ""
+    lower, upper = (write_number(column, end) for end in figure[:2])
+    shown = lower if lower == upper else f"{lower} to {upper}"
+    if figure.n_people in {0, published.DATA[data][3]}:
+        return shown
+    return f"{shown} (of {figure.n_people:,})"
+
+
+def write_number(column: str, value: float) -> str:
     if column == "leaves":
         return f"{value:,.0f}"
     return f"{value:.3g}" if column.endswith("-ms") else f"{value:.2f}"
@@ -191,7 +222,7 @@ def write(results: Results, folder: Path) -> str:
     page.table("Table 5: FATT", "FATT", small)
     page.table("Table 5: CART", "CART", small)
     page.table("Table 5: hinted CART", "hinted CART", small)
-    page.notes()
+    page.reasons()
     return "\n".join([*summary(results), *page.lines])
 
 
@@ -210,7 +241,9 @@ def summary(results: Results) -> list[str]:
         "class, and beside it as scikit-learn predicts. `=` means the same figure, a "
         "number in brackets a note below. Milliseconds are those of the search alone, "
         f"on one thread, for the first {TIMED:,} people, on a machine that did other "
-        "work as well.",
+        "work as well. Fairness is an interval where people are unknown. Where the "
+        "number of people is given, the first people were verified and a tenth of them "
+        "timed.",
         "",
         "Made with `python -m benchmarks.paper`.",
         "",
