@@ -88,9 +88,8 @@ class Replay:
                 f"row {index[case]}: the twin that was found gets the person's own "
                 f"label, {self._ensemble.classes[label[case]]!r}. {BUG}"
             )
-        with self._lock:
-            rows = everybody.take(index)
-            is_asked = self._ask_model(index, rows, (own, other), (label, twin_label))
+        rows = everybody.take(index)
+        is_asked = self._ask_model(index, rows, (own, other), (label, twin_label))
         return twin_label, is_asked
 
     def _decide(self, matrix: Matrix) -> Classes:
@@ -104,6 +103,16 @@ class Replay:
         # Libraries are imported only when there is something to replay.
         return predictor_of(self._model, self._ensemble)
 
+    def _answers(self, ask: Predictor, table: Any, matrix: Matrix) -> list[Any]:
+        """Return a label per row."""
+        with self._lock, warnings.catch_warnings():
+            # On names of columns that an array does not have, and the like.
+            warnings.simplefilter("ignore")
+            answers = np.asarray(ask(table, matrix))
+        if answers.shape != (len(matrix),):
+            raise ValueError(f"the model answers an array of shape {answers.shape}.")
+        return list(answers.tolist())
+
     def _ask_model(
         self,
         index: NDArray[np.int64],
@@ -111,12 +120,14 @@ class Replay:
         values: tuple[Matrix, Matrix],
         labels: tuple[Classes, Classes],
     ) -> bool:
-        ask, (own, other) = self._predictor, values
+        with self._lock:
+            ask = self._predictor
+        own, other = values
         if ask is None:
             return False
         for form in _forms(rows, self._ensemble):
             try:
-                answers = _answers(ask, form(rows), own)
+                answers = self._answers(ask, form(rows), own)
             except Exception:  # libraries raise what they like
                 continue
             break
@@ -126,7 +137,7 @@ class Replay:
         self._compare(index, answers, labels[0], "the person")
         table = form(with_changes(rows, own, other, self._ensemble))
         try:
-            answers = _answers(ask, table, other)
+            answers = self._answers(ask, table, other)
         except Exception as error:
             raise ReplayError(
                 f"row {index[0]} or a later one: the model takes the person and not "
@@ -160,18 +171,8 @@ def _forms(rows: Any, model: Ensemble) -> Iterator[Callable[[Any], Any]]:
 
         frame = nw.from_native(rows, eager_only=True)
         places = places_of(frame, model.features, model.inputs)
-        yield lambda table: nw.from_native(table, eager_only=True)[
-            :, places
-        ].to_native()
+        if places != list(range(len(frame.columns))):
+            yield lambda table: nw.from_native(table, eager_only=True)[
+                :, places
+            ].to_native()
     yield lambda table: table
-
-
-def _answers(ask: Predictor, table: Any, matrix: Matrix) -> list[Any]:
-    """Return a label per row."""
-    with warnings.catch_warnings():
-        # On names of columns that an array does not have, and the like.
-        warnings.simplefilter("ignore")
-        answers = np.asarray(ask(table, matrix))
-    if answers.shape != (len(matrix),):
-        raise ValueError(f"the model answers an array of shape {answers.shape}.")
-    return list(answers.tolist())

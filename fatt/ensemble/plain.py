@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.ensemble.blocks import Blocks
 from fatt.ensemble.encode import Limits, limits_of
 from fatt.ensemble.features import Feature, Inputs
 from fatt.ensemble.table import EXACT, as_frame, numbers_of, places_of
@@ -27,18 +28,13 @@ class Plain:
         The smallest and largest number of each feature, and which may be missing.
     """
 
-    def __init__(self, cells: list[NDArray[Any]] | NDArray[Any], limits: Limits):
-        self._cells = cells
+    def __init__(self, columns: Sequence[NDArray[Any]], limits: Limits) -> None:
+        self._blocks = Blocks(columns)
         self.limits = limits
 
     def block(self, start: int, stop: int) -> Matrix:
         """Return some rows lying on their side, of shape (n_features, n_rows)."""
-        if isinstance(self._cells, np.ndarray):
-            return self._cells[start:stop].astype(np.float64, copy=False).T
-        block = np.empty((len(self._cells), stop - start))
-        for column, cells in zip(block, self._cells, strict=True):
-            column[:] = cells[start:stop]
-        return block
+        return self._blocks.read(start, stop)
 
 
 def plain_of(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Plain | None:
@@ -62,24 +58,25 @@ def plain_of(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Plain | 
     if limits is None:
         return None
     frame = as_frame(rows)
-    cells: Any
     if frame is not None:
         places = places_of(frame, features, inputs)
-        cells = [numbers_of(frame[:, place]) for place in places]
-        if any(column is None for column in cells):
+        found = [numbers_of(frame[:, place]) for place in places]
+        columns = [column for column in found if column is not None]
+        if len(columns) < len(found):
             return None
-        limit, dtypes = max(inputs.integer_limit, EXACT), [c.dtype for c in cells]
+        limit = max(inputs.integer_limit, EXACT)
     else:
         if type(rows) is not np.ndarray or rows.shape[1:] != (len(features),):
             return None
-        cells, limit, dtypes = rows, inputs.integer_limit, [rows.dtype] * len(features)
+        columns, limit = list(rows.T), inputs.integer_limit
+    dtypes = [column.dtype for column in columns]
     if not all(map(_is_taken, dtypes, features, [inputs] * len(features))):
         return None
     # From the limit on integers may have been rounded when they became floats.
     largest = np.nextafter(float(limit), 0.0)
     ends = np.array([largest if dtype.kind in "iu" else np.inf for dtype in dtypes])
     lower, upper = np.maximum(limits.lower, -ends), np.minimum(limits.upper, ends)
-    return Plain(cells, Limits(lower, upper, limits.missing))
+    return Plain(columns, Limits(lower, upper, limits.missing))
 
 
 def _is_taken(dtype: np.dtype[Any], feature: Feature, inputs: Inputs) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble, Feature, Inputs
 from fatt.ensemble import Numeric as NumericFeature
+from fatt.ensemble.blocks import Blocks
 from fatt.ensemble.encode import mark_missing, read
 from fatt.ensemble.table import Column, columns_of
 from fatt.errors import DataError
@@ -182,7 +183,6 @@ class _Table:
 
     def __init__(self, ensemble: Ensemble, X: Any) -> None:
         columns, self._n_rows = columns_of(X, ensemble.features, ensemble.inputs)
-        self._X = X
         self.names = _names(ensemble, X)
         self.numbers = {
             name: _Numbers(make(), feature, ensemble.inputs)
@@ -200,25 +200,18 @@ class _Table:
     def groups(self) -> Groups:
         """Look for variables behind groups of columns."""
         groups = prefixes(self.names, self.numbers)
-        X = self._X
-        is_matrix = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
-        # Of an array it is faster to look at all columns than to pick some.
-        columns = (
-            self.names
-            if is_matrix
-            else [name for part in groups.values() for name in part]
-        )
-        found = Groups(groups, columns)
         if not groups:
-            return found
+            return Groups({}, [])
+        # Where nothing is copied it is faster to look at all columns than to pick some.
+        columns = list(self.numbers)
+        blocks = Blocks([column.cells for column in self.numbers.values()])
+        if blocks.need_copies:
+            columns = [name for part in groups.values() for name in part]
+            blocks = Blocks([self.numbers[name].cells for name in columns])
+        found = Groups(groups, columns)
         size = max(1, _CELLS // len(columns))
         for start in range(0, self._n_rows, size):
-            rows = slice(start, start + size)
-            if is_matrix:
-                found.see(X[rows].astype(np.float64, copy=False).T)
-            else:
-                parts = [self.numbers[name].read(rows) for name in columns]
-                found.see(np.stack(parts))
+            found.see(blocks.read(start, min(start + size, self._n_rows)))
         return found
 
     def moments(self, names: Sequence[str]) -> dict[str, Moments]:
@@ -235,13 +228,13 @@ class _Numbers:
 
     def __init__(self, column: Column, feature: NumericFeature, inputs: Inputs) -> None:
         self._feature, self.type = feature, column.cells.dtype.kind
-        self._cells = column.cells
+        self.cells = column.cells
         if not column.is_numeric:
-            self._cells = read(column.cells[:, np.newaxis], (feature,), inputs)[:, 0]
+            self.cells = read(column.cells[:, np.newaxis], (feature,), inputs)[:, 0]
 
     def read(self, rows: slice) -> NDArray[np.float64]:
         """Return some numbers, also those that the model reads as missing."""
-        return self._cells[rows].astype(np.float64)
+        return self.cells[rows].astype(np.float64)
 
     def known(self, rows: slice) -> NDArray[np.float64]:
         """Return some numbers without those that are missing."""

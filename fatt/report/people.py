@@ -17,7 +17,7 @@ from fatt.report.words import value_of
 from fatt.verdict import Value
 
 #: How many people are read at a time.
-CHUNK = 16_384
+CHUNK = 32_768
 _SHOWN = 10
 
 

@@ -1,0 +1,140 @@
+"""Tables of plain numbers are not copied, and yet read as all other tables are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fatt.ensemble import Ensemble, Inputs, Numeric
+from fatt.ensemble.blocks import Blocks
+from fatt.errors import DataError
+from fatt.region import Schema
+from fatt.report import People
+from tests.region import town
+from tests.region.test_variables import random_variables
+
+TYPES = ["float64", "float64", "float32", ">f8", "int64", "int8", "uint64", "bool"]
+CELLS = [0.0, 1.0, 1.0, 0.0, -0.0, 2.0, -1.0, 0.5, 2.0**24, 2.0**24 + 2, 2.0**53, 1e300]
+
+
+def random_model(rng: np.random.Generator) -> Ensemble:
+    """A model of plain numbers, with the limits that libraries have."""
+    features = tuple(
+        Numeric(
+            name=f"c{index % 3}={index}",
+            lower=[-np.inf, 0.0, -1e38][rng.integers(3)],
+            upper=[np.inf, 1.0, 1e38][rng.integers(3)],
+            accepts_missing=bool(rng.integers(2)),
+        )
+        for index in range(rng.integers(1, 7))
+    )
+    inputs = Inputs(
+        named=bool(rng.integers(2)),
+        float32=bool(rng.integers(2)),
+        integer_limit=[2**24, 2**53][rng.integers(2)],
+    )
+    return replace(town.make(features), inputs=inputs)
+
+
+def random_column(rng: np.random.Generator, dtype: str, n_rows: int) -> Any:
+    few = rng.integers(1, len(CELLS) + 1)
+    column = rng.choice(CELLS[:few], size=n_rows)
+    if np.dtype(dtype).kind == "f":
+        column[rng.random(n_rows) < rng.choice([0.0, 0.0, 0.2, 1.0])] = np.nan
+    with np.errstate(invalid="ignore", over="ignore"):
+        return column.astype(dtype)
+
+
+def random_table(rng: np.random.Generator, model: Ensemble) -> Any:
+    """Return a table in one of the layouts that tables have."""
+    n_rows, names = int(rng.integers(1, 40)), [one.name for one in model.features]
+    if rng.integers(2):
+        dtype = str(rng.choice(TYPES))
+        columns = [random_column(rng, dtype, 2 * n_rows) for _ in names]
+        table = np.array(columns).T
+        rows = [np.ascontiguousarray(table), table, table[::-1]][rng.integers(3)]
+        rows = rows[:: rng.integers(1, 3)]
+        if rng.integers(2):
+            rows.setflags(write=False)
+        return pd.DataFrame(rows, columns=names) if rng.integers(2) else rows
+    types = rng.choice(TYPES, size=len(names))
+    columns = [random_column(rng, dtype, n_rows) for dtype in types]
+    order = rng.permutation(len(names)) if model.inputs.named else range(len(names))
+    cells = {names[place]: columns[place] for place in order}
+    if rng.integers(2) and ">f8" not in types:
+        return pl.DataFrame(cells)
+    return pd.DataFrame(cells)
+
+
+def told(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except DataError as error:
+        return str(error)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1))
+def test_plain_tables_are_read_as_all_others(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = random_model(rng)
+    variables, rows = random_variables(model, rng), random_table(rng, model)
+    left = told(lambda: People(rows, variables).values(0, len(rows)))
+    right = told(lambda: variables.gather(model.read(rows)))
+    np.testing.assert_array_equal(left, right)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1))
+def test_schemas_do_not_depend_on_where_columns_lie(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = replace(random_model(rng), inputs=Inputs(named=True))
+    rows = random_table(rng, model)
+    names = [one.name for one in model.features]
+    apart = pd.DataFrame(
+        {
+            name: np.array(rows[:, place] if type(rows) is np.ndarray else rows[name])
+            for place, name in enumerate(names)
+        }
+    )
+    left, right = (told(lambda X=X: Schema.infer(model, X)) for X in (rows, apart))
+    assert left == right
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        list(np.arange(12.0).reshape(3, 4)),
+        list(np.arange(12.0).reshape(4, 3).T),
+        list(np.arange(12.0).reshape(3, 4)[::-1, ::2]),
+    ],
+)
+def test_columns_side_by_side_are_not_copied(columns: list[Any]) -> None:
+    blocks = Blocks(columns)
+    assert not blocks.need_copies
+    read = blocks.read(1, 2)
+    assert np.shares_memory(read, columns[0])
+    np.testing.assert_array_equal(read, np.array(columns)[:, 1:2])
+    assert not read.flags.writeable
+
+
+def test_columns_at_unequal_distances_are_copied() -> None:
+    table = np.arange(20.0).reshape(5, 4)
+    for columns in (
+        [table[0], table[1], table[3]],
+        [table[0], table[1], np.arange(4.0)],
+        [table[0, :2], table[1, 2:], table[3, 1:3]],
+        [table[0], table[1].view(np.int64)],
+        [np.arange(4.0), np.arange(4.0)],
+    ):
+        blocks = Blocks(columns)
+        assert blocks.need_copies
+        np.testing.assert_array_equal(blocks.read(0, 2), [c[:2] for c in columns])
