@@ -20,6 +20,7 @@ from fatt.importers import load
 from fatt.region import Boxes, Neighbourhood, Relation, Schema, Variables
 from fatt.region.amounts import is_number
 from fatt.region.flags import refuse_broken_groups
+from fatt.region.inference import infer
 from fatt.report import People
 from fatt.report.people import CHUNK
 from fatt.verifier import Budget, Outcomes, Verifier
@@ -77,9 +78,10 @@ class Job:
         progress: Progress | None,
     ) -> None:
         check_types(similarity, schema, budget, n_jobs)
+        self._n_threads = n_threads(n_jobs)
         ensemble = load(model)
         if schema is None:
-            schema = Schema.infer(ensemble, X)
+            schema = infer(ensemble, X, n_threads=self._n_threads)
         self.variables = Variables(ensemble, schema)
         self.people = People(X, self.variables)
         refuse_broken_groups(similarity, self.variables, X)
@@ -88,7 +90,6 @@ class Job:
         self.similarity = similarity
         self.budget = Budget() if budget is None else budget
         self.interrupted = False
-        self._n_threads = n_threads(n_jobs)
         self._progress = progress
         self._started = time.monotonic()
         self._nodes = 0

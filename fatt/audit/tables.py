@@ -30,7 +30,10 @@ def with_changes(rows: Any, before: Matrix, after: Matrix, model: Ensemble) -> A
     model
         The model that reads them.
     """
-    changed = (before != after) & ~(np.isnan(before) & np.isnan(after))
+    changed = before != after
+    row, column = np.nonzero(changed)
+    is_gap = np.isnan(before[row, column]) & np.isnan(after[row, column])
+    changed[row[is_gap], column[is_gap]] = False
     if isinstance(rows, np.ndarray):
         return _in_array(rows, changed, after, model)
     import narwhals as nw
@@ -41,7 +44,7 @@ def with_changes(rows: Any, before: Matrix, after: Matrix, model: Ensemble) -> A
         table = rows.to_numpy().copy()
         row, column = np.nonzero(changed)
         table[row, np.array(places)[column]] = after[row, column]
-        return type(rows)(table, index=rows.index, columns=rows.columns)
+        return type(rows)(table, index=rows.index, columns=rows.columns, copy=False)
     for index in np.flatnonzero(changed.any(axis=0)).tolist():
         picks = np.flatnonzero(changed[:, index])
         numbers = after[picks, index]

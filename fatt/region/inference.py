@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,13 +39,13 @@ def from_features(features: Sequence[Feature]) -> Schema:
     )
 
 
-def infer(ensemble: Ensemble, X: Any) -> Schema:
+def infer(ensemble: Ensemble, X: Any, *, n_threads: int = 1) -> Schema:
     """Return the schema that the names and types of columns tell.
 
     Rows are looked at in blocks, so that large tables are never copied.
     """
     table = _Table(ensemble, X)
-    found = table.groups().variables()
+    found = table.groups(n_threads).variables()
     taken = {column for variable in found for column in variable.columns}
     rest = [name for name in table.numbers if name not in taken]
     moments = table.moments(rest)
@@ -197,8 +199,8 @@ class _Table:
         """The kinds of numpy's types that the columns have."""
         return {name: column.type for name, column in self.numbers.items()}
 
-    def groups(self) -> Groups:
-        """Look for variables behind groups of columns."""
+    def groups(self, n_threads: int = 1) -> Groups:
+        """Look for variables behind groups of columns, in so many threads."""
         groups = prefixes(self.names, self.numbers)
         if not groups:
             return Groups({}, [])
@@ -208,11 +210,18 @@ class _Table:
         if blocks.need_copies:
             columns = [name for part in groups.values() for name in part]
             blocks = Blocks([self.numbers[name].cells for name in columns])
-        found = Groups(groups, columns)
         size = max(1, _CELLS // len(columns))
-        for start in range(0, self._n_rows, size):
-            found.see(blocks.read(start, min(start + size, self._n_rows)))
-        return found
+
+        def see(first: int, last: int) -> Groups:
+            found = Groups(groups, columns)
+            for start in range(first, last, size):
+                found.see(blocks.read(start, min(start + size, last)))
+            return found
+
+        ends = np.linspace(0, self._n_rows, n_threads + 1, dtype=np.int64).tolist()
+        with ThreadPoolExecutor(n_threads) as pool:
+            parts = list(pool.map(see, ends[:-1], ends[1:]))
+        return functools.reduce(Groups.joined, parts)
 
     def moments(self, names: Sequence[str]) -> dict[str, Moments]:
         """Return how the numbers of some columns lie."""

@@ -155,12 +155,15 @@ class Draft:
             absent[:, space.categorical] = False
             self.lower[absent], self.upper[absent] = np.inf, -np.inf
         self.codes = np.zeros((len(chosen), int(space.words[-1])), dtype=np.uint64)
+        # Sets of one word are all made at once; only a few variables need more.
+        sizes = np.diff(space.words)[space.categorical]
+        few, many = space.categorical[sizes == 1], space.categorical[sizes > 1]
+        self.codes[:, space.words[few]] = self._bits(self._code(few), few)
         rows = np.arange(len(chosen))
-        for index in space.categorical.tolist():
+        for index in many.tolist():
             code = self._code(index)
-            bit = np.uint64(1) << (code % 64).astype(np.uint64)
             word = space.words[index] + code // 64
-            self.codes[rows, word] = np.where(self.missing[:, index], np.uint64(0), bit)
+            self.codes[rows, word] = self._bits(code, index)
 
     def boxes(self) -> Boxes:
         """Return what was made."""
@@ -188,9 +191,14 @@ class Draft:
             self._free_missing(index)
         self._cut(rules)
 
-    def _code(self, index: int) -> Places:
+    def _code(self, index: int | Places) -> Places:
         code = self.people[:, index]
         return np.where(self.missing[:, index], 0, code).astype(np.int64)
+
+    def _bits(self, code: Places, index: int | Places) -> NDArray[np.uint64]:
+        """Return codes as the bits of a word, none for those that are missing."""
+        bit = np.uint64(1) << (code % 64).astype(np.uint64)
+        return np.where(self.missing[:, index], np.uint64(0), bit)
 
     def _step(self, steps: dict[int, Step], unit: str, scale: Matrix | None) -> None:
         columns = np.array(list(steps), dtype=np.int64)

@@ -74,7 +74,7 @@ class People:
         """Return the rows with these numbers, as a table of the same kind."""
         if self.frame is None:
             return self.table[index]
-        return self.frame[index.tolist(), :].to_native()
+        return self.frame[index, :].to_native()
 
     def values(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return the numbers and codes of some rows, one column per variable.
