@@ -45,6 +45,29 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.person)
 
+    def of_people(self, chosen: NDArray[np.int64]) -> Boxes:
+        """Return the boxes of some people, who are numbered anew in that order.
+
+        Parameters
+        ----------
+        chosen
+            Indices of people.
+        """
+        first = np.searchsorted(self.person, chosen)
+        count = np.searchsorted(self.person, chosen, side="right") - first
+        person = np.repeat(np.arange(len(chosen)), count)
+        # The boxes of one person lie next to each other.
+        mine = np.arange(len(person)) + np.repeat(
+            first - (np.cumsum(count) - count), count
+        )
+        return Boxes(
+            person,
+            self.lower[mine],
+            self.upper[mine],
+            self.missing[mine],
+            self.codes[mine],
+        )
+
 
 def code_words(features: Sequence[Feature]) -> NDArray[np.int64]:
     """Return the first word of each variable's bit set, and the number of all words.

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Ensemble
 from fatt.region import Variables
 from fatt.train.assemble import assemble
 from fatt.train.exact import confirm
@@ -43,7 +42,7 @@ def appraise(scored: Scored, objective: Objective, people: People) -> Candidate:
     )
     at_leaves = problem.count(problem.reach(scored.tree).people[scored.tree < 0])
     return Candidate(
-        *_shares(ensemble, people, unfair),
+        *_shares(problem.labels(scored.tree), people, unfair),
         n_leaves=scored.n_leaves,
         fitness=scored.fitness,
         ensemble=ensemble,
@@ -76,9 +75,10 @@ def appraise_together(
     ensemble = assemble(genomes, problem, people.worth, people.variables.model)
     model = Variables(ensemble, people.variables.schema).ensemble
     found = Verifier(model).verify(people.values, people.boxes, n_jobs=n_threads)
-    accuracy, balanced, fairness = _shares(ensemble, people, found.verdict != FAIR)
+    labels = ensemble.decide(people.rows)
+    accuracy, balanced, fairness = _shares(labels, people, found.verdict != FAIR)
     size = sum(one.n_leaves for one in singles)
-    worth = objective.worth_of(ensemble.decide(people.rows))
+    worth = objective.worth_of(labels)
     fitness = objective.combine(
         np.array([worth]), np.array([fairness]), np.array([size])
     )
@@ -95,12 +95,12 @@ def appraise_together(
 
 
 def _shares(
-    ensemble: Ensemble, people: People, unfair: NDArray[np.bool_]
+    labels: NDArray[np.int64], people: People, unfair: NDArray[np.bool_]
 ) -> tuple[float, float, float]:
     """Return accuracy, balanced accuracy and fairness."""
     # Scaled and summed as a report does it, so that both tell the same to the last bit.
     weights = people.weights / people.weights.max()
-    right = ensemble.decide(people.rows) == people.codes
+    right = labels == people.codes
     by_class = np.bincount(people.codes, weights=weights)
     hits = np.bincount(people.codes, weights=weights * right)[by_class > 0]
     fair, other = np.bincount(unfair.astype(np.int64), weights, minlength=2).tolist()

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
 from fatt.ensemble.trees import Trees
-from fatt.train.bits import Words, unpack
 from fatt.train.genome import Genome, ends
 from fatt.train.problem import Problem
 
@@ -45,10 +44,7 @@ def assemble(
     splits = [problem.splits.items[code] for code in joined[inner].tolist()]
     sets = [split.codes for split in splits if split.codes is not None]
     has_set = np.array([split.codes is not None for split in splits], dtype=bool)
-    shares = [
-        _shares(genome, problem.reach(genome).people[genome < 0], worth)
-        for genome in genomes
-    ]
+    shares = [_shares(genome, problem, worth) for genome in genomes]
 
     def spread(values: Any, empty: Any) -> NDArray[Any]:
         array = np.full(len(joined), empty)
@@ -71,16 +67,17 @@ def assemble(
     return replace(blank, trees=trees)
 
 
-def _shares(tree: Genome, people: Words, worth: Matrix) -> Matrix:
+def _shares(tree: Genome, problem: Problem, worth: Matrix) -> Matrix:
     """Return the shares of the classes at each leaf.
 
     Where the search gave a leaf another label than its people have, for fairness, the
     shares move towards that label just so far that it wins.
     """
     labels = -1 - tree[tree < 0]
+    people = problem.reach(tree).people[tree < 0]
     shares = np.empty((len(labels), worth.shape[1]))
     for row, (label, mine) in enumerate(zip(labels.tolist(), people, strict=True)):
-        here = worth[unpack(mine, len(worth))].sum(axis=0)
+        here = worth[problem.members(mine)].sum(axis=0)
         whole = here.sum()
         share = here / whole if whole > 0 else np.full(len(here), 1 / len(here))
         behind = np.delete(share, label).max(initial=0.0) - share[label] + _AHEAD

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.random import Generator
 
-from fatt.train.genome import Genome, ends, is_constant, leaf, replace
-from fatt.train.growth import best_split
+from fatt.train.changes import Change
+from fatt.train.genome import Genome, ends, is_constant, join, leaf, replace
+from fatt.train.growth import best_splits
 from fatt.train.objective import Objective, Scored
-from fatt.train.variation import split_leaf
+from fatt.train.variation import stump
 
 #: How far along its column a threshold moves.
 _STEPS = (-16, -4, -2, -1, 1, 2, 4, 16)
@@ -40,63 +41,73 @@ def descend(
     path = [start]
     for _ in range(rounds):
         tree = path[-1].tree
-        changed = [
-            new
-            for new in neighbours(objective, tree, rng)
-            if not is_constant(new) and objective.allows(new)
+        end = ends(tree).tolist()
+        tried = [
+            (change, new)
+            for change in neighbours(objective, tree, rng)
+            if not is_constant(
+                new := replace(tree, change.place, end[change.place], change.part)
+            )
+            and objective.allows(new)
         ]
-        if not changed:
+        if not tried:
             break
-        best = max(objective.score(changed), key=lambda scored: scored.fitness)
+        changes, trees = zip(*tried, strict=True)
+        scored = objective.score_changes(tree, changes, trees)
+        best = max(scored, key=lambda scored: scored.fitness)
         if best.fitness <= path[-1].fitness + 1e-12:
             break
         path.append(best)
     return path
 
 
-def neighbours(objective: Objective, tree: Genome, rng: Generator) -> Iterator[Genome]:
-    """Yield trees that differ from a tree by one small change.
+def neighbours(objective: Objective, tree: Genome, rng: Generator) -> Iterator[Change]:
+    """Yield small changes to a tree.
 
     A threshold moves, another column takes the place of a split, a leaf gets another
     label or a split, a subtree collapses into a leaf or gives way to one of its parts.
     """
     problem, target = objective.problem, objective.target
-    reached = problem.reach(tree)
-    worth = problem.value(reached.people, target)
-    end = ends(tree)
     column = problem.splits.column
-    everything = np.arange(len(column))
+    n_splits = len(column)
+    few = max(64, n_splits // 8)
+    drawn = [
+        rng.permutation(n_splits)[:few] if code < 0 else rng.integers(n_splits, size=4)
+        for code in tree.tolist()
+    ]
+    reached = problem.reach(tree)
+    leaves = np.flatnonzero(tree < 0)
+    purest, _ = best_splits(
+        problem,
+        target,
+        reached.people[leaves],
+        reached.boxes[leaves],
+        chosen=np.stack([drawn[place] for place in leaves]),
+        min_leaf=objective.limits.min_leaf,
+        caution=objective.fairness_weight,
+    )
+    split_at = dict(zip(leaves.tolist(), purest.tolist(), strict=True))
+    worth = problem.value(reached.people, target)
+    end = ends(tree).tolist()
     for place, code in enumerate(tree.tolist()):
         if code < 0:
             for label in range(problem.n_classes):
                 if label != -1 - code:
-                    yield replace(tree, place, place + 1, leaf(label))
-            split, _ = best_split(
-                problem,
-                target,
-                reached.people[place],
-                reached.boxes[place],
-                chosen=rng.permutation(everything)[: max(64, len(everything) // 8)],
-                min_leaf=objective.limits.min_leaf,
-                caution=objective.fairness_weight,
-            )
-            if split >= 0:
-                yield split_leaf(objective, tree, place, split, reached.people[place])
+                    yield Change(place, leaf(label))
+            if split_at[place] >= 0:
+                people = reached.people[place]
+                yield Change(place, stump(objective, split_at[place], people))
             continue
+        left, right = (
+            tree[place + 1 : end[place + 1]],
+            tree[end[place + 1] : end[place]],
+        )
         for step in _STEPS:
             moved = code + step
-            if 0 <= moved < len(column) and column[moved] == column[code]:
-                yield _with_split(tree, place, moved)
-        for other in rng.integers(len(column), size=4).tolist():
-            yield _with_split(tree, place, other)
-        stop = int(end[place])
-        yield replace(tree, place, stop, leaf(int(np.argmax(worth[place]))))
-        middle = int(end[place + 1])
-        yield replace(tree, place, stop, tree[place + 1 : middle])
-        yield replace(tree, place, stop, tree[middle:stop])
-
-
-def _with_split(tree: Genome, place: int, split: int) -> Genome:
-    changed = tree.copy()
-    changed[place] = split
-    return changed
+            if 0 <= moved < n_splits and column[moved] == column[code]:
+                yield Change(place, join(moved, left, right))
+        for other in drawn[place].tolist():
+            yield Change(place, join(other, left, right))
+        yield Change(place, leaf(int(np.argmax(worth[place]))))
+        yield Change(place, left)
+        yield Change(place, right)

@@ -74,17 +74,9 @@ def confirm(
     chosen = np.flatnonzero(unfair & suspects)
     if not len(chosen):
         return unfair
-    mine = np.flatnonzero(np.isin(boxes.person, chosen))
-    some = Boxes(
-        np.searchsorted(chosen, boxes.person[mine]),
-        boxes.lower[mine],
-        boxes.upper[mine],
-        boxes.missing[mine],
-        boxes.codes[mine],
-    )
     exact = unfair.copy()
     verifier = Verifier(make_tree().ensemble)
-    verdict = verifier.verify(values[chosen], some).verdict
+    verdict = verifier.verify(values[chosen], boxes.of_people(chosen)).verdict
     exact[chosen] = verdict != FAIR
     return exact
 

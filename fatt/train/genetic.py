@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator
 
-from fatt.train.bits import pack
 from fatt.train.front import Archive
 from fatt.train.genome import Genome
 from fatt.train.growth import Limits, grow
@@ -110,7 +109,7 @@ def forest_trees(
     n_splits = len(problem.splits)
     trees = []
     for _ in range(count):
-        half = pack(rng.random(problem.n_people) < 0.5)
+        half = problem.set_of(rng.random(problem.n_people) < 0.5)
         some = rng.choice(n_splits, size=-(-n_splits // 3), replace=False)
         *_, tree = grow(
             problem,

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.train.kernels.shape import measure
+
 Genome = NDArray[np.int32]
 
 
@@ -29,29 +31,21 @@ def n_leaves(tree: Genome) -> int:
 
 def ends(tree: Genome) -> NDArray[np.int64]:
     """Return for each node where its subtree ends."""
-    end = np.empty(len(tree), dtype=np.int64)
-    finished: list[int] = []
-    for place in range(len(tree) - 1, -1, -1):
-        if tree[place] < 0:
-            end[place] = place + 1
-        else:
-            finished.pop()
-            end[place] = finished.pop()
-        finished.append(int(end[place]))
+    end, _ = _measure(tree)
     return end
-
-
-def depths(tree: Genome) -> NDArray[np.int64]:
-    """Return the depth of each node; the root has depth 0."""
-    depth = np.zeros(len(tree), dtype=np.int64)
-    for place, end in enumerate(ends(tree).tolist()):
-        depth[place + 1 : end] += 1
-    return depth
 
 
 def depth_of(tree: Genome) -> int:
     """Return the depth of a tree; a single leaf has depth 0."""
-    return int(depths(tree).max())
+    _, depth = _measure(tree)
+    return int(depth.max())
+
+
+def _measure(tree: Genome) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each node where its subtree ends, and its depth."""
+    end, depth = np.empty((2, len(tree)), dtype=np.int64)
+    measure(tree, end, depth)
+    return end, depth
 
 
 def is_constant(tree: Genome) -> bool:

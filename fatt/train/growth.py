@@ -63,7 +63,7 @@ def impurity(worth: Matrix) -> Matrix:
     return mixed
 
 
-def best_split(
+def best_splits(
     problem: Problem,
     target: Target,
     people: Words,
@@ -72,8 +72,8 @@ def best_split(
     chosen: NDArray[np.int64],
     min_leaf: int,
     caution: float = 0.0,
-) -> tuple[int, float]:
-    """Return the split that makes a leaf purest, and how much it gains.
+) -> tuple[NDArray[np.int64], Matrix]:
+    """Return the split that makes each leaf purest, and how much it gains.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ def best_split(
     target
         What labels are worth.
     people, boxes
-        Who reaches the leaf.
-    chosen
-        The splits to choose from.
+        Who reaches each leaf.
+    chosen : ndarray of shape (n_leaves, n_splits)
+        The splits to choose from at each leaf.
     min_leaf
         Smallest number of people on each side.
     caution
@@ -93,23 +93,26 @@ def best_split(
     Returns
     -------
     split
-        Its number; -1 if none gains anything.
+        The number of the split at each leaf; -1 if none gains anything.
     gain
-        What it gains.
+        What it gains; 0 if there is none.
     """
-    if not len(chosen):
-        return -1, 0.0
-    whole = problem.value(people[np.newaxis], target)
-    count = int(problem.count(people[np.newaxis])[0])
+    if not chosen.size:
+        return np.full(len(chosen), -1), np.zeros(len(chosen))
+    whole = problem.value(people, target)[:, np.newaxis]
+    count = problem.count(people)[:, np.newaxis]
     tried = problem.try_splits(chosen, people, boxes, target)
     after = impurity(tried.worth) + impurity(whole - tried.worth)
     gain = impurity(whole) - after - caution * tried.torn
     gain[(tried.n_left < min_leaf) | (count - tried.n_left < min_leaf)] = -np.inf
-    best = int(np.argmax(gain))
+    best = np.argmax(gain, axis=1)
+    rows = np.arange(len(chosen))
     # Below this, all that is left are errors of rounding.
-    if gain[best] <= 1e-12:
-        return -1, 0.0
-    return int(chosen[best]), float(gain[best])
+    useful = gain[rows, best] > 1e-12
+    return (
+        np.where(useful, chosen[rows, best], -1),
+        np.where(useful, gain[rows, best], 0.0),
+    )
 
 
 def grow(
@@ -147,17 +150,19 @@ def grow(
     def enqueue(node: _Node) -> None:
         if node.depth >= limits.max_depth:
             return
-        node.best, gain = best_split(
+        best, gain = best_splits(
             problem,
             target,
-            node.people,
-            node.boxes,
-            chosen=chosen,
+            node.people[np.newaxis],
+            node.boxes[np.newaxis],
+            chosen=chosen[np.newaxis],
             min_leaf=limits.min_leaf,
             caution=caution,
         )
+        node.best = int(best[0])
         if node.best >= 0:
-            heapq.heappush(waiting, (-gain, n_leaves * 2 + len(waiting), node))
+            rank = n_leaves * 2 + len(waiting)
+            heapq.heappush(waiting, (-float(gain[0]), rank, node))
 
     enqueue(top)
     yield top.genome()

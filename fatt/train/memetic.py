@@ -104,8 +104,8 @@ def _columns(objective: Objective, target: Target) -> list[NDArray[np.int64]]:
     problem = objective.problem
     everything = np.arange(len(problem.splits))
     root = problem.reach(leaf(0))
-    tried = problem.try_splits(everything, root.people[0], root.boxes[0], target)
-    calm = everything[tried.torn < 1]
+    tried = problem.try_splits(everything[np.newaxis], *root, target)
+    calm = everything[tried.torn[0] < 1]
     return [everything] if len(calm) == len(everything) else [everything, calm]
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.train.bits import Target, pack
+from fatt.train.bits import Target
+from fatt.train.changes import Change
 from fatt.train.genome import Genome, depth_of, n_leaves, tidy
 from fatt.train.growth import Limits
-from fatt.train.problem import Problem
+from fatt.train.problem import Judged, Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,26 @@ class Objective:
             Whether every leaf gets the class that is worth most there.
         """
         judged = self.problem.judge(trees, self.target, relabel=relabel)
+        return self._scored(trees, judged)
+
+    def score_changes(
+        self, tree: Genome, changes: Sequence[Change], trees: Sequence[Genome]
+    ) -> list[Scored]:
+        """Tell what a tree is worth after each of several changes, in their order.
+
+        Parameters
+        ----------
+        tree
+            The tree.
+        changes
+            The changes, of which each is made alone.
+        trees
+            The trees that come of them.
+        """
+        judged = self.problem.judge_changes(tree, changes, self.target)
+        return self._scored(trees, judged)
+
+    def _scored(self, trees: Sequence[Genome], judged: Judged) -> list[Scored]:
         size = np.array([n_leaves(tree) for tree in trees])
         fitness = self.combine(judged.accuracy, judged.fairness, size)
         return [
@@ -100,7 +121,7 @@ class Objective:
     def worth_of(self, labels: NDArray[np.int64]) -> float:
         """Return what it is worth to give each person a label."""
         classes = np.arange(self.problem.n_classes)
-        sets = pack(labels == classes[:, np.newaxis])
+        sets = self.problem.set_of(labels == classes[:, np.newaxis])
         return float(self.problem.value(sets, self.target).diagonal().sum())
 
     def tidied(self, tree: Genome, *, merge: bool = True) -> Genome:

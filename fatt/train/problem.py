@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from fatt.region import Boxes, code_words
 from fatt.region.variables import Variables
-from fatt.train import kernels
 from fatt.train.bits import Target, Words, pack, to_binary, unpack
 from fatt.train.candidates import Splits
-from fatt.train.genome import Genome
+from fatt.train.changes import Change, surroundings
+from fatt.train.genome import Genome, leaf
+from fatt.train.kernels import judge, look, send
 from fatt.train.workers import Workers
 
 Matrix = NDArray[np.float64]
@@ -36,15 +37,15 @@ class Judged(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """What splits do at a leaf.
+    """What splits do at leaves.
 
     Attributes
     ----------
-    worth : ndarray of shape (n_splits, n_classes)
+    worth : ndarray of shape (n_leaves, n_splits, n_classes)
         What each class is worth on the left.
-    n_left : ndarray of shape (n_splits,)
+    n_left : ndarray of shape (n_leaves, n_splits)
         Number of people on the left.
-    torn : ndarray of shape (n_splits,)
+    torn : ndarray of shape (n_leaves, n_splits)
         Share of all people who reach both sides.
     """
 
@@ -74,10 +75,14 @@ class Problem:
     ----------
     n_people, n_classes
         Numbers of people and of classes.
+    order
+        The person of each bit in a set.
     splits
         The splits that a tree may have.
     own_left, can_left, can_right
         For each split the people who go left, and the boxes that reach either side.
+    tears
+        Whether any box reaches both sides of each split.
     everyone
         The set of all people.
     weights, total
@@ -88,10 +93,12 @@ class Problem:
 
     n_people: int
     n_classes: int
+    order: NDArray[np.int64]
     splits: Splits
     own_left: Words
     can_left: Words
     can_right: Words
+    tears: NDArray[np.bool_]
     everyone: Words
     weights: Words
     total: int
@@ -106,6 +113,7 @@ class Problem:
         splits: Splits,
         weights: Matrix,
         *,
+        order: NDArray[np.int64],
         workers: Workers,
     ) -> Problem:
         """Work out what every split does.
@@ -122,18 +130,22 @@ class Problem:
             The splits that a tree may have.
         weights : ndarray of shape (n_people,)
             Weight of each person.
+        order : ndarray of shape (n_people,)
+            The order of the people in sets; see `fatt.train.order`.
         workers
             The threads that do the work.
         """
         n_people, n_splits = len(values), len(splits)
+        boxes = boxes.of_people(order)
         n_words = -(-n_people // 64)
         planes = _planes(boxes, n_people)
         own_left = np.zeros((n_splits, n_words), dtype=np.uint64)
         can_left = np.zeros((n_splits, n_words * len(planes)), dtype=np.uint64)
         can_right = np.zeros_like(can_left)
+        tears = np.zeros(n_splits, dtype=bool)
         nodes = splits.stumps.nodes[splits.stumps.roots]
         words = splits.stumps.words
-        columns = np.ascontiguousarray(values.T)
+        columns = np.ascontiguousarray(values[order].T)
         code_start = code_words(variables.ensemble.features)
         sides = [
             tuple(
@@ -143,10 +155,10 @@ class Problem:
             for chosen in planes
         ]
 
-        def send(part: slice) -> None:
-            kernels.send_people(nodes[part], words, columns, own_left[part])
+        def send_all(part: slice) -> None:
+            send.send_people(nodes[part], words, columns, own_left[part])
             for plane, (lower, upper, missing, codes) in enumerate(sides):
-                kernels.send_boxes(
+                send.send_boxes(
                     nodes[part],
                     words,
                     lower,
@@ -158,16 +170,19 @@ class Problem:
                     can_left[part],
                     can_right[part],
                 )
+            tears[part] = (can_left[part] & can_right[part]).any(axis=1)
 
-        workers.share(send, n_splits, each=n_words)
-        heavy = to_binary(weights)
+        workers.share(send_all, n_splits, each=n_words)
+        heavy = to_binary(weights[order])
         return cls(
             n_people=n_people,
             n_classes=variables.ensemble.n_outputs,
+            order=order,
             splits=splits,
             own_left=own_left,
             can_left=can_left,
             can_right=can_right,
+            tears=tears,
             everyone=pack(np.ones(n_people, dtype=bool)),
             weights=heavy.planes,
             total=heavy.total,
@@ -188,39 +203,71 @@ class Problem:
         relabel
             Whether every leaf gets the class that is worth most there.
         """
-        sizes = np.array([0, *map(len, trees)])
-        starts = np.cumsum(sizes)
-        joined = np.concatenate(trees) if len(trees) else np.zeros(0, np.int32)
-        gain, unfair = np.zeros(len(trees)), np.zeros(len(trees), dtype=np.int64)
+        whole = [Change(0, tree) for tree in trees]
+        return self.judge_changes(leaf(0), whole, target, relabel=relabel)
 
-        def judge(part: slice) -> None:
-            kernels.judge(
-                joined,
-                np.ascontiguousarray(starts[part.start : part.stop + 1]),
+    def judge_changes(
+        self,
+        tree: Genome,
+        changes: Sequence[Change],
+        target: Target,
+        *,
+        relabel: bool = False,
+    ) -> Judged:
+        """Tell what a tree is worth after each of several changes.
+
+        Parameters
+        ----------
+        tree
+            The tree.
+        changes
+            The changes, of which each is made alone. If they are relabelled, the labels
+            of the new parts change in place.
+        target
+            What labels are worth.
+        relabel
+            Whether every leaf of the new parts gets the class that is worth most there.
+        """
+        gain = np.zeros(len(changes))
+        unfair = np.zeros(len(changes), dtype=np.int64)
+        if not changes:
+            return Judged(gain, gain)
+        reached = self.reach(tree)
+        worth = self.value(reached.people[tree < 0], target)
+        around = surroundings(tree, *reached, worth)
+        parts = np.concatenate([change.part for change in changes])
+        starts = np.cumsum([0, *(len(change.part) for change in changes)])
+        places = np.array([change.place for change in changes])
+
+        def judge_some(some: slice) -> None:
+            judge.judge(
+                parts,
+                starts[some.start : some.stop + 1],
+                places[some],
+                *around,
                 self.own_left,
                 self.can_left,
                 self.can_right,
-                self.everyone,
                 target.planes,
                 target.scale,
                 self.weights,
                 relabel,
-                gain[part],
-                unfair[part],
+                gain[some],
+                unfair[some],
             )
 
-        size = len(joined) // max(1, len(trees))
-        self.workers.share(judge, len(trees), each=size * self.can_left.shape[1])
+        each = len(parts) // len(changes) * self.can_left.shape[1]
+        self.workers.share(judge_some, len(changes), each=each)
         if relabel:
-            for tree, start in zip(trees, starts.tolist(), strict=False):
-                tree[:] = joined[start : start + len(tree)]
+            for change, start in zip(changes, starts.tolist(), strict=False):
+                change.part[:] = parts[start : start + len(change.part)]
         return Judged(gain, 1 - unfair / self.total)
 
     def reach(self, tree: Genome) -> Reached:
         """Tell who reaches each node of a tree."""
         people = np.empty((len(tree), self.own_left.shape[1]), dtype=np.uint64)
         boxes = np.empty((len(tree), self.can_left.shape[1]), dtype=np.uint64)
-        kernels.spread(
+        look.spread(
             tree,
             self.own_left,
             self.can_left,
@@ -235,22 +282,41 @@ class Problem:
         """Tell whom a tree treats unfairly: whose boxes reach several labels."""
         boxes = self.reach(tree).boxes
         n_labels = np.zeros(self.n_people, dtype=np.int64)
-        for label in np.unique(tree[tree < 0]):
-            reached = np.bitwise_or.reduce(boxes[tree == label], axis=0)
+        for code in np.unique(tree[tree < 0]):
+            reached = np.bitwise_or.reduce(boxes[tree == code], axis=0)
             planes = reached.reshape(-1, len(self.everyone))
-            n_labels += unpack(np.bitwise_or.reduce(planes, axis=0), self.n_people)
+            n_labels += self.members(np.bitwise_or.reduce(planes, axis=0))
         return n_labels > 1
+
+    def labels(self, tree: Genome) -> NDArray[np.int64]:
+        """Return the label that a tree gives each person."""
+        people = self.reach(tree).people
+        labels = np.zeros(self.n_people, dtype=np.int64)
+        for code in np.unique(tree[tree < 0]):
+            reached = np.bitwise_or.reduce(people[tree == code], axis=0)
+            labels[self.members(reached)] = -1 - code
+        return labels
+
+    def set_of(self, members: NDArray[np.bool_]) -> Words:
+        """Return people as sets, one row per set."""
+        return pack(members[..., self.order])
+
+    def members(self, people: Words) -> NDArray[np.bool_]:
+        """Tell who belongs to a set."""
+        found = np.empty(self.n_people, dtype=bool)
+        found[self.order] = unpack(people, self.n_people)
+        return found
 
     def count(self, people: Words) -> NDArray[np.int64]:
         """Count the people of sets."""
         count = np.zeros(len(people), dtype=np.int64)
-        kernels.count_people(people, count)
+        look.count_people(people, count)
         return count
 
     def value(self, people: Words, target: Target) -> Matrix:
         """Tell what each class is worth in sets of people, one row per set."""
         worth = np.zeros((len(people), self.n_classes))
-        kernels.value_classes(people, target.planes, target.scale, worth)
+        look.value_classes(people, target.planes, target.scale, worth)
         return worth
 
     def try_splits(
@@ -260,39 +326,46 @@ class Problem:
         boxes: Words,
         target: Target,
     ) -> Tried:
-        """Tell what splits would do at a leaf.
+        """Tell what splits would do at leaves.
 
         Parameters
         ----------
-        chosen
-            The splits to try.
+        chosen : ndarray of shape (n_leaves, n_splits)
+            The splits to try at each leaf.
         people, boxes
-            Who reaches the leaf, as `reach` tells.
+            Who reaches each leaf, as `reach` tells.
         target
             What labels are worth.
         """
-        worth = np.zeros((len(chosen), self.n_classes))
-        n_left = np.zeros(len(chosen), dtype=np.int64)
-        torn = np.zeros(len(chosen), dtype=np.int64)
+        worth = np.zeros((chosen.size, self.n_classes))
+        n_left = np.zeros(chosen.size, dtype=np.int64)
+        torn = np.zeros(chosen.size, dtype=np.int64)
 
         def attempt(part: slice) -> None:
-            kernels.try_splits(
-                chosen[part],
+            look.try_splits(
+                part.start,
+                part.stop,
+                chosen.ravel(),
                 people,
                 boxes,
                 self.own_left,
                 self.can_left,
                 self.can_right,
+                self.tears,
                 target.planes,
                 target.scale,
                 self.weights,
-                worth[part],
-                n_left[part],
-                torn[part],
+                worth,
+                n_left,
+                torn,
             )
 
-        self.workers.share(attempt, len(chosen), each=self.can_left.shape[1])
-        return Tried(worth, n_left, torn / self.total)
+        self.workers.share(attempt, chosen.size, each=self.can_left.shape[1])
+        return Tried(
+            worth.reshape(*chosen.shape, self.n_classes),
+            n_left.reshape(chosen.shape),
+            torn.reshape(chosen.shape) / self.total,
+        )
 
 
 def _planes(boxes: Boxes, n_people: int) -> list[NDArray[np.int64]]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical
 from fatt.train import genetic, memetic
@@ -17,6 +18,7 @@ from fatt.train.candidates import Portable, Split, candidates
 from fatt.train.front import Archive
 from fatt.train.genome import Genome, is_constant, leaf
 from fatt.train.objective import Objective, Scored
+from fatt.train.order import order_people
 from fatt.train.people import People
 from fatt.train.problem import Problem
 from fatt.train.progress import Deadline, ProgressBar
@@ -100,9 +102,13 @@ def train(
             people.boxes,
             splits,
             people.weights,
+            order=order_people(people.values, people.codes),
             workers=workers,
         )
-        targets = _targets(people, settings, seed, n_threads)
+        targets = [
+            Target.of(worth[problem.order])
+            for worth in _worths(people, settings, seed, n_threads)
+        ]
         objective = Objective(
             problem,
             targets[-1],
@@ -198,13 +204,12 @@ def _watch(
     return _Watched(n_iter, interrupted=False)
 
 
-def _targets(
+def _worths(
     people: People, settings: Settings, seed: int, n_threads: int
-) -> list[Target]:
+) -> list[NDArray[np.float64]]:
     """Return what labels are worth, and the same as a teacher sees it."""
-    truth = Target.of(people.worth)
     if settings.algorithm == "paper" or len(people.codes) > MOST_PEOPLE:
-        return [truth]
+        return [people.worth]
     features = people.variables.ensemble.features
     taught = soft_labels(
         people.values,
@@ -217,11 +222,11 @@ def _targets(
         n_threads=n_threads,
     )
     if taught is None:
-        return [truth]
+        return [people.worth]
     # What a label is worth to a person who has it.
     price = people.worth.max(axis=0, where=people.weights[:, np.newaxis] > 0, initial=0)
     soft = (1 - _TRUST) * people.worth + _TRUST * taught * price
-    return [truth, Target.of(soft)]
+    return [people.worth, soft]
 
 
 def _first_trees(

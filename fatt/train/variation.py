@@ -6,8 +6,8 @@ import numpy as np
 from numpy.random import Generator
 
 from fatt.train.bits import Words
-from fatt.train.genome import Genome, ends, leaf, replace
-from fatt.train.growth import best_split
+from fatt.train.genome import Genome, ends, join, leaf, replace
+from fatt.train.growth import best_splits
 from fatt.train.objective import Objective
 
 
@@ -39,43 +39,37 @@ def grow_leaf(
     n_splits = len(problem.splits)
     count = min(n_splits, max(1, round(share * n_splits)))
     reached = problem.reach(tree)
-    split, _ = best_split(
+    people = reached.people[place]
+    split, _ = best_splits(
         problem,
         objective.target,
-        reached.people[place],
-        reached.boxes[place],
-        chosen=rng.choice(n_splits, size=count, replace=False),
+        people[np.newaxis],
+        reached.boxes[place][np.newaxis],
+        chosen=rng.choice(n_splits, size=count, replace=False)[np.newaxis],
         min_leaf=objective.limits.min_leaf,
     )
-    if split < 0:
+    if split[0] < 0:
         return tree
-    return split_leaf(objective, tree, place, split, reached.people[place])
+    return replace(tree, place, place + 1, stump(objective, int(split[0]), people))
 
 
-def split_leaf(
-    objective: Objective, tree: Genome, place: int, split: int, people: Words
-) -> Genome:
-    """Return the tree with a leaf split; both sides get what is worth most there.
+def stump(objective: Objective, split: int, people: Words) -> Genome:
+    """Return a split of which both sides get what is worth most there.
 
     Parameters
     ----------
     objective
         What makes a tree better.
-    tree
-        The tree.
-    place
-        Where the leaf is.
     split
         The split.
     people
-        Who reaches the leaf.
+        Who reaches it.
     """
     problem = objective.problem
     left = people & problem.own_left[split]
     worth = problem.value(np.stack([left, people & ~left]), objective.target)
-    labels = np.argmax(worth, axis=1).astype(np.int32)
-    part = np.array([split, -1 - labels[0], -1 - labels[1]], dtype=np.int32)
-    return replace(tree, place, place + 1, part)
+    low, high = np.argmax(worth, axis=1).tolist()
+    return join(split, leaf(low), leaf(high))
 
 
 def prune_branch(objective: Objective, tree: Genome, rng: Generator) -> Genome:
