@@ -14,6 +14,7 @@ from benchmarks.paper.cells import (
     BUDGET,
     QUALITY,
     TIMED,
+    TIMED_OF_FEWER,
     Cell,
     Result,
     Results,
@@ -242,8 +243,7 @@ def summary(results: Results) -> list[str]:
         "number in brackets a note below. Milliseconds are those of the search alone, "
         f"on one thread, for the first {TIMED:,} people, on a machine that did other "
         "work as well. Fairness is an interval where people are unknown. Where the "
-        "number of people is given, the first people were verified and a tenth of them "
-        "timed.",
+        f"number of people is given, so many were verified and {TIMED_OF_FEWER} timed.",
         "",
         "Made with `python -m benchmarks.paper`.",
         "",

@@ -5,7 +5,8 @@ Verifiers get the same model, people and noise, one thread and five seconds a pe
 mitigators the same training data. What is wrong is counted: a person called fair who
 has a twin whom the model itself labels otherwise, or the other way round. ``--people
 40`` asks about more, ``--no-training`` leaves the mitigators out, ``--no-verifying``
-the verifiers. The result is Markdown.
+the verifiers. GROOT, which also trains trees, needs an environment of its own:
+`benchmarks.peers.groot` says which. The result is Markdown.
 """
 
 from __future__ import annotations

@@ -66,11 +66,6 @@ class Judge:
         self.arithmetic = Arithmetic(model)
         self._similar = Similar(self.cells, schema, similarity)
 
-    @property
-    def chunk(self) -> int:
-        """How many people are best looked at together."""
-        return max(1, _PAIRS // max(1, len(self.cells.roots)))
-
     def labels(self, values: Floats) -> Integers:
         """Return the class that the model gives to people with these values."""
         boxes = boxes_at(self.cells, values)
@@ -221,8 +216,9 @@ class Judge:
 
     def chunks(self, count: int) -> Iterator[slice]:
         """Yield slices of so many people, as many as are best looked at together."""
-        for start in range(0, count, self.chunk):
-            yield slice(start, min(start + self.chunk, count))
+        size = max(1, _PAIRS // max(1, len(self.cells.roots)))
+        for start in range(0, count, size):
+            yield slice(start, min(start + size, count))
 
 
 def _sum_of_best(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fatt.ensemble import Label
 from fatt.report import html_facts, html_figures, html_people
 from fatt.report.details import Details, Provenance
-from fatt.report.markup import Markup, join, name_of, tag, verbatim
+from fatt.report.markup import Markup, name_of, tag, verbatim
 from fatt.report.selection import favourable_label
 from fatt.report.sentences import headline, judge, share
 
@@ -102,14 +102,12 @@ def _head(provenance: Provenance) -> Markup:
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     # Should a name ever get through as markup, it could still load and run nothing.
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'"
-    return join(
-        tag(
-            "head",
-            tag("meta", charset="utf-8"),
-            tag("meta", http_equiv="Content-Security-Policy", content=policy),
-            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("meta", name="color-scheme", content="light dark"),
-            tag("title", provenance.title),
-            tag("style", verbatim(style)),
-        )
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", provenance.title),
+        tag("style", verbatim(style)),
     )
