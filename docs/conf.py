@@ -29,6 +29,7 @@ templates_path = ["_templates"]
 html_theme = "furo"
 html_title = "fatt"
 html_static_path = ["_static"]
+html_show_copyright = False
 
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
