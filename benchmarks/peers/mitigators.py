@@ -110,9 +110,7 @@ def ours_as_fair(case: Case) -> list[Any]:
     (rival,), (tree,) = adversarial(case), ours(case)
     trained_on = case.people._replace(test=case.people.train)
     wanted = fair(case._replace(people=trained_on), [rival], "noise-cat")
-    # The fairest come first.
-    as_fair = [one for one in tree.front_ if one.fairness >= wanted] or tree.front_[:1]
-    return [tree.with_tree(max(as_fair, key=lambda one: one.fitness))]
+    return [tree.with_tree(tree.front_.select(min_fairness=wanted))]
 
 
 #: For two groups.
