@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fatt.certificate.cells import Cells
 from fatt.certificate.judge import Judge
 from fatt.certificate.similar import Similar
-from fatt.region import Schema, Similarity
+from fatt.errors import CertificateError
+from fatt.region import Category, Number, Ordinal, Schema, Similarity
+from fatt.region.kinds import AnyVariable
 from fatt.region.neighbourhood import Neighbourhood
 from tests.certificate.made import reaches_of
 from tests.region import town
@@ -87,3 +90,56 @@ def test_noise_for_all_leaves_out_what_varies() -> None:
     people = town.encode([x] * 3, VARIABLES)
     inside = judge.holds(people, town.encode(others, VARIABLES))
     assert inside.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("similarity", "what"),
+    [
+        (Similarity(vary={"city": ["city 1", "town"]}), "names 'town'"),
+        (Similarity(noise={"age": 1}, where={"age": "= old"}), "not about a number"),
+        (Similarity(noise={"age": 1}, where={"city": "<= 3"}), "with numbers"),
+        (Similarity(noise={"race": 1}), "'race', which has no order"),
+        (Similarity(noise={"size": "1..2"}), "'size', which has no order"),
+        (Similarity(noise={"income": "1 sd"}), "no standard deviation of 'income'"),
+        (Similarity(noise={"sex": 1}, vary=["sex=male"]), "says two things of 'sex'"),
+        (Similarity(vary={"sex": ["male"], "sex=male": ["not male"]}), "two things"),
+    ],
+)
+def test_what_a_similarity_cannot_say_of_the_variables_is_refused(
+    similarity: Similarity, what: str
+) -> None:
+    people = town.encode([[values[0] for values in town.POINTS.values()]], VARIABLES)
+    with pytest.raises(CertificateError, match=what):
+        Judge(town.make(), SCHEMA, similarity).holds(people, people)
+
+
+def _with(variable: AnyVariable) -> Schema:
+    kept = [one for one in town.VARIABLES if one.name != variable.name]
+    return Schema(columns=SCHEMA.columns, variables=(*kept, variable))
+
+
+@pytest.mark.parametrize(
+    ("schema", "what"),
+    [
+        (_with(Number(name="city", columns="city")), "'city' is a Number"),
+        (_with(Category(name="age", columns="age")), "'age' is a Category"),
+        (
+            _with(Ordinal(name="grade", columns="grade", levels=("low", "high"))),
+            "which numbers the levels of 'grade' are",
+        ),
+        (
+            Schema(columns=("x",), variables=(Number(name="x", columns="x"),)),
+            "other columns than the model reads",
+        ),
+    ],
+)
+def test_a_schema_that_does_not_fit_the_model_is_refused(
+    schema: Schema, what: str
+) -> None:
+    with pytest.raises(CertificateError, match=what):
+        Cells(town.make(), schema)
+
+
+def test_a_schema_of_more_columns_than_the_model_has_is_refused() -> None:
+    with pytest.raises(CertificateError, match="has 12 columns and the model 11"):
+        Cells(town.make(town.FEATURES[:-1], named=False), SCHEMA)
