@@ -67,6 +67,10 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What the columns mean; inferred from the training table by default.
     population_size, elitism : int, default 32 and 1
         How many trees a generation has, and how many of the best survive unchanged.
+    selection : {"wheel", "best"}, default "wheel"
+        How the paper's algorithm chooses parents: by a wheel on which a tree has as
+        much room as it is fit, or nearly always the best tree, as the program does that
+        the paper's authors published.
     mutation : {"grow-prune", "grow"}, default "grow-prune"
         Whether mutations also prune trees, or only grow them.
     initial : {"grown", "blank", "forest"}, optional
@@ -144,6 +148,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         schema: Schema | None = None,
         population_size: int = 32,
         elitism: int = 1,
+        selection: Literal["wheel", "best"] = "wheel",
         mutation: Literal["grow", "grow-prune"] = "grow-prune",
         initial: Literal["grown", "blank", "forest"] | None = None,
         split_share: float | None = None,
@@ -170,6 +175,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.schema = schema
         self.population_size = population_size
         self.elitism = elitism
+        self.selection = selection
         self.mutation = mutation
         self.initial = initial
         self.split_share = split_share

@@ -1,6 +1,9 @@
 """The genetic algorithm of the paper: selection, crossover, mutation, nothing else.
 
 Ranzato, Urban and Zanella, "Fair Training of Decision Tree Classifiers", section 5.
+What the paper leaves open is as in the program that its authors published: how a
+subtree is chosen, where a tree is mutated and how often, and that of equally fit trees
+the newest leads.
 """
 
 from __future__ import annotations
@@ -11,18 +14,19 @@ from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from fatt.train.front import Archive
-from fatt.train.genome import Genome
+from fatt.train.genome import Genome, ends
 from fatt.train.growth import Limits, grow
 from fatt.train.objective import Objective, Scored
 from fatt.train.variation import cross, grow_leaf, prune_branch
 
+Selection = Literal["wheel", "best"]
 Mutation = Literal["grow", "grow-prune"]
 
-# How much fitness must vary (in standard deviations) for every second child to be
-# mutated: the less it varies, the more children are.
-_VARIED = 0.01
+#: How likely the walk to a subtree goes on to the left, and as likely to the right.
+_DOWN = 0.3
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,9 @@ class Operators:
         Number of trees in each generation.
     elitism
         How many of the best trees survive unchanged.
+    selection
+        Whether a tree becomes a parent as often as it is fit, or nearly always the best
+        one does.
     mutation
         Whether a mutation only grows trees, or also prunes them.
     split_share
@@ -43,6 +50,7 @@ class Operators:
 
     population_size: int
     elitism: int
+    selection: Selection
     mutation: Mutation
     split_share: float
 
@@ -72,7 +80,9 @@ def evolve(
     population = objective.score(first, relabel=True)
     while True:
         archive.add(population)
-        population.sort(key=lambda scored: (-scored.fitness, scored.n_leaves))
+        # Of equals the newest first, so that trees go on changing.
+        population.reverse()
+        population.sort(key=lambda scored: -scored.fitness)
         yield population[0]
         children = [
             _child(objective, population, rng, operators)
@@ -130,19 +140,67 @@ def _child(
     operators: Operators,
 ) -> Genome:
     fitness = np.array([scored.fitness for scored in population])
-    first, second = (_spin_wheel(fitness, rng) for _ in range(2))
-    child = cross(population[first].tree, population[second].tree, rng)
-    if rng.random() < _VARIED / (_VARIED + fitness.std()):
-        if operators.mutation == "grow-prune" and rng.random() < 0.5:
-            child = prune_branch(objective, child, rng)
-        else:
-            child = grow_leaf(objective, child, rng, share=operators.split_share)
+    first, second = (
+        population[_select(fitness, rng, operators.selection)].tree for _ in range(2)
+    )
+    child = first
+    if first is not second:
+        child = cross(first, _subtree(first, rng), second, _subtree(second, rng))
+    # The more alike the trees are, the more of them are mutated.
+    if rng.random() < 1 - np.ptp(fitness):
+        child = _mutate(objective, child, rng, operators)
     # Leaves with equal labels stay: the next mutation may make use of their split.
     child = objective.tidied(child, merge=False)
-    return child if objective.allows(child) else population[first].tree.copy()
+    return child.copy() if objective.allows(child) else first.copy()
 
 
-def _spin_wheel(fitness: np.ndarray, rng: Generator) -> int:
-    """Choose by a wheel on which a tree has as much room as it beats the worst by."""
-    room = fitness - fitness.min() + 1e-12
-    return int(rng.choice(len(room), p=room / room.sum()))
+def _select(fitness: NDArray[np.float64], rng: Generator, selection: Selection) -> int:
+    """Choose a parent; the best tree comes first."""
+    # Leaves may cost more than a tree is worth.
+    room = np.maximum(fitness, 1e-12)
+    room /= room.sum()
+    if selection == "best":
+        # The first tree that has less room than this: seldom another than the best.
+        return int(np.argmax(rng.random() >= room))
+    return int(rng.choice(len(room), p=room))
+
+
+def _subtree(tree: Genome, rng: Generator) -> int:
+    """Choose the root of a subtree, on a walk that stops at any split or at a leaf."""
+    end = ends(tree)
+    place = 0
+    while tree[place] >= 0:
+        chance = rng.random()
+        if chance >= 2 * _DOWN:
+            break
+        place = place + 1 if chance < _DOWN else int(end[place + 1])
+    return place
+
+
+def _mutate(
+    objective: Objective, tree: Genome, rng: Generator, operators: Operators
+) -> Genome:
+    """Go down to where classes are mixed, and split the leaf there.
+
+    The less mixed they are at a split on the way, the sooner it is pruned instead.
+    """
+    problem = objective.problem
+    worth = problem.value(problem.reach(tree).people, objective.target)
+    mixed = _entropy(worth)
+    end = ends(tree)
+    place = 0
+    while tree[place] >= 0:
+        if operators.mutation == "grow-prune" and rng.random() < 1 - mixed[place]:
+            return prune_branch(objective, tree, place)
+        left, right = place + 1, int(end[place + 1])
+        chance = rng.random() * (mixed[left] + mixed[right])
+        place = left if chance < mixed[left] else right
+    return grow_leaf(objective, tree, place, rng, share=operators.split_share)
+
+
+def _entropy(worth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how mixed the classes are, from 0 to 1, one row per set of people."""
+    share = worth / np.maximum(worth.sum(axis=1, keepdims=True), 1e-300)
+    logarithm = np.log(share, out=np.zeros_like(share), where=share > 0)
+    mixed = -(share * logarithm).sum(axis=1)
+    return np.asarray(mixed / np.log(worth.shape[1]))

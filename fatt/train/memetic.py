@@ -117,12 +117,18 @@ def _child(
 ) -> Genome:
     tree = _choose(population, rng).tree
     if rng.random() < _CROSSED:
-        tree = cross(tree, _choose(population, rng).tree, rng)
+        other = _choose(population, rng).tree
+        tree = cross(
+            tree, int(rng.integers(len(tree))), other, int(rng.integers(len(other)))
+        )
     if rng.random() < _MUTATED:
         if operators.mutation == "grow-prune" and rng.random() < 0.5:
-            tree = prune_branch(objective, tree, rng)
+            splits = np.flatnonzero(tree >= 0)
+            if len(splits):
+                tree = prune_branch(objective, tree, int(rng.choice(splits)))
         else:
-            tree = grow_leaf(objective, tree, rng, share=operators.split_share)
+            place = int(rng.choice(np.flatnonzero(tree < 0)))
+            tree = grow_leaf(objective, tree, place, rng, share=operators.split_share)
     return objective.tidied(tree)
 
 

@@ -34,6 +34,7 @@ _PRESETS: dict[str, dict[str, Any]] = {
 _CHOICES = {
     "algorithm": tuple(_PRESETS),
     "initial": ("grown", "blank", "forest"),
+    "selection": ("wheel", "best"),
     "mutation": ("grow", "grow-prune"),
 }
 # A leaf of the default search has at least so many people, and such a share of all.
@@ -57,6 +58,7 @@ class Settings:
     initial: Literal["grown", "blank", "forest"]
     population_size: int
     elitism: int
+    selection: Literal["wheel", "best"]
     mutation: Literal["grow", "grow-prune"]
     split_share: float
     max_iter: int
@@ -113,7 +115,11 @@ class Settings:
     def operators(self) -> Operators:
         """The parameters of the genetic algorithm."""
         return Operators(
-            self.population_size, self.elitism, self.mutation, self.split_share
+            population_size=self.population_size,
+            elitism=self.elitism,
+            selection=self.selection,
+            mutation=self.mutation,
+            split_share=self.split_share,
         )
 
 

@@ -11,15 +11,22 @@ from fatt.train.growth import best_splits
 from fatt.train.objective import Objective
 
 
-def cross(first: Genome, second: Genome, rng: Generator) -> Genome:
-    """Return the first tree with one of its subtrees replaced by one of the second."""
-    at, other = rng.integers(len(first)), rng.integers(len(second))
+def cross(first: Genome, at: int, second: Genome, other: int) -> Genome:
+    """Return the first tree with a subtree replaced by one of the second.
+
+    Parameters
+    ----------
+    first, at
+        The tree, and the root of the subtree that gives way.
+    second, other
+        Another tree, and the root of the subtree that takes its place.
+    """
     part = second[other : ends(second)[other]]
-    return replace(first, int(at), int(ends(first)[at]), part)
+    return replace(first, at, int(ends(first)[at]), part)
 
 
 def grow_leaf(
-    objective: Objective, tree: Genome, rng: Generator, *, share: float
+    objective: Objective, tree: Genome, place: int, rng: Generator, *, share: float
 ) -> Genome:
     """Return the tree with one of its leaves split, as purely as a few splits allow.
 
@@ -29,13 +36,14 @@ def grow_leaf(
         What makes a tree better.
     tree
         The tree.
+    place
+        The leaf.
     rng
-        Chooses the leaf, and the splits to try.
+        Chooses the splits to try.
     share
         The share of all splits that is tried.
     """
     problem = objective.problem
-    place = int(rng.choice(np.flatnonzero(tree < 0)))
     n_splits = len(problem.splits)
     count = min(n_splits, max(1, round(share * n_splits)))
     reached = problem.reach(tree)
@@ -72,12 +80,8 @@ def stump(objective: Objective, split: int, people: Words) -> Genome:
     return join(split, leaf(low), leaf(high))
 
 
-def prune_branch(objective: Objective, tree: Genome, rng: Generator) -> Genome:
+def prune_branch(objective: Objective, tree: Genome, place: int) -> Genome:
     """Return the tree with one of its splits replaced by a leaf."""
-    inner = np.flatnonzero(tree >= 0)
-    if not len(inner):
-        return tree
-    place = int(rng.choice(inner))
     people = objective.problem.reach(tree).people[place]
     worth = objective.problem.value(people[np.newaxis], objective.target)[0]
     end = int(ends(tree)[place])

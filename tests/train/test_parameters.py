@@ -157,6 +157,26 @@ def test_a_constant_tree_is_not_the_answer_however_much_fairness_weighs() -> Non
     assert tree.fairness_ < 1
 
 
+@pytest.mark.parametrize("selection", ["wheel", "best"])
+def test_the_paper_s_trees_get_better_however_parents_are_chosen(
+    selection: Any,
+) -> None:
+    def fitness(max_iter: int, **parameters: Any) -> float:
+        tree = FATTClassifier(
+            Similarity(noise=0.1),
+            algorithm="paper",
+            selection=selection,
+            max_iter=max_iter,
+            random_state=0,
+            **parameters,
+        ).fit(X_PLAIN, Y_PLAIN)
+        return tree.front_.select().fitness
+
+    assert fitness(1) < fitness(30)
+    # Leaves that cost more than a tree is worth make fitness negative.
+    assert fitness(5, leaf_cost=500) < 0
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"similarity": None}, "similarity is None; say who is similar"),
     ({"similarity": Similarity(noise={"wage": 1})}, "'wage'"),
@@ -165,6 +185,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"algorithm": "greedy"}, "algorithm is 'greedy'; choose 'memetic' or 'paper'"),
     ({"initial": "seeds"}, "initial is 'seeds'; choose"),
     ({"mutation": "shrink"}, "mutation is 'shrink'; choose"),
+    ({"selection": "luck"}, "selection is 'luck'; choose 'wheel' or 'best'"),
     ({"max_leaves": 1}, "max_leaves is 1; it must be a whole number, at least 2"),
     ({"max_depth": 2.5}, "max_depth is 2.5; it must be a whole number"),
     ({"n_trees": 0}, "n_trees is 0"),
