@@ -16,7 +16,7 @@ from fatt.region import Relation, Schema
 from fatt.repairs.descent import descend, task_of, undivided
 from fatt.repairs.leaves import Leaves
 from fatt.repairs.reach import reach_of
-from fatt.repairs.result import Quality, Repair
+from fatt.repairs.result import Price, Quality, Repair
 from fatt.report import Report
 from fatt.verifier import Budget
 
@@ -65,7 +65,9 @@ def repair(
         What the columns mean, as in `fatt.verify`.
     max_accuracy_loss
         By how much the accuracy on these people, and the balanced accuracy, may fall;
-        also where each half of them is judged by leaf values made for the other half.
+        also where each half of them is judged by leaf values made for the other half,
+        and even if that price is too low by its standard error. Few people tell little
+        about the price: pass more of them, or allow more, if nothing is cheap enough.
     budget, n_jobs
         For verifying, as in `fatt.verify`.
 
@@ -139,15 +141,16 @@ def repair(
         return report, _quality(report, truth)
 
     report, before = verified(model)
-    for values, price, _ in _candidates(job, leaves, truth, before):
-        if price > max_accuracy_loss:
+    for values, price, _ in _candidates(job, leaves, truth, report.findings.label):
+        if price.most > max_accuracy_loss:
             continue
         changed = leaves.write(values)
         proof, after = verified(changed)
         is_fairer = after.fairness.lower > before.fairness.lower
         if is_fairer and _loss(before, after) <= max_accuracy_loss:
-            return Repair(changed, before, after, price, leaves.changed(values), proof)
-    return Repair(model, before, before, 0.0, 0, report)
+            n_changed = leaves.changed(values)
+            return Repair(changed, before, after, *price, n_changed, proof)
+    return Repair(model, before, before, 0.0, 0.0, 0, report)
 
 
 def _truth(y: Any, job: Job) -> Codes:
@@ -177,14 +180,17 @@ class _Candidate(NamedTuple):
     """Leaf values; the price at which they come, and the fairness they promise."""
 
     values: Floats
-    price: float
+    price: Price
     promise: float
 
 
 def _candidates(
-    job: Job, leaves: Leaves, truth: Codes, before: Quality
+    job: Job, leaves: Leaves, truth: Codes, before: NDArray[np.integer]
 ) -> list[_Candidate]:
-    """Return leaf values that promise to be fairer, the most promising first."""
+    """Return leaf values that promise to be fairer, the most promising first.
+
+    What they cost is told against the labels before.
+    """
     ensemble = job.variables.ensemble
     people = job.people.values(0, len(job.people))
     some = _spread(len(people), _FEW)
@@ -197,8 +203,7 @@ def _candidates(
         # Each half is judged by what was made for the other one.
         for half, (_, made, _) in zip(halves, others[::-1], strict=False):
             label[half] = made[half]
-        price = _loss(before, Quality.of(label, truth, before.fairness))
-        found.append(_Candidate(values, price, promise))
+        found.append(_Candidate(values, Price.of(before, label, truth), promise))
     # The stable order prefers smaller changes where the promises are equal.
     return sorted(found, key=lambda candidate: -candidate.promise)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.report import Report
 from fatt.verdict import Bounds
+
+Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,47 @@ class Quality:
         )
 
 
+class Price(NamedTuple):
+    """What a repair costs other people in accuracy.
+
+    Attributes
+    ----------
+    loss
+        By how much the accuracy, or the balanced accuracy if that may have fallen more,
+        fell.
+    error
+        Its standard error: how far off it may be, with so few people.
+    """
+
+    loss: float
+    error: float
+
+    @classmethod
+    def of(
+        cls, before: NDArray[np.integer], after: NDArray[np.integer], truth: Codes
+    ) -> Price:
+        """Compare two labels of each person with the true one.
+
+        Parameters
+        ----------
+        before, after, truth : ndarray of shape (n_people,)
+            Positions among the classes.
+        """
+        lost = (before == truth).astype(np.float64) - (after == truth)
+        people = np.bincount(truth)
+        classes = [lost[truth == code] for code in np.flatnonzero(people)]
+        prices = [
+            cls(float(lost.mean()), _error([lost])),
+            cls(float(np.mean([mine.mean() for mine in classes])), _error(classes)),
+        ]
+        return max(prices, key=lambda price: price.most)
+
+    @property
+    def most(self) -> float:
+        """The loss if it is too low by its standard error."""
+        return self.loss + self.error
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Repair:
     """A repaired model, and what the repair did.
@@ -67,11 +110,12 @@ class Repair:
         if nothing helped.
     before, after
         How good the given and the repaired model are to all the people.
-    price
-        By how much the accuracy, or the balanced accuracy if that fell more, fell for
-        people for whom the change was not made: each half of the people was judged by
-        leaf values made for the other half. Negative if both rose. What `after` says is
-        what the change does to the very people it was made for.
+    price, price_error
+        By how much the accuracy, or the balanced accuracy if that may have fallen more,
+        fell for people for whom the change was not made, and the standard error of
+        that: each half of the people was judged by leaf values made for the other half.
+        Negative if both rose. What `after` says is what the change does to the very
+        people it was made for.
     n_changed
         How many leaves have other values; 0 if nothing helped.
     report
@@ -82,6 +126,7 @@ class Repair:
     before: Quality
     after: Quality
     price: float
+    price_error: float
     n_changed: int
     report: Report
 
@@ -92,7 +137,8 @@ class Repair:
             lines += [
                 f" after:  {self.after}",
                 f" {self.n_changed:,} leaves changed; on other people, expect the "
-                f"accuracy to change by {-self.price:+.2%}",
+                f"accuracy to change by {-self.price:+.2%}, give or take "
+                f"{self.price_error:.2%}",
             ]
         else:
             lines += [
@@ -100,6 +146,12 @@ class Repair:
                 "allowed: the model is the one given."
             ]
         return "\n".join(lines) + ">"
+
+
+def _error(groups: list[NDArray[np.float64]]) -> float:
+    """Return the standard error of the mean of the groups' means."""
+    squares = [mine.var() / len(mine) for mine in groups]
+    return float(np.sqrt(sum(squares)) / len(groups))
 
 
 def _share(bounds: Bounds) -> str:

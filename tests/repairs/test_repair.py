@@ -14,10 +14,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt.errors import DataError, ModelError, SpecError, UnsupportedModelError
+from fatt.repairs.result import Price
 from tests.repairs.town import MODELS, SIMILARITY, boosters, in_words, people, pipeline
 
-#: What may be lost: much, for the models know the labels of these people by heart.
-LOSS = 0.1
+#: What may be lost: much, for the models know the labels of these people by heart, and
+#: there are few of them.
+LOSS = 0.15
 
 
 def is_better(model: Any, repair: fatt.Repair, table: Any, label: Any) -> None:
@@ -35,7 +37,7 @@ def is_better(model: Any, repair: fatt.Repair, table: Any, label: Any) -> None:
     assert repair.after.fairness.lower > repair.before.fairness.lower
     assert repair.after.accuracy >= repair.before.accuracy - LOSS
     assert repair.after.balanced_accuracy >= repair.before.balanced_accuracy - LOSS
-    assert repair.price <= LOSS
+    assert repair.price + repair.price_error <= LOSS
     assert repair.report.fairness == repair.after.fairness
 
 
@@ -145,6 +147,22 @@ def test_the_price_is_judged_by_people_for_whom_the_change_was_not_made() -> Non
     assert repair.price > 0
 
 
+def test_the_error_of_the_price_is_how_much_it_varies_from_sample_to_sample() -> None:
+    rng = np.random.default_rng(0)
+
+    def draw() -> Price:
+        truth = (rng.random(400) < 0.2).astype(np.int64)
+        before = np.where(rng.random(400) < 0.8, truth, 1 - truth)
+        after = np.where(rng.random(400) < 0.1, 1 - before, before)
+        return Price.of(before, after, truth)
+
+    prices = [draw() for _ in range(300)]
+    varies = np.std([price.loss for price in prices])
+    assert np.mean([price.error for price in prices]) == pytest.approx(varies, rel=0.25)
+    nothing = Price.of(np.array([0, 1]), np.array([0, 1]), np.array([1, 1]))
+    assert nothing == (0.0, 0.0)
+
+
 def test_no_more_accuracy_is_lost_than_allowed() -> None:
     table, label = people()
     # The label is the sex: who is fair here cannot be right.
@@ -179,7 +197,8 @@ def test_it_says_what_it_did() -> None:
     assert after == f" after:  {repair.after}"
     assert changed == (
         f" {repair.n_changed:,} leaves changed; on other people, expect the accuracy "
-        f"to change by {-repair.price:+.2%}>"
+        f"to change by {-repair.price:+.2%}, give or take "
+        f"{repair.price_error:.2%}>"
     )
     assert f"accuracy {repair.after.accuracy:.2%}" in after
 
