@@ -9,6 +9,7 @@ HEALTH = (
     "the raw files of health lack one row and two exact columns, and the authors' row "
     "order is not known"
 )
+NOT_THEIRS = f"It is not the very forest of the paper, for {HEALTH}."
 
 
 class Difference(NamedTuple):
@@ -20,6 +21,8 @@ class Difference(NamedTuple):
     theirs: float
     ours: float
     n_people: int
+    #: How many of them are unknown.
+    n_unknown: int
     n_seeds: int
     #: Single trees: the figure if a tie counts as an answer of its own.
     ties_apart: float | None
@@ -29,11 +32,12 @@ def sentence(cell: Difference) -> str:
     """Say why the figures differ."""
     if cell.model in {"FATT", "hinted CART"}:
         return _of_training(cell)
+    if cell.column in RELATIONS and cell.model == "RF":
+        reason = _of_forests(cell)
+        return f"{reason} {NOT_THEIRS}" if cell.data == "health" else reason
     if cell.data == "health":
         return f"{HEALTH}."
-    if cell.column in RELATIONS:
-        return _of_single_trees(cell) if cell.model == "CART" else _of_forests(cell)
-    return _of_rounding(cell)
+    return _of_single_trees(cell) if cell.column in RELATIONS else _of_rounding(cell)
 
 
 def _of_rounding(cell: Difference) -> str:
@@ -89,13 +93,14 @@ def _of_forests(cell: Difference) -> str:
             f"the relation is finite, and asking the forest for every value of the "
             f"sensitive attributes gives our {fair:,} of {cell.n_people:,}, too."
         )
+    unfair = cell.n_people - fair - cell.n_unknown
     if cell.ours > cell.theirs:
         return (
-            f"{fair:,} of {cell.n_people:,} people are proved fair and all others have "
+            f"{fair:,} of {cell.n_people:,} people are proved fair and {unfair:,} have "
             "twins; the paper's lower figure was not reproduced (it counts as unfair "
             "whom its verifier leaves undecided)."
         )
     return (
-        f"{cell.n_people - fair:,} of {cell.n_people:,} people have a twin whom the "
+        f"{unfair:,} of {cell.n_people:,} people have a twin whom the "
         "forest labels otherwise, so that the paper's figure cannot hold for it."
     )

@@ -138,10 +138,15 @@ class Page:
             return f"{paper} ="
         walked = self.results.known.get(Cell(data, "tree", 0, name), {})
         apart = walked.get("ties apart")
-        n_people = published.DATA[data][3]
+        n_people = ours.n_people or published.DATA[data][3]
         apart = None if apart is None else round(100 * apart / n_people, 2)
+        n_unknown = round((ours.upper - ours.lower) * n_people / 100)
         case = Difference(
-            model, data, name, theirs, ours.lower, n_people, ours.n_seeds, apart
+            *(model, data, name, theirs, ours.lower),
+            n_people=n_people,
+            n_unknown=n_unknown,
+            n_seeds=ours.n_seeds,
+            ties_apart=apart,
         )
         same = self.notes.setdefault(sentence(case), [])
         same.append(case)
