@@ -80,11 +80,12 @@ class Job:
         check_types(similarity, schema, budget, n_jobs)
         self._n_threads = n_threads(n_jobs)
         ensemble = load(model)
+        is_inferred = schema is None
         if schema is None:
             schema = infer(ensemble, X, n_threads=self._n_threads)
         self.variables = Variables(ensemble, schema)
         self.people = People(X, self.variables)
-        refuse_broken_groups(similarity, self.variables, X)
+        refuse_broken_groups(similarity, self.variables, X, inferred=is_inferred)
         self._neighbourhood = Neighbourhood(similarity, self.variables)
         self.verifier = Verifier(self.variables.ensemble)
         self.similarity = similarity

@@ -143,7 +143,16 @@ def _in_frame(
         values[pick] = cell
     if isinstance(dtype, nw.Enum) and not set(values) <= {*dtype.categories, None}:
         dtype = nw.String()
-    new = nw.new_series(series.name, values, dtype, backend=frame.implementation)
+    is_coded = dtype == nw.Categorical and not all(
+        cell is None or isinstance(cell, str) for cell in values
+    )
+    if is_coded:
+        # Categories are texts to narwhals, and anything to pyarrow.
+        new = nw.new_series(series.name, values, backend=frame.implementation)
+        coded = new.to_native().dictionary_encode()
+        new = nw.from_native(coded, series_only=True).alias(series.name)
+    else:
+        new = nw.new_series(series.name, values, dtype, backend=frame.implementation)
     return frame.with_columns(new)
 
 

@@ -262,8 +262,8 @@ def _codes(column: Column, feature: Categorical) -> Matrix:
         )
     if by_label:
         codes = _codes_of_column(column, feature)
-    elif column.in_frame and feature.labelled and feature.coding == "truncate":
-        # Numbers in a frame could be labels or codes; LightGBM takes neither.
+    elif column.in_frame and feature.labelled:
+        # Numbers in a frame could be labels or codes; the libraries take neither.
         raise DataError(
             f"column {feature.name!r} holds plain numbers, and the model knows "
             "labels; make it a category column of the frame, or pass an array of "

@@ -128,6 +128,8 @@ def _from_array(
         )
     if isinstance(array, np.ma.MaskedArray):
         raise DataError("the rows are masked; pass rows.filled(numpy.nan).")
+    if isinstance(array, np.matrix):
+        raise DataError("the rows are a numpy.matrix; pass numpy.asarray(rows).")
     if array.dtype.kind not in "biufOUS" or not array.dtype.isnative:
         raise DataError(
             f"the rows have type {array.dtype}; pass numbers or labels in the byte "
@@ -212,6 +214,9 @@ def _from_frame(frame: Any, place: int) -> Column:
         raise DataError(
             f"column {series.name!r} has type {dtype}; pass numbers or labels."
         )
+    native = getattr(series.to_native(), "dtype", None)
+    if isinstance(native, np.dtype) and native.kind == "f" and native.itemsize > 8:
+        raise DataError(f"column {series.name!r} has type {native}; pass float64.")
     has_nulls = series.null_count() > 0
     # pandas hands the libraries its nullable booleans as numbers, others as objects.
     is_pandas = series.implementation.is_pandas_like()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,10 @@ from fatt.region.similarity import Relation
 from fatt.region.variables import Variables, places
 
 
-def refuse_broken_groups(relation: Relation, variables: Variables, X: Any) -> None:
-    """Raise if the similarity names a group of flags that the schema tears apart.
+def refuse_broken_groups(
+    relation: Relation, variables: Variables, X: Any, *, inferred: bool = False
+) -> None:
+    """Raise if the similarity moves a group of flags that the schema tears apart.
 
     A single row with two ones makes the columns ``race=A`` and ``race=B`` numbers
     without bounds. To vary one of them would ask about people who cannot exist.
@@ -30,31 +32,36 @@ def refuse_broken_groups(relation: Relation, variables: Variables, X: Any) -> No
         The model's variables.
     X
         The rows.
+    inferred
+        Whether the schema was inferred from the rows. Then noise for all numbers does
+        not mean the columns of such a group: nobody said that they are numbers.
 
     Raises
     ------
     SpecError
-        If such a group is named, or one of its columns.
+        If such a group is named, or one of its columns, or is moved unnamed.
     """
     torn = _torn(variables.schema)
-    for key, name in _names(relation):
+    for said, name in _moved(relation, torn if inferred else {}):
         prefix = name.partition("=")[0]
         columns = torn.get(prefix, [])
         if columns and name in [prefix, *columns]:
             place = places(variables.schema, variables.model)
             wanted = [place[column] for column in columns]
             cells = read_columns(variables.model, X, wanted)
-            _refuse(f"{key} names {name!r}", prefix, columns, cells)
+            _refuse(said, prefix, columns, cells)
 
 
-def _names(relation: Relation) -> Iterator[tuple[str, str]]:
-    """Yield the names in a relation, and which of its keys names them."""
+def _moved(relation: Relation, unnamed: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield what a relation says, and the name that it says it of."""
     for one in relation.alternatives:
-        noise = one.noise if isinstance(one.noise, tuple) else ()
-        yield from (("noise", name) for name, _ in noise)
-        yield from (("vary", name) for name, _ in one.vary)
-        yield from (("where", name) for name, _ in one.where)
-        yield from (("missing", name) for name in one.missing)
+        if isinstance(one.noise, tuple):
+            yield from ((f"noise names {name!r}", name) for name, _ in one.noise)
+        else:
+            yield from (("noise is for all numbers", name) for name in unnamed)
+        yield from ((f"vary names {name!r}", name) for name, _ in one.vary)
+        yield from ((f"where names {name!r}", name) for name, _ in one.where)
+        yield from ((f"missing names {name!r}", name) for name in one.missing)
 
 
 def _torn(schema: Schema) -> dict[str, list[str]]:

@@ -86,6 +86,9 @@ KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
         pl.col("city").cast(pl.Enum(["Ulm", "Köln", "Bonn"]))
     ),
     "arrow": lambda table: pa.Table.from_pandas(plain(table)),
+    "arrow categories": lambda table: pa.Table.from_pandas(
+        plain(table).astype({"city": "category", "level": "category"})
+    ),
     "array": lambda table: table[[f.name for f in FEATURES]].to_numpy(),
 }
 

@@ -396,6 +396,11 @@ def test_a_row_that_breaks_a_group_is_named(key: str) -> None:
     schema = fatt.Schema.infer(fatt.load(model), bad)
     with pytest.raises(SpecError, match="the schema has each as a number"):
         fatt.verify(model, good, similarity=similarity, schema=schema)
+    # Noise for all numbers does not mean flags, unless somebody calls them numbers.
+    everything = Similarity(noise=1)
+    with pytest.raises(SpecError, match=r"noise is for all numbers.*in row 5 'race=A'"):
+        fatt.verify(model, bad, similarity=everything)
+    assert len(fatt.verify(model, bad, similarity=everything, schema=schema)) == 7
     model, gap = races([np.nan, 0, 20])
     with pytest.raises(SpecError, match="in row 4 'race=A' is missing"):
         fatt.verify(model, gap, similarity=similarity)

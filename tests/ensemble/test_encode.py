@@ -143,6 +143,8 @@ REFUSED = [
     (np.array([[2**24 + 1]]), AGE, {"integer_limit": 2**24}, "16777217"),
     (np.zeros((1, 1), np.float32), AGE, {"float32": False}, "pass float64"),
     (np.zeros((1, 1), np.longdouble), AGE, {}, "pass float64"),
+    (pd.DataFrame({"age": np.zeros(1, np.longdouble)}), AGE, {}, "pass float64"),
+    (np.zeros((1, 1)).view(np.matrix), AGE, {}, r"pass numpy.asarray\(rows\)"),
     (
         pd.DataFrame({"age": np.array([1, np.nan], dtype="f4")}),
         AGE,

@@ -162,6 +162,22 @@ def test_any_model_is_the_librarys_bit_for_bit(
     assert read(ubjson(clf), missing=missing).digest == ensemble.digest
 
 
+def test_numbers_in_a_frame_are_neither_labels_nor_codes() -> None:
+    town = np.tile([1, 2, 3], 40)
+    frame = pd.DataFrame({"town": pd.Categorical(town), "n": np.arange(120.0)})
+    clf = xgboost.XGBClassifier(n_estimators=2, enable_categorical=True, n_jobs=1)
+    clf.fit(frame, town == 2)
+    ensemble = fatt.load(clf)
+    assert np.array_equal(ensemble.predict(frame), clf.predict(frame))
+    codes = frame.assign(town=frame["town"].cat.codes).to_numpy(dtype=float)
+    assert np.array_equal(ensemble.predict(codes), clf.predict(frame))
+    numbers = frame.astype({"town": int})
+    with pytest.raises(ValueError, match="categor"):
+        clf.predict(numbers)
+    with pytest.raises(DataError, match="'town' holds plain numbers"):
+        ensemble.predict(numbers)
+
+
 def test_random_forest() -> None:
     X, two, _ = table()
     clf = xgboost.XGBRFClassifier(n_estimators=7, max_depth=3, n_jobs=1).fit(X, two)
