@@ -40,9 +40,11 @@ def appraise(scored: Scored, objective: Objective, people: People) -> Candidate:
         people.values,
         people.boxes,
     )
-    at_leaves = problem.count(problem.reach(scored.tree).people[scored.tree < 0])
+    leaf_of = problem.leaf_of(scored.tree)
+    labels = -1 - scored.tree[scored.tree < 0].astype(np.int64)
+    at_leaves = np.bincount(leaf_of, minlength=len(labels))
     return Candidate(
-        *_shares(problem.labels(scored.tree), people, unfair),
+        *_shares(labels[leaf_of], people, unfair),
         n_leaves=scored.n_leaves,
         fitness=scored.fitness,
         ensemble=ensemble,

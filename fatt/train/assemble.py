@@ -74,10 +74,12 @@ def _shares(tree: Genome, problem: Problem, worth: Matrix) -> Matrix:
     shares move towards that label just so far that it wins.
     """
     labels = -1 - tree[tree < 0]
-    people = problem.reach(tree).people[tree < 0]
-    shares = np.empty((len(labels), worth.shape[1]))
-    for row, (label, mine) in enumerate(zip(labels.tolist(), people, strict=True)):
-        here = worth[problem.members(mine)].sum(axis=0)
+    leaf_of = problem.leaf_of(tree)
+    shares: Matrix = np.stack(
+        [np.bincount(leaf_of, mine, len(labels)) for mine in worth.T], axis=1
+    )
+    for row, label in enumerate(labels.tolist()):
+        here = shares[row]
         whole = here.sum()
         share = here / whole if whole > 0 else np.full(len(here), 1 / len(here))
         behind = np.delete(share, label).max(initial=0.0) - share[label] + _AHEAD

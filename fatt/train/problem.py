@@ -288,14 +288,12 @@ class Problem:
             n_labels += self.members(np.bitwise_or.reduce(planes, axis=0))
         return n_labels > 1
 
-    def labels(self, tree: Genome) -> NDArray[np.int64]:
-        """Return the label that a tree gives each person."""
-        people = self.reach(tree).people
-        labels = np.zeros(self.n_people, dtype=np.int64)
-        for code in np.unique(tree[tree < 0]):
-            reached = np.bitwise_or.reduce(people[tree == code], axis=0)
-            labels[self.members(reached)] = -1 - code
-        return labels
+    def leaf_of(self, tree: Genome) -> NDArray[np.int64]:
+        """Return for each person at which leaf of a tree they arrive, from 0 on."""
+        number = np.zeros(self.n_people, dtype=np.int64)
+        people = self.reach(tree).people[tree < 0]
+        look.number_people(people, self.order, number)
+        return number
 
     def set_of(self, members: NDArray[np.bool_]) -> Words:
         """Return people as sets, one row per set."""

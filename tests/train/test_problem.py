@@ -80,7 +80,8 @@ def test_trees_are_worth_what_their_labels_are() -> None:
     judged = problem.judge(trees, target)
     people = np.arange(N_PEOPLE)
     for place, tree in enumerate(trees):
-        worth = PEOPLE.worth[people, problem.labels(tree)].sum()
+        labels = (-1 - tree[tree < 0])[problem.leaf_of(tree)]
+        worth = PEOPLE.worth[people, labels].sum()
         unfair = PEOPLE.weights[problem.is_unfair(tree)].sum() / PEOPLE.weights.sum()
         # What labels are worth is rounded to a few bits.
         assert judged.accuracy[place] == pytest.approx(worth, abs=2e-3)
@@ -112,7 +113,7 @@ def test_the_order_of_people_changes_no_answer() -> None:
     chosen = np.arange(len(plain.splits))[np.newaxis]
     for tree in random_trees(plain, 20):
         first, second = plain.reach(tree), other.reach(tree)
-        assert np.array_equal(plain.labels(tree), other.labels(tree))
+        assert np.array_equal(plain.leaf_of(tree), other.leaf_of(tree))
         assert np.array_equal(plain.is_unfair(tree), other.is_unfair(tree))
         for one, two in zip(
             plain.judge([tree], target), other.judge([tree], reordered), strict=True

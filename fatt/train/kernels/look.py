@@ -21,7 +21,7 @@ from fatt.train.kernels.words import (
     part,
 )
 
-_NOBODY, _EVERYBODY = np.uint64(0), ~np.uint64(0)
+_NOBODY, _ONE, _EVERYBODY = np.uint64(0), np.uint64(1), ~np.uint64(0)
 
 
 @part
@@ -211,3 +211,26 @@ def count_people(people, count):
         for word in range(people.shape[1]):
             total += bit_count(people[place, word])
         count[place] = total
+
+
+@compiled(numba.void(SETS, INTEGERS, OUT_INTEGERS))
+def number_people(people, order, number):
+    """Tell for each person in which of several sets they are.
+
+    Parameters
+    ----------
+    people
+        Sets of which each person is in one.
+    order
+        The person of each bit.
+    number
+        Receives the number of each person's set.
+    """
+    for place in range(len(people)):
+        for word in range(people.shape[1]):
+            bits = people[place, word]
+            while bits != 0:
+                without_lowest = bits & (bits - _ONE)
+                bit = bit_count((bits ^ without_lowest) - _ONE)
+                number[order[word * 64 + bit]] = place
+                bits = without_lowest
