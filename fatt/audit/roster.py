@@ -50,6 +50,7 @@ def enrol(
     groups: Sequence[str] = (),
     others: Sequence[str] = (),
     ignored: Collection[str] = (),
+    one_hot: Collection[str] = (),
 ) -> Roster:
     """Give the columns of a file the types that a model needs.
 
@@ -66,6 +67,8 @@ def enrol(
         Columns to hand over as texts, such as one of names.
     ignored
         Columns that are nobody's business.
+    one_hot
+        Variables whose columns are named as in ``race_White``.
 
     Raises
     ------
@@ -97,7 +100,8 @@ def enrol(
     }
     people = lay_out(read, names, extra)
     schema = with_kinds(
-        Schema.infer(ensemble, people), [column.kind for column in read]
+        Schema.infer(ensemble, people, one_hot=one_hot),
+        [column.kind for column in read],
     )
     _require_groups(
         groups, schema, list(table.columns if ensemble.inputs.named else names)

@@ -102,6 +102,7 @@ class Request:
     vary: tuple[str, ...]
     missing: tuple[str, ...]
     spec: str | None
+    one_hot: tuple[str, ...]
     groups: tuple[str, ...]
     favourable: str | None
     label: str | None
@@ -145,6 +146,7 @@ def _run(request: Request) -> Exit:
         groups=request.groups,
         others=named,
         ignored=request.ignored,
+        one_hot=request.one_hot,
     )
     with progress("searching", quiet=request.quiet) as show:
         report = verify(

@@ -63,6 +63,12 @@ similarity_options = _all(
         metavar="FILE",
         help="Read who is similar from a TOML file with [[similar]] tables.",
     ),
+    click.option(
+        "--one-hot",
+        multiple=True,
+        metavar="NAME",
+        help="The columns NAME_... are one variable, one 1 in a row. Repeatable.",
+    ),
 )
 
 search_options = _all(

@@ -75,6 +75,7 @@ class Request:
     vary: tuple[str, ...]
     missing: tuple[str, ...]
     spec: str | None
+    one_hot: tuple[str, ...]
     output: str
     ignored: tuple[str, ...]
     fairness_weight: float
@@ -123,11 +124,12 @@ def _train(request: Request, similarity: Relation) -> FATTClassifier:
     )
     names = list(pupils.table.columns)
     unlearnt = blank_tree(pupils.table, names, named=True, classes=(False, True))
+    schema = Schema.infer(unlearnt, pupils.table, one_hot=request.one_hot)
     classifier = FATTClassifier(
         similarity,
         fairness_weight=request.fairness_weight,
         max_leaves=request.max_leaves,
-        schema=with_kinds(Schema.infer(unlearnt, pupils.table), pupils.kinds),
+        schema=with_kinds(schema, pupils.kinds),
         max_seconds=request.max_seconds,
         keep_interrupted=True,
         n_jobs=request.jobs,

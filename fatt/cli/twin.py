@@ -70,6 +70,7 @@ class Request:
     vary: tuple[str, ...]
     missing: tuple[str, ...]
     spec: str | None
+    one_hot: tuple[str, ...]
     ignored: tuple[str, ...]
     budget: tuple[str, ...]
     jobs: int
@@ -114,9 +115,10 @@ def _person(request: Request, ensemble: Ensemble) -> Roster:
         if not request.values:
             raise SpecError("nobody is named; write fatt twin MODEL PEOPLE --row 0.")
         names = [feature.name for feature in ensemble.features]
-        return enrol(Table("--set", "", _typed(request, names)), ensemble)
+        typed = Table("--set", "", _typed(request, names))
+        return enrol(typed, ensemble, one_hot=request.one_hot)
     table = read_table(request.people)
-    everybody = enrol(table, ensemble, ignored=request.ignored)
+    everybody = enrol(table, ensemble, ignored=request.ignored, one_hot=request.one_hot)
     names = list(table.columns)
     chosen = {**_chosen(request, table), **_typed(request, names)}
     # In the order of the file, which a model without names of columns goes by.

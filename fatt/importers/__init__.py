@@ -79,8 +79,8 @@ def load(
         raise UntrustedModelError(
             f"{path} is a pickle, plain or compressed, and loading one runs whatever "
             "code its author put inside. Ask for a .skops, .json, .txt or .onnx file; "
-            "or, if you made this file yourself, pass allow_pickle=True (on the "
-            "command line: --allow-pickle)."
+            "or, if you made this file yourself, pass fatt.load(path, "
+            "allow_pickle=True) instead (on the command line: --allow-pickle)."
         )
     try:
         return kind.reader().read(data, missing=missing)

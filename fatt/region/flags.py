@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.errors import SpecError
-from fatt.region.inference import prefixes, read_columns
-from fatt.region.kinds import Number
+from fatt.region.inference import flags_of, prefixes, read_columns
+from fatt.region.kinds import AnyVariable, Binary, Number
 from fatt.region.schema import Schema
 from fatt.region.similarity import Relation
 from fatt.region.variables import Variables, places
@@ -41,6 +41,7 @@ def refuse_broken_groups(
     SpecError
         If such a group is named, or one of its columns, or is moved unnamed.
     """
+    _refuse_lone_flags(relation, variables, X)
     torn = _torn(variables.schema)
     for said, name in _moved(relation, torn if inferred else {}):
         prefix = name.partition("=")[0]
@@ -50,6 +51,58 @@ def refuse_broken_groups(
             wanted = [place[column] for column in columns]
             cells = read_columns(variables.model, X, wanted)
             _refuse(said, prefix, columns, cells)
+
+
+def _refuse_lone_flags(relation: Relation, variables: Variables, X: Any) -> None:
+    """Raise if the similarity names one of the columns that pandas makes of a variable.
+
+    To vary ``race_White`` alone would ask about people of no race, or of two.
+    """
+    schema = variables.schema
+    known = {variable.name for variable in schema.variables}
+    flags = [one.columns[0] for one in schema.variables if _may_be_flag(one)]
+    for said, name in _moved(relation, ()):
+        parts = name.split("_")
+        # What comes before each underscore, the longest first; or all, if no variable.
+        stems = ["_".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
+        for stem in stems if name in known else [name]:
+            columns = flags_of(stem, flags)
+            if stem not in known and len(columns) > 1 and name in {stem, *columns}:
+                place = places(schema, variables.model)
+                wanted = [place[column] for column in columns]
+                if _exclude_each_other(read_columns(variables.model, X, wanted)):
+                    raise SpecError(_one_variable(said, stem, columns))
+
+
+def _may_be_flag(variable: AnyVariable) -> bool:
+    """Tell whether nobody said of a column of its own that it is a flag."""
+    if isinstance(variable, Number):
+        return variable.lower is None and variable.upper is None
+    # What a column of truth values is taken for; to Python 0 and 1 are the same.
+    return isinstance(variable, Binary) and all(
+        isinstance(level, bool) for level in variable.levels
+    )
+
+
+def _exclude_each_other(cells: NDArray[np.float64]) -> bool:
+    """Tell whether several columns are 1 in some row, but never two in the same."""
+    is_one = cells == 1
+    is_flag = bool(np.all(is_one | (cells == 0)))
+    return is_flag and is_one.sum(axis=1).max() == 1 and is_one.any(axis=0).sum() > 1
+
+
+def _one_variable(said: str, stem: str, columns: list[str]) -> str:
+    return (
+        f"{said}, and the columns {_listed(columns)} look like one variable {stem!r}: "
+        "never are two of them 1. If so, name that, with "
+        f"schema=Schema.infer(fatt.load(model), X, one_hot=[{stem!r}]), or --one-hot "
+        f"{stem} on the command line; if not, with "
+        f"schema.with_({{{columns[0]!r}: Binary(), ...}})."
+    )
+
+
+def _listed(columns: list[str]) -> str:
+    return ", ".join(map(repr, columns[:3])) + (", ..." if len(columns) > 3 else "")
 
 
 def _moved(relation: Relation, unnamed: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -87,11 +140,11 @@ def _refuse(
     missing = np.isnan(cells)
     if missing.all() or not np.all((cells == 0) | (cells == 1) | missing):
         return
-    shown = ", ".join(map(repr, columns[:3])) + (", ..." if len(columns) > 3 else "")
     raise SpecError(
-        f"{said}, and the columns {shown} hold only 0 and 1, but are not one variable "
-        f"{prefix!r}: {_reason(columns, cells)}, or pass a schema that says what each "
-        f"column is: schema.with_({{{columns[0]!r}: Binary(), ...}})."
+        f"{said}, and the columns {_listed(columns)} hold only 0 and 1, but are not "
+        f"one variable {prefix!r}: {_reason(columns, cells)}, or pass a schema "
+        "that says what each column is: "
+        f"schema.with_({{{columns[0]!r}: Binary(), ...}})."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +18,9 @@ from fatt.ensemble import Numeric as NumericFeature
 from fatt.ensemble.blocks import Blocks
 from fatt.ensemble.encode import mark_missing, read
 from fatt.ensemble.table import Column, columns_of
-from fatt.errors import DataError
+from fatt.errors import DataError, SpecError
 from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number, OneHot
+from fatt.region.names import hint
 from fatt.region.schema import Schema
 
 #: The level of a group of columns that are all 0.
@@ -39,13 +40,16 @@ def from_features(features: Sequence[Feature]) -> Schema:
     )
 
 
-def infer(ensemble: Ensemble, X: Any, *, n_threads: int = 1) -> Schema:
+def infer(
+    ensemble: Ensemble, X: Any, *, one_hot: Collection[str] = (), n_threads: int = 1
+) -> Schema:
     """Return the schema that the names and types of columns tell.
 
     Rows are looked at in blocks, so that large tables are never copied.
     """
     table = _Table(ensemble, X)
-    found = table.groups(n_threads).variables()
+    found = table.groups(one_hot, n_threads).variables()
+    _require(one_hot, found, table.numbers)
     taken = {column for variable in found for column in variable.columns}
     rest = [name for name in table.numbers if name not in taken]
     moments = table.moments(rest)
@@ -151,6 +155,25 @@ def prefixes(names: list[str], numbers: Collection[str]) -> dict[str, list[str]]
     return groups
 
 
+def flags_of(name: str, columns: Iterable[str]) -> list[str]:
+    """Return the columns that are named as pandas names those of a variable."""
+    return [column for column in columns if column.startswith(f"{name}_")]
+
+
+def _require(
+    one_hot: Collection[str], found: Sequence[AnyVariable], columns: Iterable[str]
+) -> None:
+    """Raise unless all these variables were found."""
+    known = {variable.name for variable in found}
+    for name in one_hot:
+        if name not in known:
+            raise SpecError(
+                f"one_hot names {name!r}, and the columns "
+                f"{', '.join(flags_of(name, columns))} are no one-hot columns: they "
+                "must be 0 or 1, and at most one of them 1."
+            )
+
+
 @dataclass(frozen=True)
 class Moments:
     """How many numbers there are, their mean, and how far they are from it, squared."""
@@ -199,9 +222,16 @@ class _Table:
         """The kinds of numpy's types that the columns have."""
         return {name: column.type for name, column in self.numbers.items()}
 
-    def groups(self, n_threads: int = 1) -> Groups:
+    def groups(self, one_hot: Collection[str] = (), n_threads: int = 1) -> Groups:
         """Look for variables behind groups of columns, in so many threads."""
         groups = prefixes(self.names, self.numbers)
+        for name in one_hot:
+            groups[name] = flags_of(name, self.numbers)
+            if not groups[name]:
+                raise SpecError(
+                    f"one_hot names {name!r}, and no column of numbers is called "
+                    f"{name}_...; {hint(name, self.numbers)}"
+                )
         if not groups:
             return Groups({}, [])
         # Where nothing is copied it is faster to look at all columns than to pick some.
@@ -349,7 +379,7 @@ class Groups:
 
 
 def _variable(prefix: str, columns: tuple[str, ...], has_none: bool) -> Binary | OneHot:
-    levels = tuple(name.partition("=")[2] for name in columns)
+    levels = tuple(name[len(prefix) + 1 :] for name in columns)
     if len(columns) == 1:
         pair = (f"not {levels[0]}", levels[0])
         return Binary(name=prefix, columns=columns, levels=pair)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -79,7 +79,9 @@ class Schema(Record, frozen=True, kw_only=True):
         return f"<Schema{''.join(lines)}>"
 
     @classmethod
-    def infer(cls, ensemble: Ensemble, X: Any) -> Schema:
+    def infer(
+        cls, ensemble: Ensemble, X: Any, *, one_hot: Collection[str] = ()
+    ) -> Schema:
         """Derive a schema from a model and rows.
 
         Whole numbers and truth values are known by the types of the columns. Columns
@@ -95,15 +97,20 @@ class Schema(Record, frozen=True, kw_only=True):
             The model.
         X
             Rows as the model takes them: array, or data frame that `narwhals` knows.
+        one_hot
+            Variables whose columns are named as `pandas.get_dummies` does, such as
+            ``race_White``. Nobody can tell these from other columns by their names.
 
         Raises
         ------
         DataError
             If the rows do not fit the model.
+        SpecError
+            If the columns of a variable in `one_hot` are no one-hot columns.
         """
         from fatt.region.inference import infer
 
-        return infer(ensemble, X)
+        return infer(ensemble, X, one_hot=one_hot)
 
     @classmethod
     def from_ensemble(cls, ensemble: Ensemble) -> Schema:

@@ -10,7 +10,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
+import fatt
 from fatt.ensemble import Categorical, Ensemble, Feature, Numeric
 from fatt.errors import DataError, SpecError
 from fatt.region import (
@@ -371,3 +373,58 @@ def test_parts_with_other_columns_or_types() -> None:
     mixed = conclude(model, [look(model, table), broken]).find("a")
     assert isinstance(mixed, Number)
     assert not isinstance(mixed, Integer)
+
+
+def dummies(**options: Any) -> tuple[Ensemble, pd.DataFrame]:
+    """People as `pandas.get_dummies` lays them out, and a model that reads them."""
+    people = pd.DataFrame({"race": ["A", "B", "C", "A"], "age": [20, 30, 40, 50]})
+    table = pd.get_dummies(people, columns=["race"], **options)
+    tree = DecisionTreeClassifier(random_state=0).fit(table, [0, 1, 1, 0])
+    return fatt.load(tree), table
+
+
+@pytest.mark.parametrize("dtype", [bool, int, float])
+def test_one_hot_columns_of_pandas_are_a_variable_if_somebody_says_so(
+    dtype: type,
+) -> None:
+    model, table = dummies(dtype=dtype)
+    assert Schema.infer(model, table).find("race_A").name == "race_A"
+    race = Schema.infer(model, table, one_hot=["race"]).find("race")
+    assert race == OneHot(
+        name="race", columns=("race_A", "race_B", "race_C"), levels=("A", "B", "C")
+    )
+    model, table = dummies(dtype=dtype, drop_first=True)
+    race = Schema.infer(model, table, one_hot=["race"]).find("race")
+    assert isinstance(race, OneHot)
+    assert race.dropped == "none of these"
+
+
+def test_columns_that_are_not_one_hot_are_refused() -> None:
+    model, table = dummies(dtype=float)
+    with pytest.raises(SpecError, match=r"no column of numbers is called rac_\.\.\."):
+        Schema.infer(model, table, one_hot=["rac"])
+    table.loc[0, "race_B"] = 1.0
+    with pytest.raises(SpecError, match="race_A, race_B, race_C are no one-hot"):
+        Schema.infer(model, table, one_hot=["race"])
+
+
+@pytest.mark.parametrize("dtype", [bool, int, float])
+@pytest.mark.parametrize("name", ["race", "race_A"])
+def test_one_of_the_columns_of_a_variable_cannot_vary_alone(
+    name: str, dtype: type
+) -> None:
+    model, table = dummies(dtype=dtype)
+    similarity = fatt.Similarity(vary=[name])
+    words = r"'race_A', 'race_B', 'race_C' look like one variable 'race'.*--one-hot"
+    with pytest.raises(SpecError, match=words):
+        fatt.verify(model, table, similarity=similarity)
+    schema = Schema.infer(model, table, one_hot=["race"])
+    varied = fatt.Similarity(vary=["race"])
+    assert (
+        fatt.verify(model, table, similarity=varied, schema=schema).counts["fair"] < 4
+    )
+    # Whoever says that they are flags may vary each.
+    flags = {column: Binary() for column in table.columns[1:]}
+    schema = Schema.infer(model, table).with_(flags)
+    alone = fatt.Similarity(vary=["race_A"])
+    assert len(fatt.verify(model, table, similarity=alone, schema=schema)) == 4
