@@ -5,19 +5,28 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
+import fatt
+from fatt import Similarity
 from fatt.certificate import Certificate
-from fatt.certificate.file import to_bytes
+from fatt.certificate.file import Packed, pack, sealed, to_bytes
 from fatt.errors import CertificateError, DataError, SpecError
 from tests.certificate.forgery import draft_of, forge, holds, is_true
 from tests.laws.effort import EFFORT
 
 CASES = range(18 * EFFORT)
 FORGERIES, FLIPS = 120, 60
+#: What there is of each person, and six zeros.
+PEOPLE = {"verdicts": "u1", "values": "f8", "labels": "i4"}
+SIX = zlib.compress(bytes(6))
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +93,44 @@ def test_damaged_bytes_are_found(seed: int) -> None:
             continue
         # Only the space between the words was changed.
         assert found.contents == certificate.contents
+
+
+def packed(numbers: list[int], kind: Any) -> Packed:
+    return pack(np.array(numbers), kind)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"verdicts": packed([0], "u1")}, "not as many people"),
+        ({"labels": packed([0], "i4")}, "not as many people"),
+        (
+            {name: packed([], kind) for name, kind in PEOPLE.items()},
+            "about nobody",
+        ),
+        ({"verdicts": packed([9] * 6, "u1")}, "a verdict has no meaning"),
+        ({"verdicts": packed([0] * 6, "i4")}, "has another type"),
+        ({"verdicts": Packed(count=6, type="u1", zlib=b"none")}, "cannot be read"),
+        ({"verdicts": Packed(count=7, type="u1", zlib=SIX)}, "does not hold 7 numb"),
+        ({"verdicts": Packed(count=6, type="u1", zlib=SIX + b"0")}, "does not hold"),
+        ({"counts": {"fair": 6}}, "counts are not those"),
+        ({"similarity": "nonsense"}, "similarity cannot be read"),
+        ({"similarity": '[[similar]]\nvary = ["x0"]\n'}, "the digests of people"),
+        ({"steps": packed([1, 1, 0], "i4")}, "steps of the proofs do not match"),
+        ({"steps": packed([-1], "i4")}, "steps of the proofs do not match"),
+        ({"twin_sizes": packed([1] * 7, "i4")}, "twins do not match"),
+    ],
+)
+def test_a_sealed_file_whose_parts_do_not_fit_is_refused(
+    change: dict[str, Any], what: str
+) -> None:
+    tree = DecisionTreeClassifier().fit([[20.0], [40.0]], [0, 1])
+    people = [[age] for age in (10.0, 20.0, 29.0, 31.0, 40.0, 50.0)]
+    report = fatt.verify(tree, people, similarity=Similarity(noise=3))
+    contents = report.certificate().contents
+    forged = sealed(msgspec.structs.replace(contents, **change))
+    with pytest.raises(CertificateError, match=what):
+        Certificate.from_bytes(to_bytes(forged)).check(tree)
 
 
 def test_the_forgeries_are_of_both_kinds(seen: Counter[str]) -> None:
