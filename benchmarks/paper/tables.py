@@ -69,8 +69,8 @@ class Figure(NamedTuple):
     lower: float
     upper: float
     n_seeds: int
-    #: How many people were verified.
-    n_people: int = 0
+    #: How many people a share is of; 0 for other figures.
+    n_people: int
 
 
 def share(found: Result, verdicts: Iterable[str] = ("fair",)) -> float:
@@ -89,6 +89,7 @@ class Page:
 
     def figure(self, data: str, model: str, column: str) -> Figure | None:
         """Return what was measured, None if there is nothing."""
+        n_people = 0
         if column in {"accuracy", "balanced", "leaves"}:
             found = self.results.of(data, model, QUALITY)
             lower = upper = [float(one[column]) for one in found]
@@ -99,9 +100,9 @@ class Page:
             found = self.results.of(data, model, column)
             lower = [share(one) for one in found]
             upper = [share(one, ("fair", "unknown")) for one in found]
+            n_people = sum(one[verdict] for one in found[:1] for verdict in VERDICTS)
         if not found:
             return None
-        n_people = sum(found[0].get(verdict, 0) for verdict in VERDICTS)
         return Figure(median(lower), median(upper), len(found), n_people)
 
     def table(self, title: str, model: str, columns: Iterable[str]) -> None:
