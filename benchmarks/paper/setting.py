@@ -50,6 +50,11 @@ def path_of(name: str, folder: Path = DATA) -> Path:
 @functools.cache
 def people(name: str, folder: Path = DATA) -> People:
     path = path_of(name, folder)
+    if not path.exists():
+        raise SystemExit(
+            f"{path} is not here: the benchmarks need the data sets of the paper, "
+            "prepared as it says."
+        )
     with np.load(path) as data:
         columns = data["feature_names"].tolist()
         return People(
