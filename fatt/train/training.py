@@ -109,13 +109,7 @@ def train(
             Target.of(worth[problem.order])
             for worth in _worths(people, settings, seed, n_threads)
         ]
-        objective = Objective(
-            problem,
-            targets[-1],
-            settings.fairness_weight,
-            settings.leaf_cost * (1 - settings.fairness_weight) / problem.n_people,
-            settings.limits,
-        )
+        objective = _objective(problem, targets[-1], settings)
         first = _first_trees(objective, targets, settings, rng, deadline)
         first += [splits.genome(tree) for tree in earlier]
         archive = Archive()
@@ -130,10 +124,10 @@ def train(
         found = [appraise(scored, objective, people) for scored in archive]
         if found and settings.n_trees > 1 and not watched.interrupted:
             best = max(found, key=lambda one: one.fitness)
-            partners = _partners(best.n_leaves, objective, people, rng)
+            partners = [*found, *_partners(best.n_leaves, objective, people, rng)]
             found += join_trees(
                 best,
-                [*found, *partners],
+                partners,
                 objective,
                 people,
                 n_trees=settings.n_trees,
@@ -145,6 +139,13 @@ def train(
     front = Front(found)
     best = front.select() if found else constant
     return Trained(best, front, watched.n_iter, watched.interrupted)
+
+
+def _objective(problem: Problem, target: Target, settings: Settings) -> Objective:
+    weight = settings.fairness_weight
+    # A leaf costs as much as it is worth to get so many people right.
+    leaf_cost = settings.leaf_cost * (1 - weight) / problem.n_people
+    return Objective(problem, target, weight, leaf_cost, settings.limits)
 
 
 def _partners(

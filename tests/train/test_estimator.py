@@ -53,8 +53,12 @@ def test_scikit_learn_finds_nothing_wrong(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-def test_the_result_does_not_depend_on_the_number_of_threads() -> None:
-    X, y = town.mixed(1500)
+def test_the_result_does_not_depend_on_the_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Such a small piece of work would not be shared.
+    monkeypatch.setattr("fatt.train.workers._WORTHWHILE", 1)
+    X, y = town.mixed(600)
     one, two, again = (
         quick(town.SIMILARITY, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 2)
     )
