@@ -48,7 +48,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_trees : int, default 1
         Largest number of trees. More than one are used only where together they are
         fitter than the best single tree, as the verifier proves. That is rare: on the
-        paper's compas and german it changed no median.
+        paper's compas, crime and german it changed no median.
     balance : float, optional
         From 0, where accuracy counts people alike, to 1, where it counts classes alike;
         0.5 by default, 0 in the paper.
