@@ -30,10 +30,7 @@ def with_changes(rows: Any, before: Matrix, after: Matrix, model: Ensemble) -> A
     model
         The model that reads them.
     """
-    changed = before != after
-    row, column = np.nonzero(changed)
-    is_gap = np.isnan(before[row, column]) & np.isnan(after[row, column])
-    changed[row[is_gap], column[is_gap]] = False
+    changed = (before != after) & ~(np.isnan(before) & np.isnan(after))
     if isinstance(rows, np.ndarray):
         return _in_array(rows, changed, after, model)
     import narwhals as nw

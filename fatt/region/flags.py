@@ -43,7 +43,8 @@ def refuse_broken_groups(
     """
     _refuse_lone_flags(relation, variables, X)
     torn = _torn(variables.schema)
-    for said, name in _moved(relation, torn if inferred else {}):
+    said_of = [*_moved(relation, torn if inferred else {}), *_conditions(relation)]
+    for said, name in said_of:
         prefix = name.partition("=")[0]
         columns = torn.get(prefix, [])
         if columns and name in [prefix, *columns]:
@@ -56,7 +57,8 @@ def refuse_broken_groups(
 def _refuse_lone_flags(relation: Relation, variables: Variables, X: Any) -> None:
     """Raise if the similarity names one of the columns that pandas makes of a variable.
 
-    To vary ``race_White`` alone would ask about people of no race, or of two.
+    To vary ``race_White`` alone would ask about people of no race, or of two. As a
+    condition it is fine.
     """
     schema = variables.schema
     known = {variable.name for variable in schema.variables}
@@ -106,15 +108,20 @@ def _listed(columns: list[str]) -> str:
 
 
 def _moved(relation: Relation, unnamed: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield what a relation says, and the name that it says it of."""
+    """Yield what a relation lets change, and the name that it says it of."""
     for one in relation.alternatives:
         if isinstance(one.noise, tuple):
             yield from ((f"noise names {name!r}", name) for name, _ in one.noise)
         else:
             yield from (("noise is for all numbers", name) for name in unnamed)
         yield from ((f"vary names {name!r}", name) for name, _ in one.vary)
-        yield from ((f"where names {name!r}", name) for name, _ in one.where)
         yield from ((f"missing names {name!r}", name) for name in one.missing)
+
+
+def _conditions(relation: Relation) -> Iterator[tuple[str, str]]:
+    """Yield what a relation asks of people, and the name that it asks it of."""
+    for one in relation.alternatives:
+        yield from ((f"where names {name!r}", name) for name, _ in one.where)
 
 
 def _torn(schema: Schema) -> dict[str, list[str]]:

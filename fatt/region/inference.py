@@ -47,6 +47,10 @@ def infer(
 
     Rows are looked at in blocks, so that large tables are never copied.
     """
+    if isinstance(one_hot, str):
+        raise SpecError(
+            f"one_hot is {one_hot!r}; write a list of names: [{one_hot!r}]."
+        )
     table = _Table(ensemble, X)
     found = table.groups(one_hot, n_threads).variables()
     _require(one_hot, found, table.numbers)

@@ -401,6 +401,8 @@ def test_one_hot_columns_of_pandas_are_a_variable_if_somebody_says_so(
 
 def test_columns_that_are_not_one_hot_are_refused() -> None:
     model, table = dummies(dtype=float)
+    with pytest.raises(SpecError, match=r"write a list of names: \['race'\]"):
+        Schema.infer(model, table, one_hot="race")
     with pytest.raises(SpecError, match=r"no column of numbers is called rac_\.\.\."):
         Schema.infer(model, table, one_hot=["rac"])
     table.loc[0, "race_B"] = 1.0
@@ -423,8 +425,38 @@ def test_one_of_the_columns_of_a_variable_cannot_vary_alone(
     assert (
         fatt.verify(model, table, similarity=varied, schema=schema).counts["fair"] < 4
     )
+    # As a condition a column stands for itself.
+    asked = fatt.Similarity(noise={"age": 9}, where={"race_A": 1})
+    assert len(fatt.verify(model, table, similarity=asked)) == 4
     # Whoever says that they are flags may vary each.
     flags = {column: Binary() for column in table.columns[1:]}
     schema = Schema.infer(model, table).with_(flags)
     alone = fatt.Similarity(vary=["race_A"])
     assert len(fatt.verify(model, table, similarity=alone, schema=schema)) == 4
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("drop_first", [False, True])
+def test_the_names_of_one_hot_columns_change_no_verdict(
+    seed: int, drop_first: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    people = pd.DataFrame(
+        {
+            "sex": rng.choice(["F", "M"], 60),
+            "home_town": rng.choice(list("ABCDE"), 60),
+            "age": rng.integers(18, 60, 60),
+        }
+    )
+    label = (people["age"] > 38) ^ (rng.random(60) < 0.1)
+    reports = []
+    for separator, one_hot in (("=", []), ("_", ["sex", "home_town"])):
+        table = pd.get_dummies(people, prefix_sep=separator, drop_first=drop_first)
+        tree = DecisionTreeClassifier(max_leaf_nodes=12, random_state=seed)
+        tree.fit(table, label)
+        schema = Schema.infer(fatt.load(tree), table, one_hot=one_hot)
+        similarity = fatt.Similarity(noise={"age": 1}, vary=["sex", "home_town"])
+        report = fatt.verify(tree, table, similarity=similarity, schema=schema)
+        reports.append(report.to_frame())
+    pd.testing.assert_frame_equal(*reports)
+    assert set(reports[0]["verdict"]) == {"fair", "unfair"}
