@@ -1,3 +1,3 @@
-"""The version of this package, for files that must name what made them."""
+"""The version of this package: its only home, which the build reads too."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -33,3 +35,17 @@ def test_public_names_are_listed_and_found() -> None:
         assert getattr(fatt, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'laod'"):
         _ = fatt.laod  # type: ignore[attr-defined]
+
+
+def test_the_version_has_one_home() -> None:
+    root = Path(__file__).parent.parent
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" in project["project"]["dynamic"]
+    changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = next(line for line in changes.splitlines() if line.startswith("## "))
+    assert newest == f"## {fatt.__version__}"
+    literal = f'"{fatt.__version__}"'
+    texts = {
+        path: path.read_text(encoding="utf-8") for path in (root / "fatt").rglob("*.py")
+    }
+    assert [path.name for path in texts if literal in texts[path]] == ["version.py"]
