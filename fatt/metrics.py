@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 from fatt.audit import verify
 from fatt.region import Relation, Schema
 from fatt.verifier import Budget
 
-__all__ = ["FairnessScorer", "fairness_scorer", "individual_fairness_score"]
+__all__ = [
+    "FairnessScorer",
+    "WeightedScorer",
+    "fairness_scorer",
+    "individual_fairness_score",
+]
 
 
 def individual_fairness_score(
@@ -61,7 +66,72 @@ def individual_fairness_score(
 
 
 @dataclass(frozen=True)
-class FairnessScorer:
+class WeightedScorer:
+    """A scorer that takes weights of people from scikit-learn's model selection.
+
+    Without metadata routing scikit-learn hands a scorer the weights that a search is
+    fitted with. With it, a scorer has to ask for them: `set_score_request`.
+
+    Attributes
+    ----------
+    weight_request
+        What was asked for: True, False, the name under which the weights are passed,
+        or None, with which scikit-learn refuses weights until somebody decides.
+    """
+
+    weight_request: bool | str | None = field(
+        default=None, init=False, repr=False, hash=False
+    )
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Ask for weights, or decline them, when metadata routing is on.
+
+        Parameters
+        ----------
+        sample_weight
+            True to get them, False to go without, or the name under which they are
+            passed; None leaves it open, and then passing weights is an error.
+
+        Returns
+        -------
+        WeightedScorer
+            This scorer, changed, as scikit-learn's own scorers do it.
+
+        Raises
+        ------
+        RuntimeError
+            If metadata routing is off.
+        """
+        import sklearn
+
+        if not sklearn.get_config()["enable_metadata_routing"]:
+            raise RuntimeError(
+                "a scorer asks for weights only while metadata routing is on: call "
+                "sklearn.set_config(enable_metadata_routing=True) first."
+            )
+        _requested(self, sample_weight)
+        object.__setattr__(self, "weight_request", sample_weight)
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """Return scikit-learn's ``MetadataRequest``: what the scorer asks for."""
+        return _requested(self, self.weight_request)
+
+    def _accept_sample_weight(self) -> bool:
+        # Newer versions of scikit-learn ask this while metadata routing is off.
+        return True
+
+
+def _requested(scorer: WeightedScorer, sample_weight: bool | str | None) -> Any:
+    from sklearn.utils.metadata_routing import MetadataRequest
+
+    request = MetadataRequest(owner=type(scorer).__name__)
+    request.score.add_request(param="sample_weight", alias=sample_weight)
+    return request
+
+
+@dataclass(frozen=True)
+class FairnessScorer(WeightedScorer):
     """Scores a fitted estimator by `individual_fairness_score`; see `fairness_scorer`.
 
     Attributes
@@ -113,7 +183,9 @@ def fairness_scorer(
     Returns
     -------
     FairnessScorer
-        Called with an estimator and people; can be pickled and compared.
+        Called with an estimator and people; can be pickled and compared. With
+        scikit-learn's metadata routing on, it gets the weights of people after
+        ``set_score_request(sample_weight=True)``.
 
     Examples
     --------

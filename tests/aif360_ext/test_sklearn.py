@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from aif360.sklearn.datasets import standardize_dataset
 from aif360.sklearn.metrics import difference, intersection
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
@@ -262,6 +263,32 @@ def test_a_scorer_is_a_value() -> None:
     assert "prot_attr" in repr(scorer)
     with pytest.raises(SpecError, match="individual_fairness_score or individual_un"):
         make_scorer(individual_unfairness_ratio)
+
+
+def test_weights_are_routed() -> None:
+    X, y, model = people()
+    weights = np.random.default_rng(0).integers(1, 9, size=len(X)).astype(float)
+    first, last = np.arange(170), np.arange(170, 250)
+    model = clone(model)
+    model.set_params(randomforestclassifier__random_state=0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        forest = model[-1].set_fit_request(sample_weight=False)
+        scorer = make_scorer(individual_fairness_score, prot_attr="sex")
+        scorer.set_score_request(sample_weight=True)
+        found = cross_validate(
+            model,
+            X,
+            y,
+            scoring=pickle.loads(pickle.dumps(scorer)),
+            cv=[(first, last)],
+            params={"sample_weight": weights},
+            error_score="raise",
+        )
+    assert forest is model[-1]
+    model.fit(X.iloc[first], y.iloc[first])
+    is_fair = verdicts(X.iloc[last], model)
+    assert found["test_score"] == [np.average(is_fair, weights=weights[last])]
+    assert found["test_score"] != [is_fair.mean()]
 
 
 def test_an_interrupted_score_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

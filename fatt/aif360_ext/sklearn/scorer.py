@@ -11,12 +11,13 @@ from fatt.aif360_ext.sklearn.metrics import (
     individual_unfairness_difference,
 )
 from fatt.errors import SpecError
+from fatt.metrics import WeightedScorer
 
 Metric = Callable[..., float]
 
 
 @dataclass(frozen=True)
-class Scorer:
+class Scorer(WeightedScorer):
     """Scores a fitted estimator, the higher the better; see `make_scorer`.
 
     Attributes
