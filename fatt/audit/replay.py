@@ -108,7 +108,7 @@ class Replay:
         with self._lock, warnings.catch_warnings():
             # On names of columns that an array does not have, and the like.
             warnings.simplefilter("ignore")
-            answers = np.asarray(ask(table, matrix))
+            answers = np.asarray(ask(_copied(table), matrix))
         if answers.shape != (len(matrix),):
             raise ValueError(f"the model answers an array of shape {answers.shape}.")
         return list(answers.tolist())
@@ -158,6 +158,16 @@ class Replay:
                     f"row {row}: the search says that {who} gets {said!r}, and the "
                     f"model answers {answer!r}. {BUG}"
                 )
+
+
+def _copied(table: Any) -> Any:
+    """Return a table of its own for a library, some of which write into what they get.
+
+    Frames other than those of pandas cannot be written to.
+    """
+    if isinstance(table, np.ndarray):
+        return table.copy(order="K")
+    return table.copy() if hasattr(table, "iloc") else table
 
 
 def _forms(rows: Any, model: Ensemble) -> Iterator[Callable[[Any], Any]]:
