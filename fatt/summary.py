@@ -7,6 +7,7 @@ import numpy as np
 
 from fatt.ensemble import Categorical, Cut, Ensemble, Feature, Label
 from fatt.ensemble.trees import n_words
+from fatt.importers.versions import all_releases
 
 
 class FeatureSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +56,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     decision: str
     notes: tuple[str, ...]
     digest: str
+    tested: dict[str, str]
 
 
 def summarize(ensemble: Ensemble) -> Summary:
@@ -84,6 +86,7 @@ def summarize(ensemble: Ensemble) -> Summary:
         decision=_decision(ensemble),
         notes=source.notes,
         digest=ensemble.digest,
+        tested=all_releases(),
     )
 
 

@@ -55,6 +55,7 @@ def _print_summary(summary: Summary) -> None:
         ("arithmetic", summary.arithmetic),
         ("decision", summary.decision),
         ("digest", summary.digest),
+        ("tested with", ", ".join(map(" ".join, summary.tested.items()))),
         *(("note", note) for note in summary.notes),
     ]
     facts = Table.grid(padding=(0, 2))

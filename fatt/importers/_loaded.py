@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,34 +13,36 @@ import numpy as np
 from fatt.ensemble import Ensemble, Source
 from fatt.errors import FattError, MalformedModelError, UnsupportedModelError
 from fatt.importers._registry import converter_for
+from fatt.importers.versions import TESTED, check_file, is_installed, release
 
-_OLDEST = (1, 5)
+_OLDEST = release(TESTED["scikit-learn"][0])
 
 
-def with_version(load: Callable[[], Any]) -> tuple[Any, str]:
-    """Load an object, and return also the version of scikit-learn that saved it.
+def with_versions(load: Callable[[], Any]) -> tuple[Any, tuple[str, ...]]:
+    """Load an object, and return also the versions of scikit-learn that saved it.
 
-    scikit-learn only warns if it is not the installed one, and forgets it.
+    There are several if its parts were saved and loaded before. scikit-learn only warns
+    of those that are not the installed one, and forgets them.
     """
     import sklearn
     from sklearn.exceptions import InconsistentVersionWarning
 
-    version = str(sklearn.__version__)
+    versions = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InconsistentVersionWarning)
         model = load()
     for warning in caught:
         if isinstance(warning.message, InconsistentVersionWarning):
-            version = str(warning.message.original_sklearn_version)
+            versions.append(str(warning.message.original_sklearn_version))
         else:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
-    return model, version
+    return model, tuple(versions) or (str(sklearn.__version__),)
 
 
 def convert_loaded(
-    model: Any, version: str, *, missing: float | None, kind: str
+    model: Any, versions: tuple[str, ...], *, missing: float | None, kind: str
 ) -> Ensemble:
     """Convert an object from a file; whatever its parts are, fail in good order.
 
@@ -49,15 +50,16 @@ def convert_loaded(
     ----------
     model
         The object.
-    version
-        The version of scikit-learn that saved it.
+    versions
+        The versions of scikit-learn that saved it and its parts.
     missing
         As in `fatt.load`.
     kind
         The kind of file.
     """
     converter = converter_for(model)
-    _check_version(version)
+    for version in versions:
+        _check_version(version, kind)
     try:
         with np.errstate(all="ignore"):
             ensemble = converter.convert(model, missing=missing)
@@ -68,7 +70,7 @@ def convert_loaded(
             f"the {type(model).__name__} in the {kind} is not as its library makes it "
             f"({type(error).__name__}: {error}). Save the fitted model again."
         ) from error
-    return replace(ensemble, source=_source(ensemble, version, kind))
+    return replace(ensemble, source=_source(ensemble, versions[-1], kind))
 
 
 def _source(ensemble: Ensemble, version: str, kind: str) -> Source:
@@ -83,22 +85,25 @@ def _source(ensemble: Ensemble, version: str, kind: str) -> Source:
     return msgspec.structs.replace(source, version=version, notes=(note, *source.notes))
 
 
-def _check_version(version: str) -> None:
+def _check_version(version: str, kind: str) -> None:
     """Refuse what an older or newer scikit-learn saved, which may mean other things."""
     import sklearn
 
     installed = str(sklearn.__version__)
-    if _release(version) < _OLDEST:
+    if release(version) < _OLDEST:
         raise UnsupportedModelError(
             f"the file was written by scikit-learn {version}; fatt reads files of "
             "scikit-learn 1.5 and later. Train the model again with one of these."
         )
-    if _release(version) > _release(installed):
+    if release(version) > release(installed):
         raise UnsupportedModelError(
             f"the file was written by scikit-learn {version}, which is newer than the "
             f"installed {installed}: install {version} to read it."
         )
-
-
-def _release(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    # What a skops file holds is never asked, since nobody vouches for its arrays.
+    check_file(
+        "scikit-learn",
+        version,
+        at_hand=lambda: kind == "pickle file" and is_installed("sklearn", version),
+        way_out="Pass the fitted model itself, or train it with a tested version.",
+    )

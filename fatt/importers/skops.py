@@ -23,8 +23,9 @@ from fatt.errors import (
     UnsupportedModelError,
     UntrustedModelError,
 )
-from fatt.importers._loaded import convert_loaded, with_version
+from fatt.importers._loaded import convert_loaded, with_versions
 from fatt.importers._refusals import needs
+from fatt.importers.versions import check_file
 
 #: What tree models and their preprocessing hold besides scikit-learn's estimators,
 #: which skops trusts anyhow. The importer checks the arrays of both kinds of trees.
@@ -96,7 +97,7 @@ def read(data: bytes, *, missing: float | None) -> Ensemble:
         untrusted = set(skops.io.get_untrusted_types(data=data)) - set(TRUSTED)
         if untrusted:
             raise _distrust(untrusted)
-        model, version = with_version(lambda: skops.io.loads(data, trusted=TRUSTED))
+        model, versions = with_versions(lambda: skops.io.loads(data, trusted=TRUSTED))
     except FattError:
         raise
     except (ImportError, AttributeError) as error:
@@ -110,7 +111,7 @@ def read(data: bytes, *, missing: float | None) -> Ensemble:
             f"the skops file cannot be read ({type(error).__name__}: {error}). Save "
             "the fitted model again with skops.io.dump."
         ) from error
-    return convert_loaded(model, version, missing=missing, kind="skops file")
+    return convert_loaded(model, versions, missing=missing, kind="skops file")
 
 
 def _distrust(names: set[str]) -> UntrustedModelError:
@@ -127,6 +128,12 @@ def _checked(data: bytes) -> bytes:
         _check_members(archive, limit)
         text = archive.read(_SCHEMA)
         schema = _Schema(json.loads(text))
+        check_file(
+            "skops protocol",
+            str(schema.root.get("protocol", "")),
+            at_hand=lambda: False,
+            way_out="Save the model with an older version of skops.",
+        )
         sizes = {info.filename: info.file_size for info in archive.infolist()}
         total = sum(sizes[name] for name in schema.files)
         # A part takes dozens of bytes in the schema, unless it is counted many times.

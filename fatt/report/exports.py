@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fatt.errors import MissingDependencyError
+from fatt.importers.versions import all_releases
 from fatt.report.findings import Findings
 from fatt.report.words import json_value
 from fatt.verdict import Counterexample, Value
@@ -87,7 +88,9 @@ def to_json(report: Report) -> str:
             "version": model.source.version,
             "kind": model.source.model,
             "classes": [json_value(label) for label in model.classes],
+            "notes": model.source.notes,
         },
+        "tested": all_releases(),
         "similarity": [one.plain() for one in report.similarity.alternatives],
         "budget": msgspec.to_builtins(report.budget),
         "interrupted": report.interrupted,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from fatt.importers.versions import releases_in_words
 from fatt.report.details import Details, Provenance
 from fatt.report.html_parts import names_of, section
 from fatt.report.markup import Markup, Part, code, name_of, tag
@@ -106,6 +107,7 @@ def evidence(report: Report, provenance: Provenance) -> Markup:
         ("Certificate", _named(provenance.certificate)),
         ("Certificate, SHA-256", _digest(provenance.certificate_digest)),
         ("Made with", provenance.made_with),
+        ("Tested with", releases_in_words()),
         ("Date", provenance.date),
     ]
     commands = {

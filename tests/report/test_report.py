@@ -157,6 +157,7 @@ def test_the_json_holds_all() -> None:
     assert list(found) == [
         "format",
         "model",
+        "tested",
         "similarity",
         "budget",
         "interrupted",

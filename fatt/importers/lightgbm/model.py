@@ -30,6 +30,7 @@ from fatt.importers._refusals import refuse_missing
 from fatt.importers.lightgbm.features import read_columns, read_names
 from fatt.importers.lightgbm.forest import lay_out, read_forest
 from fatt.importers.lightgbm.text import Text, fail, parse
+from fatt.importers.versions import note_newer
 
 # Arrays of integers become float32.
 _INTEGER_LIMIT = 2**24
@@ -74,9 +75,10 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
         version=lightgbm.__version__,
         format="fitted object",
         model=type(model).__name__,
+        notes=note_newer("LightGBM", lightgbm.__version__),
     )
     if type(model) is lightgbm.Booster:
-        source = msgspec.structs.replace(source, notes=(_LABEL_NOTE,))
+        source = msgspec.structs.replace(source, notes=(*source.notes, _LABEL_NOTE))
         return _ensemble(_text_of(model), None, source)
     if type(model) is lightgbm.LGBMClassifier:
         booster, classes = _inside(model)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.versions import TESTED, releases_of
 
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
@@ -25,8 +26,6 @@ _Number = TypeVar("_Number", int, float)
 
 # Numbers stand between blanks in a tree, and between commas in JSON.
 _COMMAS = bytes.maketrans(b" ", b",")
-
-_VERSIONS = ("v3", "v4")
 
 # The lines of a tree that are read, in the order in which LightGBM writes them.
 _KEYS = (
@@ -116,11 +115,11 @@ def parse(data: bytes) -> Text:
     start = data.find(b"\nTree=", 0, end) + 1 or end
     header = _header(data[:start])
     version = header.get("version", "")
-    if version not in _VERSIONS:
+    if version not in TESTED["LightGBM text"]:
         raise UnsupportedModelError(
             f"the LightGBM file has format version {version[:40]!r}, and only "
-            f"{' and '.join(_VERSIONS)} are known. Load it with LightGBM 3 or 4 and "
-            "save it again."
+            f"{' and '.join(TESTED['LightGBM text'])} are known. Load it with LightGBM "
+            f"{releases_of('LightGBM')} and save it again."
         )
     trees = _trees(data, start, end)
     _check_sizes(header.get("tree_sizes", ""), trees)

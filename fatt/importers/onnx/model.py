@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import math
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,7 @@ from fatt.importers.onnx.outcome import Answer
 from fatt.importers.onnx.proto import INT32, INT64, STRING, parse
 from fatt.importers.onnx.splits import lay_out
 from fatt.importers.pullback import pull_back
+from fatt.importers.versions import TESTED, check_file, note_newer
 
 _INFINITE = -math.inf, math.inf
 #: The smallest and the largest number of each type that can be followed.
@@ -172,7 +174,10 @@ def _numeric(name: str, kind: int, lower: float, upper: float) -> Numeric:
 
 
 def _source(model: Any, form: str, answer: Answer, inputs: tuple[Input, ...]) -> Source:
-    notes = ["The labels and scores are those that onnxruntime computes."]
+    notes = [
+        *_newer(model),
+        "The labels and scores are those that onnxruntime computes.",
+    ]
     if not answer.labelled.scored.scoring.ordered:
         notes.append(
             "With several threads and more than 50 rows at a time, onnxruntime adds "
@@ -188,3 +193,47 @@ def _source(model: Any, form: str, answer: Answer, inputs: tuple[Input, ...]) ->
         model=answer.operator,
         notes=(*notes, *answer.labelled.notes),
     )
+
+
+def _newer(model: Any) -> tuple[str, ...]:
+    """Return notes on versions that are newer than tested, or refuse them."""
+    versions = [("ONNX file", model.ir_version)]
+    versions += [
+        (item.domain or "ai.onnx", item.version)
+        for item in model.opset_import
+        if (item.domain or "ai.onnx") in TESTED
+    ]
+    notes = [
+        check_file(
+            library,
+            str(version),
+            at_hand=lambda: _can_be_asked(model),
+            way_out="Export it for an older version, or install onnxruntime.",
+        )
+        for library, version in versions
+    ]
+    return sum(notes, _of_installed())
+
+
+def _of_installed() -> tuple[str, ...]:
+    """Return the note on an onnxruntime that is newer than tested."""
+    try:
+        installed = importlib.metadata.version("onnxruntime")
+    except importlib.metadata.PackageNotFoundError:
+        return ()
+    return note_newer("onnxruntime", installed)
+
+
+def _can_be_asked(model: Any) -> bool:
+    """Tell whether onnxruntime takes the model."""
+    try:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+    except Exception:  # onnxruntime has errors of its own
+        return False
+    return True

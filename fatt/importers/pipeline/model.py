@@ -54,6 +54,7 @@ from fatt.importers.pullback import (
     identity,
     pull_back,
 )
+from fatt.importers.versions import note_newer
 
 
 def convert(model: Any, *, missing: float | None) -> Ensemble:
@@ -171,13 +172,18 @@ def _in_raw_columns(
         objects=inner.inputs.objects
         and all(isinstance(step, Numbers) for step in first_steps),
     )
+    import sklearn
+
     model = f"Pipeline with {inner.source.model}"
+    notes = (*note_newer("scikit-learn", sklearn.__version__), *inner.source.notes)
     return pull_back(
         inner,
         features=features,
         columns=[column for column in columns if column is not None],
         inputs=inputs,
-        source=msgspec.structs.replace(inner.source, model=model),
+        source=msgspec.structs.replace(
+            inner.source, model=model, notes=tuple(dict.fromkeys(notes))
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from fatt.ensemble import Inputs, Label, Source
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers._labels import plain_label
 from fatt.importers._limits import FEATURES
+from fatt.importers.versions import note_newer
 
 
 def n_features(model: Any) -> int:
@@ -57,11 +58,12 @@ def source(model: Any, *, objective: str = "", notes: tuple[str, ...] = ()) -> S
     """Describe where the model came from."""
     import sklearn
 
+    version = str(sklearn.__version__)
     return Source(
         library="scikit-learn",
-        version=str(sklearn.__version__),
+        version=version,
         format="fitted object",
         model=type(model).__name__,
         objective=objective,
-        notes=notes,
+        notes=(*note_newer("scikit-learn", version), *notes),
     )

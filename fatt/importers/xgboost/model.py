@@ -28,6 +28,7 @@ from fatt.ensemble import (
 )
 from fatt.ensemble.floats import FLOAT32_LIMIT, smallest_float
 from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
+from fatt.importers.versions import check_file, is_installed, note_newer
 from fatt.importers.xgboost.features import Cells, make_features
 from fatt.importers.xgboost.file import ModelFile, parse
 from fatt.importers.xgboost.trees import lay_out
@@ -71,7 +72,17 @@ def read(data: bytes, *, missing: float | None) -> Ensemble:
         If it is no classifier made of trees.
     """
     file = parse(data)
-    notes = ["Computes what XGBClassifier.predict answers on arrays after load_model."]
+    version = ".".join(map(str, file.version))
+    newer = check_file(
+        "XGBoost",
+        version,
+        at_hand=lambda: is_installed("xgboost", version),
+        way_out=f"Install xgboost {version}, or train with a tested version.",
+    )
+    notes = [
+        *newer,
+        "Computes what XGBClassifier.predict answers on arrays after load_model.",
+    ]
     if missing is None:
         notes.append(
             "The file does not say which number counts as missing; only NaN does here."
@@ -125,7 +136,10 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
             model="Booster",
             in_place=False,
             missing=math.nan if missing is None else missing,
-            notes=("Computes what Booster.predict answers on a DMatrix.",),
+            notes=(
+                *note_newer("XGBoost", xgboost.__version__),
+                "Computes what Booster.predict answers on a DMatrix.",
+            ),
         )
         return _ensemble(parse(bytes(model.save_raw("ubj"))), caller)
     if type(model) in {xgboost.XGBClassifier, xgboost.XGBRFClassifier}:
@@ -144,6 +158,8 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
 
 
 def _convert_classifier(model: Any, missing: float | None) -> Ensemble:
+    import xgboost
+
     name = type(model).__name__
     if not model.__sklearn_is_fitted__():
         raise UnsupportedModelError(f"the {name} is not fitted; call fit first.")
@@ -180,7 +196,10 @@ def _convert_classifier(model: Any, missing: float | None) -> Ensemble:
         model=name,
         in_place=True,
         missing=float(own),
-        notes=(f"Computes what {name}.predict answers on arrays.",),
+        notes=(
+            *note_newer("XGBoost", xgboost.__version__),
+            f"Computes what {name}.predict answers on arrays.",
+        ),
     )
     return _ensemble(file, caller)
 
