@@ -6,13 +6,34 @@ few seconds to compile the kernel the first time on a machine.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 
 from fatt.ensemble.trees import NODE
+
+
+def kernel_files(package: Path) -> list[Path]:
+    """Return the files of a package that hold compiled functions."""
+    files = [*package.rglob("kernels.py"), *package.rglob("kernels/*.py")]
+    return sorted(files, key=lambda path: path.relative_to(package).parts)
+
+
+def digest_of(package: Path) -> str:
+    """Return a name for the text of all kernels of a package."""
+    digest = hashlib.sha256()
+    for path in kernel_files(package):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+#: Names the text of all kernels. Numba looks only at the file of the kernel itself to
+#: tell whether what it keeps on disk is out of date, so this becomes part of the name.
+SOURCES = digest_of(Path(__file__).parent.parent)
 
 
 def read_only(dtype: numba.types.Type, ndim: int = 1) -> numba.types.Array:
@@ -24,6 +45,7 @@ def compiled(signature: numba.types.Type) -> Callable[[Callable[..., Any]], Any]
     """Compile a function for one signature, and keep the result on disk if possible."""
 
     def compile_now(function: Callable[..., Any]) -> Any:
+        function.__qualname__ += f"-{SOURCES}"
         try:
             return numba.njit(signature, cache=True, nogil=True)(function)
         except RuntimeError:

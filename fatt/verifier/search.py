@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,12 @@ from fatt.errors import FattError
 from fatt.region.boxes import Boxes, code_words
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 from fatt.verifier.budget import Budget
+from fatt.verifier.gears import Gears, Tally
 from fatt.verifier.kernels.records import (
-    MOST_DOUBTS,
+    N_USED,
     NO_LEAD,
     STOP,
+    USED,
     Answers,
     Forest,
     Library,
@@ -94,15 +96,24 @@ class Verifier:
     ----------
     ensemble
         The model, with one feature per variable.
+    gears
+        Where the search changes gear; no verdict depends on it.
     """
 
-    def __init__(self, ensemble: Ensemble) -> None:
+    def __init__(self, ensemble: Ensemble, *, gears: Gears | None = None) -> None:
         self.ensemble = ensemble
+        self._gears = gears or Gears()
+        self._used = np.zeros(N_USED, dtype=np.int64)
         self._numbers = numbers_of(ensemble.features)
         self._forest = forest_of(ensemble, code_words(ensemble.features))
         self._library = library_of(ensemble)
         self._clocks: dict[int, Clock] = {}
         self._is_stopped = False
+
+    @property
+    def tally(self) -> Tally:
+        """How often all searches so far were in each gear."""
+        return Tally(*self._used[USED + 1 :].tolist())
 
     def stop(self) -> None:
         """Make searches in other threads give up at once, and all later ones."""
@@ -194,7 +205,7 @@ class Verifier:
         features, count = self.ensemble.features, len(people)
         decision, n_classes = self.ensemble.decision, len(self.ensemble.classes)
         is_linked = isinstance(decision, Argmax) and decision.link != "identity"
-        kept = MOST_DOUBTS if is_linked and not run.largest else 0
+        kept = self._gears.doubts if is_linked and not run.largest else 0
         parts = (
             mark_missing(people, features),
             label,
@@ -203,13 +214,15 @@ class Verifier:
         )
         regions = Regions(*map(_frozen, parts))
         answers = _room_for(people.shape, 2 if run.largest else n_classes, kept)
-        model, limits = run.model, run.limits()
+        model, limits, gears = run.model, run.limits(self._gears), self._gears
+        used: list[NDArray[np.int64]] = []
 
         def decide(begin: int, end: int) -> None:
-            scratch = scratch_for(*model, answers.possible.shape[1])
-            if len(model[1].labels):
+            scratch = scratch_for(*model, answers.possible.shape[1], gears.doubts)
+            if len(model[1].labels) and gears.only_tree and gears.screen:
                 screen_tree(*model, regions, answers, scratch.stack, begin, end)
             search(*model, regions, answers, scratch, begin, end, limits, clock)
+            used.append(scratch.used)
 
         def after(done: int) -> None:
             total = run.budget.total_nodes
@@ -226,6 +239,7 @@ class Verifier:
                 )
             finally:
                 del self._clocks[id(clock)]
+        self._used += sum(used)
         _keep_total(answers, run.budget)
         return answers, interrupted
 
@@ -321,8 +335,11 @@ class _Run:
     n_jobs: int | None = None
     largest: bool = False
 
-    def limits(self) -> NDArray[np.int64]:
-        """Return the most nodes and milliseconds for a person, and what to look for."""
+    def limits(self, gears: Gears) -> NDArray[np.int64]:
+        """Return the most nodes and milliseconds for a person, and what to look for.
+
+        Behind these stand the gears, in their order.
+        """
         nodes, seconds = self.budget.nodes, self.budget.seconds
         total = self.budget.total_nodes
         limits = (
@@ -334,6 +351,7 @@ class _Run:
             ),
             _NO_LIMIT if seconds is None else int(min(seconds * 1000, _NO_LIMIT)),
             int(self.largest),
+            *map(int, astuple(gears)),
         )
         return np.array(limits, dtype=np.int64)
 

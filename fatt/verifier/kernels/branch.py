@@ -10,14 +10,30 @@ from fatt.verifier.kernels.climb import ascend, leaves_at, stand
 from fatt.verifier.kernels.compiled import inner, maker
 from fatt.verifier.kernels.dual import bargain, no_prices, prices_of
 from fatt.verifier.kernels.lead import settle
-from fatt.verifier.kernels.records import LARGEST, LOSS, NODES, NOW, STOP, TIME
+from fatt.verifier.kernels.records import (
+    BARGAINED,
+    CLIMB,
+    CLIMB_AGAIN,
+    CLIMBED,
+    DROPPED,
+    GREW,
+    LARGEST,
+    LOSS,
+    NODES,
+    NOW,
+    PARTED,
+    PATIENCE,
+    PRICED_OUT,
+    ROOM,
+    STOP,
+    TIME,
+    USED,
+    WEIGH,
+)
 from fatt.verifier.kernels.sets import add_range, copy, first_from, has
 from fatt.verifier.kernels.tighten import tighten
 
 CLOSED, FOUND, STOPPED = 0, 1, 2
-
-# After so many nodes the search is taken for a long one.
-_PATIENCE = 64
 
 #: Entries of the stakes: the lead from which the rival may win, and surely wins.
 MAY, SURELY = 0, 1
@@ -137,7 +153,7 @@ def branch(library, problem, lead, climb, chosen, doubts, limits):
     doubts
         Number of points that could not be told, and the first few of them.
     limits
-        The limits, the clock, and the number of nodes so far, which is counted on.
+        The limits, the clock, and what was used so far, which is counted on.
 
     Returns
     -------
@@ -153,12 +169,13 @@ def branch(library, problem, lead, climb, chosen, doubts, limits):
         n_classes += facts[number].n_classes
     # One row per open cut: the box, where the trees' leaves begin, and the side of the
     # cut that is looked at first. Behind a row's leaves stand those of the next row.
-    boxes = np.zeros((16, n_words), dtype=np.uint64)
-    starts = np.zeros((16, len(lead.start)), dtype=np.int64)
-    sides = np.zeros((16, n_words), dtype=np.uint64)
-    cut = np.full(16, -1, dtype=np.int64)
-    bounds = np.zeros(16, dtype=np.int64)
-    alive = np.empty(4 * n_leaves + 16, dtype=np.int64)
+    room = until[ROOM]
+    boxes = np.zeros((room, n_words), dtype=np.uint64)
+    starts = np.zeros((room, len(lead.start)), dtype=np.int64)
+    sides = np.zeros((room, n_words), dtype=np.uint64)
+    cut = np.full(room, -1, dtype=np.int64)
+    bounds = np.zeros(room, dtype=np.int64)
+    alive = np.empty(max(room // 4, 1) * n_leaves + room, dtype=np.int64)
     counted = np.zeros(len(facts), dtype=np.int64)
     union = np.zeros(n_words, dtype=np.uint64)
     meet = np.zeros(n_words, dtype=np.uint64)
@@ -170,10 +187,10 @@ def branch(library, problem, lead, climb, chosen, doubts, limits):
         add_range(boxes[0], facts[number].word_start, 0, facts[number].n_classes - 1)
     stakes = np.empty(2, dtype=np.int64)
     stakes[MAY], stakes[SURELY] = lead.may, lead.surely
-    ascend(problem, climb)
+    ascend(problem, climb, until[CLIMB])
     is_won = _wins(library, problem, lead, stakes, climb, chosen, doubts)
-    row, next_climb, bound = 0, 1, np.int64(0)
-    first_node, is_priced = used[0], False
+    row, next_climb, bound = 0, until[CLIMB_AGAIN], np.int64(0)
+    first_node, is_priced = used[USED], False
     prices = no_prices()
     is_closed = False
     while True:
@@ -211,48 +228,54 @@ def branch(library, problem, lead, climb, chosen, doubts, limits):
                 # The best leaves of all trees meet: this part holds nothing better.
                 stand(problem, lead, climb)
                 continue
-        if used[0] >= until[NODES] or clock[NOW] >= until[TIME] or clock[STOP] != 0:
+        if used[USED] >= until[NODES] or clock[NOW] >= until[TIME] or clock[STOP] != 0:
             climb.point[:] = best
             return STOPPED, _open_bound(bound, bounds, cut, row)
-        used[0] += 1
+        used[USED] += 1
         # With a band without end there is nothing that prices could close.
-        if used[0] - first_node >= _PATIENCE and may > -FAR:
+        if used[USED] - first_node >= until[PATIENCE] and may > -FAR:
             if not is_priced:
                 prices = prices_of(problem, lead)
                 is_priced = True
+            used[BARGAINED] += 1
             lower, dropped_some = bargain(
-                problem, lead.constant, may, prices, alive, start, box, meet
+                problem, lead.constant, may, prices, alive, start, box, meet, until
             )
             if lower < may:
+                used[PRICED_OUT] += 1
                 continue
             if dropped_some:
                 is_closed = False
                 continue
-        slack = bound - may
-        weigh(problem, alive, start, box, losses, slack + 1)
-        dropped = drop_classes(facts, losses, box, slack)
-        if dropped == 2:
-            continue
-        if dropped == 1:
-            is_closed = False
-            continue
-        if used[0] >= next_climb:
-            next_climb *= 2
-            _start_where_least_is_lost(facts, losses, box, climb.point)
-            stand(problem, lead, climb)
-            ascend(problem, climb)
-            is_won = _wins(library, problem, lead, stakes, climb, chosen, doubts)
-            if is_won:
-                is_closed = False
+        number = -1
+        if until[WEIGH] != 0:
+            slack = bound - may
+            weigh(problem, alive, start, box, losses, slack + 1)
+            dropped = drop_classes(facts, losses, box, slack)
+            if dropped != 0:
+                used[DROPPED] += 1
+                is_closed = dropped == 2
                 continue
-        number = choose(facts, losses, box, slack, sides[row])
+            if used[USED] >= next_climb:
+                next_climb *= 2
+                used[CLIMBED] += 1
+                _start_where_least_is_lost(facts, losses, box, climb.point)
+                stand(problem, lead, climb)
+                ascend(problem, climb, until[CLIMB])
+                is_won = _wins(library, problem, lead, stakes, climb, chosen, doubts)
+                if is_won:
+                    is_closed = False
+                    continue
+            number = choose(facts, losses, box, slack, sides[row])
         if number < 0:
             number = choose_any(problem, alive, start, box, sides[row])
+            used[PARTED] += number >= 0
         if number < 0:
             continue
         is_closed = False
         cut[row], bounds[row] = number, bound
         if row + 1 == len(boxes):
+            used[GREW] += 1
             boxes, starts = _more_rows(boxes), _more_rows(starts)
             sides, cut, bounds = _more_rows(sides), _longer(cut), _longer(bounds)
         first, last = starts[row, 0], starts[row, -1]

@@ -13,8 +13,6 @@ from fatt.verifier.kernels.compiled import inner, maker, small
 from fatt.verifier.kernels.records import Climb
 from fatt.verifier.kernels.sets import first_from, has
 
-_SWEEPS = 25
-
 
 @maker
 def climb_of(problem, order):
@@ -96,10 +94,13 @@ def _move(problem, climb, number, member, total):
 
 
 @inner
-def ascend(problem, climb):
-    """Move the point until no single variable makes the lead larger."""
+def ascend(problem, climb, sweeps):
+    """Move the point until no single variable makes the lead larger.
+
+    After so many sweeps over the variables it stays where it is.
+    """
     facts, gain = problem.facts, climb.gain
-    for _ in range(_SWEEPS):
+    for _ in range(sweeps):
         improved = False
         for number in range(len(facts)):
             if climb.start[number] == climb.start[number + 1]:

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
 
-
-def _digest() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-# Names the text of all kernels. Numba looks only at the file of the kernel itself to
-# tell whether what it keeps on disk is out of date, so this becomes part of the name.
-_SOURCES = _digest()
+from fatt.ensemble.kernels import SOURCES
 
 # What turns Python objects into arrays takes long to compile, and is not needed.
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -58,7 +46,7 @@ def small(function: Callable[..., Any]) -> Any:
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function that is called from Python, and keep the result on disk."""
-    function.__qualname__ += f"-{_SOURCES}"
+    function.__qualname__ += f"-{SOURCES}"
     try:
         return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:

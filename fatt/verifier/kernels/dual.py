@@ -16,15 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fatt.verifier.kernels.compiled import inner, maker, small
+from fatt.verifier.kernels.records import LEAST_GAIN, SWEEPS
 from fatt.verifier.kernels.sets import copy, first_from, has, remove
 
 _NONE = -(2**62)
 
 # Sums over all trees, or over all variables of a tree, stay below this.
 _MOST = 2**61
-
-#: Sweeps at a part of the box, at most, and the share of the slack that each must gain.
-_SWEEPS, _LEAST_GAIN = 24, 32
 
 
 class Prices(NamedTuple):
@@ -334,7 +332,7 @@ def _drop_leaves(prices, alive, start, slack):
 
 
 @inner
-def bargain(problem, constant, may, prices, alive, start, box, kept):
+def bargain(problem, constant, may, prices, alive, start, box, kept, until):
     """Sweep over the variables until the prices are worth no more sweeps.
 
     Parameters
@@ -349,6 +347,8 @@ def bargain(problem, constant, may, prices, alive, start, box, kept):
         The living leaves and the box; both may be smaller afterwards.
     kept
         Scratch, as large as a box.
+    until
+        The limits: sweeps, at most, and the share of the slack that each must gain.
 
     Returns
     -------
@@ -360,7 +360,7 @@ def bargain(problem, constant, may, prices, alive, start, box, kept):
     # Classes go only when the sweeps are over: until then the books rest on the box.
     copy(box, kept)
     dropped = False
-    for _ in range(_SWEEPS):
+    for _ in range(until[SWEEPS]):
         before = bound
         for number in range(len(problem.facts)):
             if prices.variable_start[number] == prices.variable_start[number + 1]:
@@ -374,7 +374,7 @@ def bargain(problem, constant, may, prices, alive, start, box, kept):
             fact = problem.facts[number]
             if _drop_classes(fact, prices.shared, box, kept, bound - may):
                 dropped = True
-        if (before - bound) * _LEAST_GAIN < bound - may:
+        if (before - bound) * until[LEAST_GAIN] < bound - may:
             break
     copy(kept, box)
     if _drop_leaves(prices, alive, start, bound - may):

@@ -9,7 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from fatt.verifier.kernels.compiled import inner, maker, small
-from fatt.verifier.kernels.records import ASKED, CODES, COUNT, DEPTH, LEAF, ORDERED
+from fatt.verifier.kernels.records import (
+    ASKED,
+    CODES,
+    COUNT,
+    DEPTH,
+    LEAF,
+    ORDERED,
+    ROOM,
+)
 from fatt.verifier.kernels.screen import rank_of, side_of
 from fatt.verifier.kernels.sets import add, add_range, first_from, has, remove
 
@@ -217,7 +225,7 @@ def extract(forest, scratch):
     forest
         The trees.
     scratch
-        Holds the box in rank space, which is the same afterwards.
+        Holds the box in rank space, which is the same afterwards, and the limits.
 
     Returns
     -------
@@ -226,9 +234,11 @@ def extract(forest, scratch):
     """
     nodes, roots, walk = forest.nodes, forest.roots, scratch.walk
     tree_start = np.zeros(len(roots) + 1, dtype=np.int64)
-    leaves = np.empty(4 * len(roots) + 16, dtype=LEAF)
-    asked = np.empty(4 * len(leaves), dtype=ASKED)
-    asked_cells = np.empty(64, dtype=np.uint64)
+    # All of it grows where it must; little room at first is a gear of the search.
+    room = scratch.until[ROOM]
+    leaves = np.empty((room // 4) * len(roots) + room, dtype=LEAF)
+    asked = np.empty((room // 4) * len(leaves), dtype=ASKED)
+    asked_cells = np.empty(4 * room, dtype=np.uint64)
     n_leaves, n_asked, n_words = 0, 0, 0
     widest = scratch.trail_cells.shape[1]
     scratch.seen[:] = -1
@@ -245,8 +255,8 @@ def extract(forest, scratch):
                 asked_cells = _more(asked_cells, n_words + depth * widest)
             leaves[n_leaves].row = nodes[node].leaf
             leaves[n_leaves].start = n_asked
-            room = (asked, asked_cells, n_asked, n_words)
-            n_asked, n_words = _ask(forest.variables, scratch, n_leaves, room)
+            found = (asked, asked_cells, n_asked, n_words)
+            n_asked, n_words = _ask(forest.variables, scratch, n_leaves, found)
             n_leaves += 1
             node = turn(forest, scratch)
         tree_start[tree + 1] = n_leaves

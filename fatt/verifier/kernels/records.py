@@ -23,17 +23,34 @@ IDENTITY, SOFTMAX, SIGMOID = 0, 1, 2
 #: Entries of the clock: milliseconds since the start, and whether to stop now.
 NOW, STOP = 0, 1
 
-#: Entries of the limits: most nodes, when to stop, whether the largest lead is wanted.
+#: Entries of the limits: most nodes, when to stop, whether the largest lead is wanted;
+#: then where the search changes gear, in the order of `fatt.verifier.gears.Gears`.
 NODES, TIME, LARGEST = 0, 1, 2
+SCREEN, ONLY_TREE, STEP, CLIMB, CLIMB_AGAIN, WEIGH = 3, 4, 5, 6, 7, 8
+PATIENCE, SWEEPS, LEAST_GAIN, ROOM, DOUBTS = 9, 10, 11, 12, 13
+N_LIMITS = 14
+
+#: Entries of what was used: the nodes of one person; then, over all people, how often
+#: the search was in each gear, in the order of `fatt.verifier.gears.Tally`.
+USED = 0
+SCREENED, WALKED, STEPPED, CLIMBED, DROPPED, PARTED, BARGAINED, PRICED_OUT, GREW = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+)
+N_USED = 10
 
 #: Entries of the walk: how long the trail is, and how many nodes are open.
 DEPTH, COUNT = 0, 1
 
 #: Less than any lead.
 NO_LEAD = -(2**62)
-
-#: How many points in doubt are kept for one person.
-MOST_DOUBTS = 4
 
 #: A node of a tree. `split` is the last cell that goes left, of an ordered variable;
 #: of any other the first word in `masks` of the cells that go left. `alone` is
@@ -401,8 +418,10 @@ class Scratch(NamedTuple):
     until: Any
 
 
-def scratch_for(forest: Forest, library: Library, n_classes: int) -> Scratch:
-    """Make room for one thread."""
+def scratch_for(
+    forest: Forest, library: Library, n_classes: int, n_doubts: int = 0
+) -> Scratch:
+    """Make room for one thread, and for so many points in doubt."""
     variables = forest.variables
     levels = int(library.rule["depth"][0]) + 2
     widest = max(1, int(variables["width"].max(initial=0)))
@@ -419,9 +438,9 @@ def scratch_for(forest: Forest, library: Library, n_classes: int) -> Scratch:
         seen=np.zeros(len(variables), dtype=np.int64),
         own_cell=np.zeros(len(variables), dtype=np.int64),
         chosen=np.zeros(len(forest.roots), dtype=np.int64),
-        points=np.zeros((MOST_DOUBTS, len(variables)), dtype=np.int64),
+        points=np.zeros((n_doubts, len(variables)), dtype=np.int64),
         rivals=np.zeros(n_classes, dtype=np.int64),
-        used=np.zeros(1, dtype=np.int64),
+        used=np.zeros(N_USED, dtype=np.int64),
         doubts=np.zeros(1, dtype=np.int64),
-        until=np.zeros(3, dtype=np.int64),
+        until=np.zeros(N_LIMITS, dtype=np.int64),
     )

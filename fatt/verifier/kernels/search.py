@@ -18,8 +18,22 @@ from fatt.verifier.kernels.compact import compact
 from fatt.verifier.kernels.compiled import inner, kernel, once
 from fatt.verifier.kernels.extract import enter, extract
 from fatt.verifier.kernels.lead import lead_of
-from fatt.verifier.kernels.records import CODES, LARGEST, NODES, NOW, STOP, TIME
+from fatt.verifier.kernels.records import (
+    CODES,
+    LARGEST,
+    NOW,
+    ONLY_TREE,
+    SCREEN,
+    SCREENED,
+    STEP,
+    STEPPED,
+    STOP,
+    TIME,
+    USED,
+    WALKED,
+)
 from fatt.verifier.kernels.screen import rank_of, screen
+from fatt.verifier.kernels.sets import copy
 from fatt.verifier.kernels.single import decide_tree
 
 #: Less than any exponent of a bit: nothing is known to be a whole number of steps.
@@ -64,13 +78,13 @@ def _write_cells(problem, point, first, last):
 
 
 @once
-def _open_rivals(library, totals, own, rivals):
+def _open_rivals(library, totals, own, rivals, until):
     """List the classes that the first look does not exclude; return their number."""
     count = 0
     for rival in range(len(rivals)):
         if rival != own:
             may, _ = needed(library.rule[0], totals, own, rival, NO_STEP)
-            if totals[rival].lead >= may:
+            if totals[rival].lead >= may or until[SCREEN] == 0:
                 rivals[count] = rival
                 count += 1
     return count
@@ -125,8 +139,10 @@ def _ask_rival(library, problem, lead, scratch, clock):
     climb = climb_of(problem, lead.order)
     start_at_person(problem, lead, climb)
     scratch.doubts[0] = 0
-    if scratch.until[LARGEST] == 0 and step_once(problem, lead, climb):
-        return FOUND, climb.total[0], climb
+    if scratch.until[LARGEST] == 0 and scratch.until[STEP] != 0:
+        scratch.used[STEPPED] += 1
+        if step_once(problem, lead, climb):
+            return FOUND, climb.total[0], climb
     doubts = (scratch.doubts, scratch.points)
     limits = (scratch.until, clock, scratch.used)
     outcome, bound = branch(
@@ -140,6 +156,7 @@ def _decide_only_tree(forest, library, regions, answers, person, box, scratch):
     """Tell, for one box, whether the only tree gives another label somewhere."""
     own, labels = regions.label[person], library.labels
     _enter(forest, regions, person, box, scratch)
+    scratch.used[WALKED] += 1
     first, last = answers.first[person], answers.last[person]
     if not decide_tree(forest, labels, own, scratch, answers.possible[person], first):
         return FAIR
@@ -156,8 +173,9 @@ def _decide_box(forest, library, regions, answers, person, box, scratch, clock):
     """
     own, totals, rivals = regions.label[person], scratch.totals, scratch.rivals
     screen(forest, library, regions, box, own, scratch)
-    n_open = _open_rivals(library, totals, own, rivals)
+    n_open = _open_rivals(library, totals, own, rivals, scratch.until)
     if n_open == 0:
+        scratch.used[SCREENED] += 1
         return FAIR
     problem = _problem_of(forest, regions, person, box, scratch)
     trailing = _least_bit(library, problem.leaves)
@@ -165,7 +183,7 @@ def _decide_box(forest, library, regions, answers, person, box, scratch, clock):
     for place in range(n_open):
         rival = rivals[place]
         may, surely = needed(library.rule[0], totals, own, rival, trailing)
-        if totals[rival].lead < may:
+        if totals[rival].lead < may and scratch.until[SCREEN] != 0:
             continue
         lead = lead_of(library, problem, own, rival, may, surely)
         outcome, _, climb = _ask_rival(library, problem, lead, scratch, clock)
@@ -194,7 +212,8 @@ def _stretch_box(forest, library, regions, answers, person, box, scratch, clock)
     rival, least = 1 - own, answers.lead[person] + 1
     # The library may round the scores of a box up to what another box holds.
     error = score_error(library.rule[0], totals[0], NO_STEP)
-    if totals[rival].lead + error < least - 1:
+    if totals[rival].lead + error < least - 1 and scratch.until[SCREEN] != 0:
+        scratch.used[SCREENED] += 1
         return
     problem = _problem_of(forest, regions, person, box, scratch)
     trailing = _least_bit(library, problem.leaves)
@@ -227,7 +246,8 @@ def search(forest, library, regions, answers, scratch, begin, end, limits, clock
         What `scratch_for` returned.
     limits
         The most nodes and milliseconds for a person, and whether to look for the
-        largest lead, of the only score over its negative (class 1) or the other way.
+        largest lead, of the only score over its negative (class 1) or the other way;
+        then where the search changes gear.
     clock
         The milliseconds since the start, and whether to stop: another thread writes it.
     """
@@ -238,10 +258,9 @@ def search(forest, library, regions, answers, scratch, begin, end, limits, clock
         answers.possible[person, :] = False
         answers.possible[person, regions.label[person]] = True
         answers.verdict[person] = FAIR
-        scratch.used[0] = 0
-        scratch.until[NODES] = limits[NODES]
-        scratch.until[TIME] = clock[NOW] + limits[TIME]
-        scratch.until[LARGEST] = limits[LARGEST]
+        scratch.used[USED] = 0
+        copy(limits, scratch.until)
+        scratch.until[TIME] += clock[NOW]
         for box in range(regions.start[person], regions.start[person + 1]):
             if limits[LARGEST] != 0:
                 _stretch_box(
@@ -249,7 +268,8 @@ def search(forest, library, regions, answers, scratch, begin, end, limits, clock
                 )
                 continue
             verdict = UNKNOWN
-            if clock[STOP] == 0 and len(library.labels) > 0:
+            is_walk = len(library.labels) > 0 and limits[ONLY_TREE] != 0
+            if clock[STOP] == 0 and is_walk:
                 verdict = _decide_only_tree(
                     forest, library, regions, answers, person, box, scratch
                 )
@@ -266,4 +286,4 @@ def search(forest, library, regions, answers, scratch, begin, end, limits, clock
                 if box + 1 < regions.start[person + 1]:
                     answers.possible[person, :] = True
                 break
-        answers.nodes[person] = scratch.used[0]
+        answers.nodes[person] = scratch.used[USED]
