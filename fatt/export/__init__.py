@@ -1,8 +1,7 @@
 """Trees for people and for other programs: texts, drawings, scikit-learn and ONNX."""
 
-from fatt.export.dot import export_graphviz
+from fatt.export.drawing import export_graphviz, plot_tree
 from fatt.export.onnx import to_onnx
-from fatt.export.plot import plot_tree
 from fatt.export.sklearn import to_sklearn
 from fatt.export.text import export_text
 

@@ -1,20 +1,129 @@
-"""Trees drawn with matplotlib, from left to right."""
+"""Trees drawn: as DOT, which Graphviz draws, and with matplotlib."""
 
 from __future__ import annotations
 
 import itertools
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fatt.ensemble import Ensemble
 from fatt.errors import MissingDependencyError
-from fatt.export.averaged import load_averaged
-from fatt.export.colours import colour
-from fatt.export.words import Words
+from fatt.export.averaged import load_averaged, spans
+from fatt.export.text import Words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+# The colours of Okabe and Ito, which most colour-blind people can tell apart.
+_COLOURS = (
+    (230, 159, 0),
+    (86, 180, 233),
+    (0, 158, 115),
+    (240, 228, 66),
+    (204, 121, 167),
+    (0, 114, 178),
+    (213, 94, 0),
+)
+_PALEST = 0.2
+
+
+def colour(place: int, share: float, n_classes: int) -> str:
+    """Return the colour of a leaf, such as ``#e69f00``.
+
+    Parameters
+    ----------
+    place
+        Which of the classes the leaf stands for.
+    share
+        The share of that class in the leaf.
+    n_classes
+        Number of classes; equal shares of all give the palest colour.
+
+    Examples
+    --------
+    >>> colour(0, 1.0, 2), colour(0, 0.5, 2)
+    ('#e69f00', '#faeccc')
+    """
+    fair = 1 / n_classes
+    surplus = (share - fair) / (1 - fair) if n_classes > 1 else 1.0
+    strength = _PALEST + (1 - _PALEST) * min(max(surplus, 0.0), 1.0)
+    mixed = (
+        round(255 + strength * (part - 255)) for part in _COLOURS[place % len(_COLOURS)]
+    )
+    return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+_DOT_STYLE = (
+    'node [shape=box, style="rounded,filled", fillcolor="white", color="#888888", '
+    'fontname="Helvetica"];',
+    'edge [color="#888888", fontname="Helvetica", fontsize=10];',
+)
+_DOT_WIDTH = 32
+
+
+def export_graphviz(model: Any) -> str:
+    """Return the trees as DOT, which Graphviz draws.
+
+    Each split is a question, with the answer yes on its left. Leaves show their label
+    and its share, in the colour of the label.
+
+    Parameters
+    ----------
+    model
+        Fitted model or path of a model file, as `fatt.load` takes it: a tree, or trees
+        whose shares of the classes are averaged.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model is of another kind.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from fatt.export import export_graphviz
+    >>> tree = DecisionTreeClassifier().fit([[20.0], [40.0]], ["deny", "grant"])
+    >>> print(export_graphviz(tree).splitlines()[4])
+      n0 [label="x0 <= 30.00"];
+    """
+    ensemble = load_averaged(model, "a drawing")
+    words, n_classes = Words(ensemble), len(ensemble.classes)
+    lines = ["digraph {", "  ordering=out;", *(f"  {line}" for line in _DOT_STYLE)]
+    several = len(ensemble.trees) > 1
+    for number, (start, end) in enumerate(spans(ensemble), start=1):
+        drawn = [f"  {line}" for line in _dot_lines(words, start, end, n_classes)]
+        if several:
+            head = [f"subgraph cluster_{number} {{", f'  label="tree {number}";']
+            drawn = [f"  {line}" for line in (*head, *drawn, "}")]
+        lines += drawn
+    return "\n".join([*lines, "}"])
+
+
+def _dot_lines(words: Words, start: int, end: int, n_classes: int) -> Iterator[str]:
+    for node in range(start, end):
+        if words.is_leaf(node):
+            leaf = words.leaf(node)
+            fill = colour(leaf.place, leaf.share, n_classes)
+            yield f'n{node} [label="{_label(leaf.text)}", fillcolor="{fill}"];'
+            continue
+        split = words.split(node)
+        yield f'n{node} [label="{_label(split.question)}"];'
+        yield f'n{node} -> n{split.yes} [label="yes"];'
+        yield f'n{node} -> n{split.no} [label="no"];'
+
+
+def _label(text: str) -> str:
+    """Wrap a text, and take from all its signs the meaning that they have in DOT."""
+    plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+    # Lines end between words only, so that no sign is torn from its backslash.
+    lines = textwrap.wrap(
+        plain, _DOT_WIDTH, break_long_words=False, break_on_hyphens=False
+    )
+    return "\\n".join(lines)
+
 
 _LINE, _INK = "#888888", "#222222"
 #: The largest size of the font, in points, and how many of them make an inch.
