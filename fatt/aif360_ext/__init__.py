@@ -20,14 +20,13 @@ if importlib.util.find_spec("aif360") is None:
     )
 
 if TYPE_CHECKING:
-    from fatt.aif360_ext.datasets import datasets_from
+    from fatt.aif360_ext.dataset import datasets_from, schema_of
     from fatt.aif360_ext.explainers import (
         IndividualFairnessJSONExplainer,
         IndividualFairnessTextExplainer,
     )
     from fatt.aif360_ext.inprocessing import FATT
     from fatt.aif360_ext.metric import IndividualFairnessMetric
-    from fatt.aif360_ext.schema import schema_of
 
 __all__ = [
     "FATT",
@@ -43,8 +42,8 @@ _HOME = {
     "IndividualFairnessJSONExplainer": "fatt.aif360_ext.explainers",
     "IndividualFairnessMetric": "fatt.aif360_ext.metric",
     "IndividualFairnessTextExplainer": "fatt.aif360_ext.explainers",
-    "datasets_from": "fatt.aif360_ext.datasets",
-    "schema_of": "fatt.aif360_ext.schema",
+    "datasets_from": "fatt.aif360_ext.dataset",
+    "schema_of": "fatt.aif360_ext.dataset",
 }
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from aif360.explainers import MetricJSONExplainer, MetricTextExplainer
 
@@ -15,6 +16,110 @@ _GROUPS = {
     True: " on privileged instances",
     False: " on unprivileged instances",
 }
+
+
+class _Words(NamedTuple):
+    """What is said of a metric: title, meaning, how it is computed, what is ideal."""
+
+    title: str
+    meaning: str
+    description: str
+    ideal: str
+
+
+#: Metrics of everybody or of a group.
+_OF_GROUPS = {
+    "individual_fairness": _Words(
+        "Individual Fairness",
+        "Individual fairness (share of instances for which all similar people provably "
+        "get the same label)",
+        "Computed as the weight of instances for which all similar people provably get "
+        "the same label, divided by the weight of all instances. Undecided instances "
+        "do not count as fair.",
+        "The ideal value of this metric is 1.0",
+    ),
+    "individual_fairness_upper": _Words(
+        "Upper Bound On Individual Fairness",
+        "Upper bound on individual fairness (share of instances that are fair or "
+        "unknown)",
+        "Computed as the weight of fair and undecided instances, divided by the weight "
+        "of all instances.",
+        "The ideal value of this metric is 1.0",
+    ),
+    "individual_unfairness": _Words(
+        "Individual Unfairness",
+        "Individual unfairness (share of instances for which a similar person gets "
+        "another label)",
+        "Computed as the weight of instances with a counterexample, divided by the "
+        "weight of all instances.",
+        "The ideal value of this metric is 0.0",
+    ),
+    "num_fair": _Words(
+        "Number Of Fair Instances",
+        "Number of individually fair instances",
+        "Computed as the weight of instances for which all similar people provably get "
+        "the same label.",
+        "The ideal value of this metric is the number of instances",
+    ),
+    "num_unfair": _Words(
+        "Number Of Unfair Instances",
+        "Number of individually unfair instances",
+        "Computed as the weight of instances with a counterexample.",
+        "The ideal value of this metric is 0.0",
+    ),
+    "num_unknown": _Words(
+        "Number Of Undecided Instances",
+        "Number of instances that the search left undecided",
+        "Computed as the weight of instances that the search did not decide within its "
+        "budget.",
+        "The ideal value of this metric is 0.0",
+    ),
+}
+
+#: Metrics that compare the groups.
+_BETWEEN_GROUPS = {
+    "individual_unfairness_difference": _Words(
+        "Individual Unfairness Difference",
+        "Individual unfairness difference (individual unfairness on unprivileged "
+        "instances - individual unfairness on privileged instances)",
+        "Computed as the difference of individual unfairness between unprivileged and "
+        "privileged groups.",
+        "The ideal value of this metric is 0.0. A value > 0 implies that more of the "
+        "unprivileged group are treated unlike similar people.",
+    ),
+    "individual_unfairness_ratio": _Words(
+        "Individual Unfairness Ratio",
+        "Individual unfairness ratio (individual unfairness on unprivileged instances "
+        "/ individual unfairness on privileged instances)",
+        "Computed as the ratio of individual unfairness between unprivileged and "
+        "privileged groups.",
+        "The ideal value of this metric is 1.0. A value > 1 implies that more of the "
+        "unprivileged group are treated unlike similar people.",
+    ),
+}
+
+
+def _text_of_group(name: str) -> Callable[..., str]:
+    """Return the method that tells a metric of everybody or of a group in words."""
+
+    def explain(self: Any, privileged: bool | None = None) -> str:
+        value = getattr(self.metric, name)(privileged=privileged)
+        return f"{_OF_GROUPS[name].meaning}{_GROUPS[privileged]}: {value}"
+
+    explain.__doc__ = f"Tell in words: {_OF_GROUPS[name].meaning}."
+    return explain
+
+
+def _text_between_groups(name: str) -> Callable[..., str]:
+    """Return the method that tells in words how the groups compare."""
+
+    def explain(self: Any) -> str:
+        value, unknown = getattr(self.metric, name)(), self.metric.num_unknown()
+        left_out = f" ({unknown} undecided instances are not counted)"
+        return f"{_BETWEEN_GROUPS[name].meaning}: {value}{left_out if unknown else ''}"
+
+    explain.__doc__ = f"Tell in words: {_BETWEEN_GROUPS[name].meaning}."
+    return explain
 
 
 class IndividualFairnessTextExplainer(MetricTextExplainer):  # type: ignore[misc]
@@ -29,66 +134,16 @@ class IndividualFairnessTextExplainer(MetricTextExplainer):  # type: ignore[misc
         The metric.
     """
 
-    def individual_fairness(self, privileged: bool | None = None) -> str:
-        """Explain the share of people who are proved to be treated fairly."""
-        return (
-            "Individual fairness (share of instances for which all similar people "
-            f"provably get the same label){_GROUPS[privileged]}: "
-            f"{self.metric.individual_fairness(privileged=privileged)}"
-        )
-
-    def individual_fairness_upper(self, privileged: bool | None = None) -> str:
-        """Explain the upper bound on individual fairness."""
-        return (
-            "Upper bound on individual fairness (share of instances that are fair or "
-            f"unknown){_GROUPS[privileged]}: "
-            f"{self.metric.individual_fairness_upper(privileged=privileged)}"
-        )
-
-    def individual_unfairness(self, privileged: bool | None = None) -> str:
-        """Explain the share of people who are proved to be treated unfairly."""
-        return (
-            "Individual unfairness (share of instances for which a similar person gets "
-            f"another label){_GROUPS[privileged]}: "
-            f"{self.metric.individual_unfairness(privileged=privileged)}"
-        )
-
-    def individual_unfairness_difference(self) -> str:
-        """Explain the difference of individual unfairness between the groups."""
-        return (
-            "Individual unfairness difference (individual unfairness on unprivileged "
-            "instances - individual unfairness on privileged instances): "
-            f"{self.metric.individual_unfairness_difference()}{self._open_cases()}"
-        )
-
-    def individual_unfairness_ratio(self) -> str:
-        """Explain the ratio of individual unfairness between the groups."""
-        return (
-            "Individual unfairness ratio (individual unfairness on unprivileged "
-            "instances / individual unfairness on privileged instances): "
-            f"{self.metric.individual_unfairness_ratio()}{self._open_cases()}"
-        )
-
-    def num_fair(self, privileged: bool | None = None) -> str:
-        """Explain the number of people who are proved to be treated fairly."""
-        return (
-            f"Number of individually fair instances{_GROUPS[privileged]}: "
-            f"{self.metric.num_fair(privileged=privileged)}"
-        )
-
-    def num_unfair(self, privileged: bool | None = None) -> str:
-        """Explain the number of people who are proved to be treated unfairly."""
-        return (
-            f"Number of individually unfair instances{_GROUPS[privileged]}: "
-            f"{self.metric.num_unfair(privileged=privileged)}"
-        )
-
-    def num_unknown(self, privileged: bool | None = None) -> str:
-        """Explain the number of people whom the budget leaves unknown."""
-        return (
-            "Number of instances that the search left undecided"
-            f"{_GROUPS[privileged]}: {self.metric.num_unknown(privileged=privileged)}"
-        )
+    individual_fairness = _text_of_group("individual_fairness")
+    individual_fairness_upper = _text_of_group("individual_fairness_upper")
+    individual_unfairness = _text_of_group("individual_unfairness")
+    num_fair = _text_of_group("num_fair")
+    num_unfair = _text_of_group("num_unfair")
+    num_unknown = _text_of_group("num_unknown")
+    individual_unfairness_difference = _text_between_groups(
+        "individual_unfairness_difference"
+    )
+    individual_unfairness_ratio = _text_between_groups("individual_unfairness_ratio")
 
     def counterexamples(self) -> str:
         """Tell the closest twins that get another label."""
@@ -104,9 +159,31 @@ class IndividualFairnessTextExplainer(MetricTextExplainer):  # type: ignore[misc
         report = self.metric.report()
         return f"{report.similarity.describe()}\n{report}"
 
-    def _open_cases(self) -> str:
-        unknown = self.metric.num_unknown()
-        return f" ({unknown} undecided instances are not counted)" if unknown else ""
+
+def _json_of_group(name: str) -> Callable[..., str]:
+    """Return the method that tells a metric of everybody or of a group as JSON."""
+
+    def explain(self: Any, privileged: bool | None = None) -> str:
+        text = getattr(IndividualFairnessTextExplainer, name)(self, privileged)
+        return _json(_OF_GROUPS[name], text, _numbers(self.metric, privileged))
+
+    explain.__doc__ = f"Tell as JSON: {_OF_GROUPS[name].meaning}."
+    return explain
+
+
+def _json_between_groups(name: str) -> Callable[..., str]:
+    """Return the method that tells as JSON how the groups compare."""
+
+    def explain(self: Any) -> str:
+        text = getattr(IndividualFairnessTextExplainer, name)(self)
+        numbers = {
+            **_numbers(self.metric, privileged=False, suffix="Unprivileged"),
+            **_numbers(self.metric, privileged=True, suffix="Privileged"),
+        }
+        return _json(_BETWEEN_GROUPS[name], text, numbers)
+
+    explain.__doc__ = f"Tell as JSON: {_BETWEEN_GROUPS[name].meaning}."
+    return explain
 
 
 class IndividualFairnessJSONExplainer(
@@ -125,145 +202,62 @@ class IndividualFairnessJSONExplainer(
         The metric.
     """
 
-    def individual_fairness(self, privileged: bool | None = None) -> str:
-        """Explain the share of people who are proved to be treated fairly."""
-        return _json(
-            "Individual Fairness",
-            super().individual_fairness(privileged=privileged),
-            self._numbers(privileged),
-            "Computed as the weight of instances for which all similar people provably "
-            "get the same label, divided by the weight of all instances. Undecided "
-            "instances do not count as fair.",
-            "The ideal value of this metric is 1.0",
-        )
-
-    def individual_fairness_upper(self, privileged: bool | None = None) -> str:
-        """Explain the upper bound on individual fairness."""
-        return _json(
-            "Upper Bound On Individual Fairness",
-            super().individual_fairness_upper(privileged=privileged),
-            self._numbers(privileged),
-            "Computed as the weight of fair and undecided instances, divided by the "
-            "weight of all instances.",
-            "The ideal value of this metric is 1.0",
-        )
-
-    def individual_unfairness(self, privileged: bool | None = None) -> str:
-        """Explain the share of people who are proved to be treated unfairly."""
-        return _json(
-            "Individual Unfairness",
-            super().individual_unfairness(privileged=privileged),
-            self._numbers(privileged),
-            "Computed as the weight of instances with a counterexample, divided by the "
-            "weight of all instances.",
-            "The ideal value of this metric is 0.0",
-        )
-
-    def individual_unfairness_difference(self) -> str:
-        """Explain the difference of individual unfairness between the groups."""
-        return _json(
-            "Individual Unfairness Difference",
-            super().individual_unfairness_difference(),
-            self._numbers_by_group(),
-            "Computed as the difference of individual unfairness between unprivileged "
-            "and privileged groups.",
-            "The ideal value of this metric is 0.0. A value > 0 implies that more of "
-            "the unprivileged group are treated unlike similar people.",
-        )
-
-    def individual_unfairness_ratio(self) -> str:
-        """Explain the ratio of individual unfairness between the groups."""
-        return _json(
-            "Individual Unfairness Ratio",
-            super().individual_unfairness_ratio(),
-            self._numbers_by_group(),
-            "Computed as the ratio of individual unfairness between unprivileged and "
-            "privileged groups.",
-            "The ideal value of this metric is 1.0. A value > 1 implies that more of "
-            "the unprivileged group are treated unlike similar people.",
-        )
-
-    def num_fair(self, privileged: bool | None = None) -> str:
-        """Explain the number of people who are proved to be treated fairly."""
-        return _json(
-            "Number Of Fair Instances",
-            super().num_fair(privileged=privileged),
-            self._numbers(privileged),
-            "Computed as the weight of instances for which all similar people provably "
-            "get the same label.",
-            "The ideal value of this metric is the number of instances",
-        )
-
-    def num_unfair(self, privileged: bool | None = None) -> str:
-        """Explain the number of people who are proved to be treated unfairly."""
-        return _json(
-            "Number Of Unfair Instances",
-            super().num_unfair(privileged=privileged),
-            self._numbers(privileged),
-            "Computed as the weight of instances with a counterexample.",
-            "The ideal value of this metric is 0.0",
-        )
-
-    def num_unknown(self, privileged: bool | None = None) -> str:
-        """Explain the number of people whom the budget leaves unknown."""
-        return _json(
-            "Number Of Undecided Instances",
-            super().num_unknown(privileged=privileged),
-            self._numbers(privileged),
-            "Computed as the weight of instances that the search did not decide within "
-            "its budget.",
-            "The ideal value of this metric is 0.0",
-        )
+    individual_fairness = _json_of_group("individual_fairness")
+    individual_fairness_upper = _json_of_group("individual_fairness_upper")
+    individual_unfairness = _json_of_group("individual_unfairness")
+    num_fair = _json_of_group("num_fair")
+    num_unfair = _json_of_group("num_unfair")
+    num_unknown = _json_of_group("num_unknown")
+    individual_unfairness_difference = _json_between_groups(
+        "individual_unfairness_difference"
+    )
+    individual_unfairness_ratio = _json_between_groups("individual_unfairness_ratio")
 
     def counterexamples(self) -> str:
         """Tell all twins that get another label, closest first."""
-        return _json(
+        words = _Words(
             "Counterexamples",
             super().counterexamples(),
-            {"counterexamples": self._report()["counterexamples"]},
             "Each is an instance and a similar person to whom the model gives another "
             "label.",
             "The ideal number of counterexamples is 0",
         )
+        cases = self._report()["counterexamples"]
+        return _json(words, words.meaning, {"counterexamples": cases})
 
     def report(self) -> str:
         """Return all verdicts; see `fatt.Report.to_json`."""
-        return _json(
+        words = _Words(
             "Individual Fairness Report",
             super().report(),
-            {"report": self._report()},
             "The verdict on each instance, in order, and all counterexamples, closest "
             "first.",
             "In the ideal report all instances are fair",
         )
+        return _json(words, words.meaning, {"report": self._report()})
 
     def _report(self) -> Any:
         return json.loads(self.metric.report().to_json())
 
-    def _numbers(self, privileged: bool | None, suffix: str = "") -> dict[str, float]:
-        return {
-            f"numFair{suffix}": self.metric.num_fair(privileged=privileged),
-            f"numUnfair{suffix}": self.metric.num_unfair(privileged=privileged),
-            f"numUnknown{suffix}": self.metric.num_unknown(privileged=privileged),
-            f"numInstances{suffix}": self.metric.num_instances(privileged=privileged),
-        }
 
-    def _numbers_by_group(self) -> dict[str, float]:
-        return {
-            **self._numbers(privileged=False, suffix="Unprivileged"),
-            **self._numbers(privileged=True, suffix="Privileged"),
-        }
+def _numbers(
+    metric: Any, privileged: bool | None, suffix: str = ""
+) -> dict[str, float]:
+    return {
+        f"numFair{suffix}": metric.num_fair(privileged=privileged),
+        f"numUnfair{suffix}": metric.num_unfair(privileged=privileged),
+        f"numUnknown{suffix}": metric.num_unknown(privileged=privileged),
+        f"numInstances{suffix}": metric.num_instances(privileged=privileged),
+    }
 
 
-def _json(
-    metric: str, message: str, numbers: dict[str, Any], description: str, ideal: str
-) -> str:
+def _json(words: _Words, message: str, numbers: dict[str, Any]) -> str:
     return json.dumps(
         {
-            "metric": metric,
+            "metric": words.title,
             "message": message,
             **numbers,
-            "description": description,
-            "ideal": ideal,
+            "description": words.description,
+            "ideal": words.ideal,
         }
     )

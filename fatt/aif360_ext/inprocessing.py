@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from aif360.algorithms import Transformer
 from sklearn.exceptions import NotFittedError
 
-from fatt.aif360_ext.schema import derive, frame_of, free, refuse_both
-from fatt.errors import SpecError
+from fatt.aif360_ext.dataset import (
+    Groups,
+    derive,
+    frame_of,
+    free,
+    labels_of,
+    protected_names,
+    refuse_both,
+    weights_of,
+    with_answers,
+)
 from fatt.region import Relation, Schema
 from fatt.train import FATTClassifier
 from fatt.train.columns import blank_tree
-
-#: Groups as AIF360 writes them: any of these, each with all of its values.
-Groups = Sequence[Mapping[str, float]]
 
 
 class FATT(Transformer):  # type: ignore[misc]
@@ -98,10 +104,10 @@ class FATT(Transformer):  # type: ignore[misc]
         DataError
             If nothing can be learned from the dataset.
         """
-        people, labels = frame_of(dataset), np.ravel(dataset.labels)
+        people, labels = frame_of(dataset), labels_of(dataset)
         blank = blank_tree(
             people,
-            list(dataset.feature_names),
+            list(people.columns),
             named=True,
             classes=tuple(np.unique(labels).tolist()),
         )
@@ -112,7 +118,7 @@ class FATT(Transformer):  # type: ignore[misc]
             schema=schema,
             random_state=self.seed,
             **self.parameters,
-        ).fit(people, labels, sample_weight=dataset.instance_weights)
+        ).fit(people, labels, sample_weight=weights_of(dataset))
         self.ensemble_ = self.model_.ensemble_
         return self
 
@@ -136,18 +142,7 @@ class FATT(Transformer):  # type: ignore[misc]
         """
         if not hasattr(self, "model_"):
             raise NotFittedError("this FATT is not trained yet; call fit first.")
-        classes = self.model_.classes_.tolist()
-        if dataset.favorable_label not in classes:
-            raise SpecError(
-                f"the favorable label is {dataset.favorable_label}, and FATT was "
-                f"trained on the labels {classes}; code both datasets alike."
-            )
-        people = frame_of(dataset)
-        predicted = dataset.copy()
-        predicted.labels = self.model_.predict(people).reshape(-1, 1)
-        favorable = classes.index(dataset.favorable_label)
-        predicted.scores = self.model_.predict_proba(people)[:, [favorable]]
-        return predicted
+        return with_answers(dataset, self.model_)
 
     def _free(self, schema: Schema, dataset: Any) -> Relation:
         """Return the similarity in which the sensitive attributes vary."""
@@ -157,4 +152,4 @@ class FATT(Transformer):  # type: ignore[misc]
         names = [given] if isinstance(given, str) else list(given or in_groups)
         for name in names:
             schema.find(name, said_in="sensitive_attr" if given else "groups")
-        return free(schema, names or dataset.protected_attribute_names)
+        return free(schema, names or protected_names(dataset))

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from aif360.metrics import ClassificationMetric, utils
 from numpy.typing import NDArray
 
-from fatt.aif360_ext.groups import Shares, ratio, shares
-from fatt.aif360_ext.model import codings_of, refuse_other_labels, with_preprocess
-from fatt.aif360_ext.schema import derive, frame_of, free
+from fatt.aif360_ext.dataset import (
+    Groups,
+    Shares,
+    codings_of,
+    derive,
+    free,
+    labels_of,
+    possible_labels,
+    protected_names,
+    ratio,
+    refuse_other_labels,
+    rows_of,
+    shares,
+    weights_of,
+    with_preprocess,
+)
 from fatt.audit import verify
 from fatt.importers import load
 from fatt.region import Relation, Schema
@@ -21,9 +33,6 @@ from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 from fatt.verifier import Budget
 
 C = TypeVar("C", bound=type)
-
-#: Groups as AIF360 writes them: any of these, each with all of its values.
-Groups = Sequence[Mapping[str, float]]
 
 
 def _without_memory(cls: C) -> C:
@@ -110,16 +119,16 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
         self._model = with_preprocess(model, preprocess)
         ensemble = load(self._model)
         # A model without names of its own knows its columns by position.
-        self._people = frame_of(dataset) if ensemble.inputs.named else dataset.features
+        self._people = rows_of(dataset, named=ensemble.inputs.named)
         refuse_other_labels(
             ensemble,
             self._people,
-            np.ravel(classified_dataset.labels),
-            codings_of(ensemble.classes, _labels(classified_dataset)),
+            labels_of(classified_dataset),
+            codings_of(ensemble.classes, possible_labels(classified_dataset)),
         )
         self._schema = derive(dataset, ensemble) if schema is None else schema
         if similarity is None:
-            similarity = free(self._schema, dataset.protected_attribute_names)
+            similarity = free(self._schema, protected_names(dataset))
         self._similarity, self._budget = similarity, budget
 
     @functools.cached_property
@@ -130,7 +139,7 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
             similarity=self._similarity,
             schema=self._schema,
             budget=self._budget,
-            sample_weight=self.dataset.instance_weights,
+            sample_weight=weights_of(self.dataset),
         )
         if report.interrupted:
             # Half a result must not pass for the whole.
@@ -241,16 +250,10 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
         )
 
     def _shares(self, privileged: bool | None) -> Shares:
-        weight = self.dataset.instance_weights
+        weight = weights_of(self.dataset)
         return shares(self._report, weight, self._members(privileged))
 
     def _weight(self, verdict: int, privileged: bool | None) -> np.float64:
         found = self._report.findings.verdicts == verdict
-        weights = self.dataset.instance_weights[found & self._members(privileged)]
+        weights = weights_of(self.dataset)[found & self._members(privileged)]
         return np.float64(np.sum(weights, dtype=np.float64))
-
-
-def _labels(dataset: Any) -> list[float]:
-    """Return the labels that a dataset can have; some datasets have lists of each."""
-    good, bad = dataset.favorable_label, dataset.unfavorable_label
-    return [*np.ravel(good).tolist(), *np.ravel(bad).tolist()]

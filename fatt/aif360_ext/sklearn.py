@@ -1,0 +1,519 @@
+"""Individual fairness in the manner of `aif360.sklearn`.
+
+There the protected attributes of people are levels of the index of a pandas object. All
+that takes `prot_attr` here also takes columns, groups of one-hot columns such as
+``sex=F`` and ``sex=M``, and positions of columns. The metrics are functions that take
+the people first, so that AIF360's own `difference`, `ratio` and `intersection` can be
+applied to them as well.
+"""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from aif360.sklearn.utils import check_groups
+from numpy.typing import NDArray
+
+from fatt import train
+from fatt.aif360_ext.dataset import (
+    free,
+    is_known,
+    ratio,
+    refuse_both,
+    refuse_other_labels,
+    shares,
+    with_levels,
+)
+from fatt.audit import verify
+from fatt.ensemble import Ensemble
+from fatt.errors import SpecError
+from fatt.importers import load
+from fatt.metrics import WeightedScorer
+from fatt.region import Relation, Schema
+from fatt.report import Report
+from fatt.verifier import Budget
+
+__all__ = [
+    "FATTClassifier",
+    "Scorer",
+    "individual_fairness_score",
+    "individual_unfairness_difference",
+    "individual_unfairness_ratio",
+    "make_scorer",
+]
+
+
+def complete(
+    ensemble: Ensemble,
+    X: Any,
+    prot_attr: Any,
+    *,
+    schema: Schema | None,
+    similarity: Relation | None,
+) -> tuple[Schema, Relation]:
+    """Return what the columns mean and who is similar, where that is not given.
+
+    Parameters
+    ----------
+    ensemble
+        The model, or one that reads the same columns.
+    X
+        The people.
+    prot_attr
+        The protected attributes.
+    schema
+        What the columns mean. By default it is inferred, and protected columns that
+        hold only 0 and 1 have no other values.
+    similarity
+        Who is similar; by default the protected attributes may have any of their
+        values, and nothing else may change.
+
+    Raises
+    ------
+    SpecError
+        If there is no such attribute, or no similarity and none that the model reads.
+    """
+    known = Schema.infer(ensemble, X) if schema is None else schema
+    names = _names(X, prot_attr, known)
+    if schema is None:
+        for name in names:
+            column = _column(X, name, known)
+            if column is not None and np.isin(column, [0, 1]).all():
+                known = with_levels(known, name, {0.0: 0.0, 1.0: 1.0})
+    return known, free(known, names) if similarity is None else similarity
+
+
+def is_privileged(X: Any, prot_attr: Any, priv_group: Any) -> NDArray[np.bool_]:
+    """Tell who belongs to the privileged group.
+
+    Parameters
+    ----------
+    X
+        The people.
+    prot_attr
+        What makes the groups.
+    priv_group
+        The value of the privileged group, a tuple if there are several attributes.
+    """
+    given = (
+        [_values(X, one) for one in prot_attr]
+        if isinstance(prot_attr, list)
+        else _values(X, prot_attr)
+    )
+    groups, _ = check_groups(X, given)
+    # An index compares a tuple as if it held one value per person.
+    return np.array([group == priv_group for group in groups], dtype=bool)
+
+
+def is_pandas(X: Any) -> bool:
+    """Tell whether people are given with an index."""
+    import pandas as pd
+
+    return isinstance(X, pd.DataFrame)
+
+
+def _names(X: Any, prot_attr: Any, schema: Schema) -> list[str]:
+    """Return the names of the protected attributes; arrays of values may have none."""
+    levels = list(X.index.names) if is_pandas(X) else []
+    if prot_attr is None:
+        return [level for level in levels if isinstance(level, str)]
+    names: list[Any] = []
+    for one in prot_attr if isinstance(prot_attr, list) else [prot_attr]:
+        if isinstance(one, numbers.Integral):
+            names.append(_name_at(X, int(one), schema))
+        elif not isinstance(one, str):
+            names.append(getattr(one, "name", None))
+        elif one in levels or schema.find(one, said_in="prot_attr"):
+            names.append(one)
+    return [name for name in names if isinstance(name, str)]
+
+
+def _name_at(X: Any, place: int, schema: Schema) -> str:
+    """Return the name of the column at a place: the model's if the table has none."""
+    has_names = is_pandas(X) and X.columns.inferred_type == "string"
+    known: list[str] = list(X.columns if has_names else schema.columns)
+    if not -len(known) <= place < len(known):
+        raise SpecError(
+            f"prot_attr names the column at position {place}, and there are "
+            f"{len(known)} columns."
+        )
+    return known[place]
+
+
+def _column(X: Any, name: str, schema: Schema) -> Any:
+    """Return the column of that name, if there is one."""
+    if is_pandas(X):
+        return X[name].to_numpy() if name in X.columns else None
+    if isinstance(X, np.ndarray) and is_known(schema, name) and name in schema.columns:
+        return X[:, schema.columns.index(name)]
+    return None
+
+
+def _values(X: Any, one: Any) -> Any:
+    """Replace what names columns by values: AIF360 knows only levels of the index."""
+    if isinstance(one, numbers.Integral):
+        return np.asarray(X.iloc[:, one] if is_pandas(X) else X[:, one])
+    if not is_pandas(X) or not isinstance(one, str) or one in X.index.names:
+        return one
+    if one in X.columns:
+        return X[one].to_numpy()
+    group = [name for name in X.columns if str(name).startswith(f"{one}=")]
+    if not group:
+        return one
+    levels = np.array([None, *(name.partition("=")[2] for name in group)], dtype=object)
+    flags = X[group].to_numpy() == 1
+    return levels[np.where(flags.any(axis=1), 1 + flags.argmax(axis=1), 0)]
+
+
+def individual_fairness_score(
+    X: Any,
+    y_pred: Any = None,
+    *,
+    estimator: Any,
+    prot_attr: Any = None,
+    similarity: Relation | None = None,
+    schema: Schema | None = None,
+    budget: Budget | None = None,
+    sample_weight: Any = None,
+) -> float:
+    """Return the share of people who are proved to be treated fairly.
+
+    Parameters
+    ----------
+    X
+        The people: data frame with the protected attributes in its index, or whatever
+        `fatt.verify` takes if there is a similarity.
+    y_pred
+        Labels that the estimator gave them, if it is to be checked that it did.
+    estimator
+        Fitted model, as `fatt.load` takes it.
+    prot_attr
+        Protected attributes that may change if no similarity is given: a name or a list
+        of names, of index levels, columns or groups of one-hot columns, or positions of
+        columns; by default all levels of the index.
+    similarity
+        Who is similar. By default the protected attributes may have any of their
+        values, and nothing else may change.
+    schema, budget, sample_weight
+        As in `fatt.verify`.
+
+    Returns
+    -------
+    float
+        A lower bound: people whom the budget leaves unknown do not count as fair.
+
+    Raises
+    ------
+    SpecError
+        If the estimator gives other labels than `y_pred`, reads no protected attribute,
+        or a name is absent.
+    """
+    report = _verify(
+        X,
+        y_pred,
+        estimator=estimator,
+        prot_attr=prot_attr,
+        similarity=similarity,
+        schema=schema,
+        budget=budget,
+        sample_weight=sample_weight,
+    )
+    return float(shares(report, _weights(sample_weight, len(report))).fair)
+
+
+def individual_unfairness_difference(
+    X: Any,
+    y_pred: Any = None,
+    *,
+    estimator: Any,
+    prot_attr: Any = None,
+    priv_group: Any = 1,
+    similarity: Relation | None = None,
+    schema: Schema | None = None,
+    budget: Budget | None = None,
+    sample_weight: Any = None,
+) -> float:
+    """Return how much larger the share of unfairly treated unprivileged people is.
+
+    Only people with a counterexample count; if a budget leaves some unknown, the true
+    difference may be another one.
+
+    Parameters
+    ----------
+    X, y_pred, estimator, similarity, schema, budget, sample_weight
+        As in `individual_fairness_score`.
+    prot_attr
+        What makes the groups: as in `individual_fairness_score`, or arrays with one
+        value per person, as in AIF360. By default the whole index. Named attributes
+        also vary if no similarity is given.
+    priv_group
+        The value of the privileged group, a tuple if there are several attributes; all
+        others are unprivileged.
+
+    Returns
+    -------
+    float
+        The share of the unprivileged minus that of the privileged; NaN if there is
+        nobody in one of the groups.
+    """
+    unprivileged, privileged = _unfairness(
+        X,
+        y_pred,
+        estimator=estimator,
+        prot_attr=prot_attr,
+        priv_group=priv_group,
+        similarity=similarity,
+        schema=schema,
+        budget=budget,
+        sample_weight=sample_weight,
+    )
+    return float(unprivileged - privileged)
+
+
+def individual_unfairness_ratio(
+    X: Any,
+    y_pred: Any = None,
+    *,
+    estimator: Any,
+    prot_attr: Any = None,
+    priv_group: Any = 1,
+    similarity: Relation | None = None,
+    schema: Schema | None = None,
+    budget: Budget | None = None,
+    sample_weight: Any = None,
+) -> float:
+    """Return how many times larger the share of unfairly treated unprivileged is.
+
+    Parameters
+    ----------
+    X, y_pred, estimator, similarity, schema, budget, sample_weight
+        As in `individual_fairness_score`.
+    prot_attr, priv_group
+        As in `individual_unfairness_difference`.
+
+    Returns
+    -------
+    float
+        Infinite if all unfairly treated people are unprivileged, NaN if there are none.
+    """
+    unprivileged, privileged = _unfairness(
+        X,
+        y_pred,
+        estimator=estimator,
+        prot_attr=prot_attr,
+        priv_group=priv_group,
+        similarity=similarity,
+        schema=schema,
+        budget=budget,
+        sample_weight=sample_weight,
+    )
+    return float(ratio(unprivileged, privileged))
+
+
+def _unfairness(
+    X: Any,
+    y_pred: Any,
+    *,
+    prot_attr: Any,
+    priv_group: Any,
+    sample_weight: Any,
+    **arguments: Any,
+) -> tuple[np.float64, np.float64]:
+    """Return the shares of unfairly treated unprivileged and privileged people."""
+    report = _verify(
+        X, y_pred, prot_attr=prot_attr, sample_weight=sample_weight, **arguments
+    )
+    weight = _weights(sample_weight, len(report))
+    privileged = is_privileged(X, prot_attr, priv_group)
+    return (
+        shares(report, weight, ~privileged).unfair,
+        shares(report, weight, privileged).unfair,
+    )
+
+
+def _weights(sample_weight: Any, n_people: int) -> NDArray[np.float64]:
+    if sample_weight is None:
+        return np.ones(n_people)
+    return np.asarray(sample_weight, dtype=np.float64)
+
+
+def _verify(
+    X: Any,
+    y_pred: Any,
+    *,
+    estimator: Any,
+    prot_attr: Any,
+    similarity: Relation | None,
+    schema: Schema | None,
+    budget: Budget | None,
+    sample_weight: Any,
+) -> Report:
+    ensemble = load(estimator)
+    if y_pred is not None:
+        refuse_other_labels(ensemble, X, np.ravel(y_pred), [ensemble.classes])
+    schema, similarity = complete(
+        ensemble, X, prot_attr, schema=schema, similarity=similarity
+    )
+    report = verify(
+        estimator,
+        # Many people share an index, and pandas would try to align them by it.
+        X.reset_index(drop=True) if is_pandas(X) else X,
+        similarity=similarity,
+        schema=schema,
+        budget=budget,
+        sample_weight=sample_weight,
+    )
+    if report.interrupted:
+        # Half a score must not decide anything.
+        raise KeyboardInterrupt
+    return report
+
+
+Metric = Callable[..., float]
+
+
+@dataclass(frozen=True)
+class Scorer(WeightedScorer):
+    """Scores a fitted estimator, the higher the better; see `make_scorer`.
+
+    Attributes
+    ----------
+    metric
+        `individual_fairness_score` or `individual_unfairness_difference`.
+    arguments
+        Its other arguments.
+    """
+
+    metric: Metric
+    arguments: tuple[tuple[str, Any], ...]
+
+    def __call__(
+        self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Return the score of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator
+            The fitted model.
+        X
+            The people.
+        y
+            Not used: individual fairness does not depend on the true labels.
+        sample_weight
+            Weight of each person.
+        """
+        value = self.metric(
+            X, estimator=estimator, sample_weight=sample_weight, **dict(self.arguments)
+        )
+        return _AS_SCORE[self.metric](value)
+
+
+def make_scorer(metric: Metric, **arguments: Any) -> Scorer:
+    """Make a scorer for model selection out of a metric of this module.
+
+    Parameters
+    ----------
+    metric
+        `individual_fairness_score`, which is the score itself, or
+        `individual_unfairness_difference`, of which the score is minus the absolute
+        value. (The ratio is undefined for the best of all models.)
+    **arguments
+        Arguments of the metric, such as `similarity`, `prot_attr` and `priv_group`.
+
+    Raises
+    ------
+    SpecError
+        If it is another metric.
+
+    Examples
+    --------
+    >>> fair = make_scorer(individual_fairness_score, prot_attr="sex")
+    >>> even = make_scorer(individual_unfairness_difference, prot_attr="sex",
+    ...                    priv_group="Male")
+    """
+    if metric not in _AS_SCORE:
+        known = " or ".join(function.__name__ for function in _AS_SCORE)
+        raise SpecError(
+            f"no scorer can be made of {metric!r}; pass {known}. For metrics of "
+            "AIF360 take its own make_scorer."
+        )
+    return Scorer(metric, tuple(sorted(arguments.items())))
+
+
+_AS_SCORE: dict[Metric, Callable[[float], float]] = {
+    individual_fairness_score: lambda share: share,
+    individual_unfairness_difference: lambda difference: -abs(difference),
+}
+
+
+class FATTClassifier(train.FATTClassifier):
+    """A small decision tree that is accurate, and provably fair to individuals.
+
+    The classifier of `fatt.FATTClassifier`, in the manner of `aif360.sklearn`: instead
+    of a similarity it is enough to name the protected attributes.
+
+    Parameters
+    ----------
+    prot_attr
+        Protected attributes, which may have any of their values in a similar person: a
+        name or a list of names, of index levels, columns or groups of one-hot columns,
+        or positions of columns; by default all levels of the index.
+    similarity : Similarity, optional
+        Who is similar, instead of `prot_attr`.
+    **parameters
+        The other parameters of `fatt.FATTClassifier`, such as `fairness_weight`,
+        `max_leaves` and `random_state`.
+
+    Attributes
+    ----------
+    classes_, ensemble_, schema_, front_, accuracy_, fairness_, n_features_in_
+        As in `fatt.FATTClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> sex, income = rng.integers(0, 2, 500), rng.normal(size=500)
+    >>> X = pd.DataFrame({"sex": sex, "income": income})
+    >>> y = (income + sex + rng.normal(size=500) > 0.5).astype(int)
+    >>> tree = FATTClassifier("sex", random_state=0).fit(X, y)
+    >>> tree.fairness_
+    1.0
+    """
+
+    def __init__(
+        self,
+        prot_attr: Any = None,
+        *,
+        similarity: Relation | None = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(similarity, **parameters)
+        self.prot_attr = prot_attr
+
+    def _meaning(self, X: Any, blank: Ensemble) -> tuple[Schema, Relation]:
+        if self.prot_attr is not None:
+            refuse_both("prot_attr", self.prot_attr, self.similarity)
+        return complete(
+            blank, X, self.prot_attr, schema=self.schema, similarity=self.similarity
+        )
+
+
+def _with_all_parameters(own: Any, inherited: Any) -> inspect.Signature:
+    """Return a signature that names what ``**parameters`` stands for."""
+    signatures = inspect.signature(inherited), inspect.signature(own)
+    parameters = {**signatures[0].parameters, **signatures[1].parameters}
+    del parameters["parameters"]
+    return inspect.Signature(sorted(parameters.values(), key=lambda one: one.kind))
+
+
+# scikit-learn reads the names of the parameters from the signature.
+FATTClassifier.__init__.__signature__ = (  # type: ignore[attr-defined]
+    _with_all_parameters(FATTClassifier.__init__, train.FATTClassifier.__init__)
+)
