@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from fatt.ensemble.trees import starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.xgboost import ubjson
+from fatt.importers.xgboost.members import Version, check_members
 
 _DAMAGED = "The file is damaged, or no XGBoost model; save the model again."
 _DIGITS = 18
+_PARAM = "tree_param."
 #: The members of all trees: a list for each from JSON, a packed column from UBJSON.
 Members = Mapping[str, list[Any] | ubjson.Column]
 
@@ -64,7 +66,7 @@ def count(text: str, what: str, most: int) -> int:
 def members_of(trees: list[Any]) -> Members:
     """Turn the trees of a JSON file into a table, as the UBJSON reader does."""
     members = _columns(trees, "")
-    return members | _columns(members.get("tree_param", []), "tree_param.")
+    return members | _columns(members.get("tree_param", []), _PARAM)
 
 
 def _columns(objects: list[Any], prefix: str) -> dict[str, list[Any]]:
@@ -75,10 +77,22 @@ def _columns(objects: list[Any], prefix: str) -> dict[str, list[Any]]:
     return {prefix + key: [item[key] for item in objects] for key in keys}
 
 
-def read_trees(trees: Members) -> TreeArrays:
-    """Join the arrays of all trees, and check that they have the right lengths."""
+def read_trees(trees: Members, version: Version) -> TreeArrays:
+    """Join the arrays of all trees, and check that they have the right lengths.
+
+    Parameters
+    ----------
+    trees
+        The members of the trees.
+    version
+        The version of XGBoost that wrote them.
+    """
+    params = [key for key in trees if key.startswith(_PARAM)]
+    check_members("a tree", trees.keys() - params, version)
+    check_members("tree_param", [key.removeprefix(_PARAM) for key in params], version)
     left, sizes = _column(trees, "left_children", "iu")
     _check_sizes(trees, sizes)
+    _check_ids(trees, len(sizes))
 
     def per_node(key: str, kinds: str) -> NDArray[Any]:
         column, lengths = _column(trees, key, kinds)
@@ -120,6 +134,15 @@ def _check_sizes(trees: Members, sizes: NDArray[np.int64]) -> None:
     for text, size in set(claims):
         if size == 0 or count(text, "num_nodes", 2**31) != size:
             fail(f"a tree says it has {text[:40]} nodes, and it has {size}")
+
+
+def _check_ids(trees: Members, n_trees: int) -> None:
+    """Refuse trees whose numbers, by which XGBoost places them, are not in order."""
+    ids = _member(trees, "id")
+    if isinstance(ids, ubjson.Column):
+        ids = [int.from_bytes(raw, "big", signed=True) for raw in ids.payloads]
+    if ids != list(range(n_trees)):
+        fail("the trees are not numbered in their order")
 
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -195,7 +218,7 @@ def _member(trees: Members, key: str) -> Any:
 
 def _texts(trees: Members, key: str) -> list[str]:
     """Return one of the parameters of each tree."""
-    texts = _member(trees, f"tree_param.{key}")
+    texts = _member(trees, _PARAM + key)
     if isinstance(texts, ubjson.Column) and texts.kind == "text":
         texts = [ubjson.as_text(raw) for raw in texts.payloads]
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):

@@ -29,6 +29,7 @@ from fatt.importers.xgboost.arrays import (
     read_trees,
     singles,
 )
+from fatt.importers.xgboost.members import Version, check_members, check_objective
 
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -50,6 +51,7 @@ class ModelFile:
     # Trees up to the end of each round of boosting.
     round_ends: NDArray[np.int64]
     groups: NDArray[np.int64]
+    # What the leaves of each tree are multiplied with, if it was trained with dropout.
     weights: NDArray[np.float32] | None
     trees: TreeArrays
     # The stored categories of each feature; None where there are none.
@@ -64,11 +66,15 @@ def parse(data: bytes) -> ModelFile:
     MalformedModelError
         If the file is damaged or contradicts itself.
     UnsupportedModelError
-        If it holds something else than trees for one target.
+        If it holds something else than trees for one target, or a member that is not
+        known.
     """
     format, document = _document(data)
     learner = _member(document, "learner", Mapping, "the file")
     booster = _member(learner, "gradient_booster", Mapping, "the learner")
+    version = _version(document)
+    check_members("the file", document, version)
+    check_members("the learner", learner, version)
     name = _member(booster, "name", str, "the booster")
     if name == "gblinear":
         raise UnsupportedModelError(
@@ -79,10 +85,18 @@ def parse(data: bytes) -> ModelFile:
         raise UnsupportedModelError(
             f"the booster is {name!r}; fatt knows 'gbtree' and 'dart'."
         )
-    holder = _member(booster, "gbtree", Mapping, name) if name == "dart" else booster
+    check_members(f"the booster {name}", booster, version)
+    holder = booster
+    if name == "dart":
+        holder = _member(booster, "gbtree", Mapping, name)
+        check_members("the gbtree of dart", holder, version)
     model = _member(holder, "model", Mapping, "the booster")
+    check_members("the model", model, version)
     objective = _member(learner, "objective", Mapping, "the learner")
+    objective_name = _member(objective, "name", str, "the objective")
+    check_objective(objective, version)
     param = _member(learner, "learner_model_param", Mapping, "the learner")
+    check_members("learner_model_param", param, version)
     n_features = _integer(param, "num_feature", FEATURES)
     n_outputs = _n_outputs(param)
     trees = _member(model, "trees", list | ubjson.Table, "the booster")
@@ -90,24 +104,25 @@ def parse(data: bytes) -> ModelFile:
         raise UnsupportedModelError(
             "the model has no trees yet; train it before it is verified."
         )
-    arrays = read_trees(members_of(trees) if isinstance(trees, list) else trees)
+    table = members_of(trees) if isinstance(trees, list) else trees
+    arrays = read_trees(table, version)
     n_trees = len(arrays.sizes)
     return ModelFile(
         format=format,
-        version=_version(document),
+        version=version,
         booster=name,
-        objective=_member(objective, "name", str, "the objective"),
+        objective=objective_name,
         n_outputs=n_outputs,
         base_score=_base_score(param, n_outputs),
         feature_names=_texts(learner, "feature_names", n_features),
         feature_types=_texts(learner, "feature_types", n_features),
         n_features=n_features,
         best_iteration=_best_iteration(_attributes(learner)),
-        round_ends=_round_ends(model, n_outputs, arrays, n_trees),
+        round_ends=_round_ends(model, n_outputs, arrays, version),
         groups=_groups(model, n_outputs, n_trees),
-        weights=_weights(booster, n_trees) if name == "dart" else None,
+        weights=_weights(name, booster, model, n_trees),
         trees=arrays,
-        categories=_categories(model, n_features),
+        categories=_categories(model, n_features, version),
     )
 
 
@@ -168,7 +183,7 @@ def _integer(holder: Mapping[str, Any], key: str, most: int) -> int:
     return count(_member(holder, key, str, "the model"), key, most)
 
 
-def _version(document: Mapping[str, Any]) -> tuple[int, ...]:
+def _version(document: Mapping[str, Any]) -> Version:
     return tuple(numbers(document.get("version", []), "iu", "version").tolist())
 
 
@@ -239,9 +254,11 @@ def _groups(
 
 
 def _round_ends(
-    model: Mapping[str, Any], n_outputs: int, trees: TreeArrays, n_trees: int
+    model: Mapping[str, Any], n_outputs: int, trees: TreeArrays, version: Version
 ) -> NDArray[np.int64]:
+    n_trees = len(trees.sizes)
     param = _member(model, "gbtree_model_param", Mapping, "the booster")
+    check_members("gbtree_model_param", param, version)
     if _integer(param, "num_trees", 2**31) != n_trees:
         fail(f"'num_trees' is {param['num_trees']}, and there are {n_trees} trees")
     if "iteration_indptr" not in model:
@@ -262,15 +279,32 @@ def _round_ends(
     return ends[1:]
 
 
-def _weights(booster: Mapping[str, Any], n_trees: int) -> NDArray[np.float32]:
-    weights = numbers(booster.get("weight_drop"), "iuf", "weight_drop")
+def _weights(
+    name: str, booster: Mapping[str, Any], model: Mapping[str, Any], n_trees: int
+) -> NDArray[np.float32] | None:
+    """Read what the trees are multiplied with; None if with nothing.
+
+    Up to XGBoost 3.2 a booster of its own, dart, has them. Since then there is no
+    such booster: 3.3 writes them beside the model of gbtree, and 3.4 into it.
+    """
+    found = [
+        holder["weight_drop"] for holder in (booster, model) if "weight_drop" in holder
+    ]
+    if not found and name == "gbtree":
+        return None
+    if len(found) != 1:
+        fail(f"{'no' if not found else 'more than one'} 'weight_drop' has the weights")
+    weights = numbers(found[0], "iuf", "weight_drop")
+    if name == "gbtree" and not len(weights):
+        return None
     if len(weights) != n_trees:
+        # XGBoost 3.3 and later load a shorter list, and read beyond its end.
         fail(f"'weight_drop' has {len(weights)} entries for {n_trees} trees")
     return singles(weights, "a weight of a tree")
 
 
 def _categories(
-    model: Mapping[str, Any], n_features: int
+    model: Mapping[str, Any], n_features: int, version: Version
 ) -> list[tuple[str, ...] | tuple[int, ...] | None]:
     """Read the categories of data frames, which XGBoost stores since 3.1."""
     cats = model.get("cats")
@@ -278,12 +312,13 @@ def _categories(
         return [None] * n_features
     if not isinstance(cats, Mapping):
         fail("'cats' is no object")
+    check_members("cats", cats, version)
     encoders = _member(cats, "enc", list, "'cats'")
     if not encoders:
         return [None] * n_features
     if len(encoders) != n_features:
         fail(f"'cats' has {len(encoders)} encoders for {n_features} features")
-    labels = [_encoder(encoder) for encoder in encoders]
+    labels = [_encoder(encoder, version) for encoder in encoders]
     ends = numbers(cats.get("feature_segments"), "iu", "feature_segments")
     order = numbers(cats.get("sorted_idx"), "iu", "sorted_idx")
     if len(ends) != n_features + 1 or ends[0] != 0 or (np.diff(ends) < 0).any():
@@ -299,9 +334,12 @@ def _categories(
     return labels
 
 
-def _encoder(encoder: Any) -> tuple[str, ...] | tuple[int, ...] | None:
+def _encoder(
+    encoder: Any, version: Version
+) -> tuple[str, ...] | tuple[int, ...] | None:
     if not isinstance(encoder, Mapping):
         fail("an encoder of 'cats' is no object")
+    check_members("an encoder", encoder, version)
     values = numbers(encoder.get("values"), "iu", "values")
     if "offsets" not in encoder:
         return tuple(values.tolist())

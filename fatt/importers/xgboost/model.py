@@ -92,7 +92,7 @@ def read(data: bytes, *, missing: float | None) -> Ensemble:
             f"Stops at the best iteration, {file.best_iteration}, as XGBClassifier "
             "does; Booster.predict would use all trees."
         )
-    if file.booster == "dart":
+    if _rounds_against_base(file):
         notes.append(
             "Booster.predict on a DMatrix rounds the weights of dart differently."
         )
@@ -298,12 +298,20 @@ def _n_trees(file: ModelFile, caller: _Caller) -> int:
             f"{len(file.round_ends)} rounds of trees."
         )
     n_trees = int(file.round_ends[file.best_iteration])
-    if not n_trees and file.booster == "dart":
+    if not n_trees and file.weights is not None:
         raise MalformedModelError(
             "the best iteration comes before all trees, and XGBoost itself does not "
             "predict with a dart that has none."
         )
     return n_trees
+
+
+def _rounds_against_base(file: ModelFile) -> bool:
+    """Tell whether weights meet leaves that were added to the base margin before.
+
+    So did the booster dart; since XGBoost 3.3 there is only gbtree.
+    """
+    return file.booster == "dart"
 
 
 def _rounded_leaves(
@@ -314,16 +322,20 @@ def _rounded_leaves(
         if file.weights is not None:
             raise UnsupportedModelError(
                 "the model is a dart whose leaves are vectors, which XGBoost itself "
-                "does not predict."
+                "does not predict before version 3.4, and fatt does not read; train "
+                "it with multi_strategy='one_output_per_tree'."
             )
         return file.trees.vectors
     leaves = file.trees.condition
     if file.weights is None:
         return leaves
-    # Each tree is added to a start, which is then taken off again: the base margin in
-    # place, and zero (which turns a leaf of negative zero into zero) for a DMatrix.
-    start = base if caller.in_place else np.zeros_like(base)
+    weights = np.repeat(file.weights, file.trees.sizes)
     with np.errstate(over="ignore", invalid="ignore"):
+        if not _rounds_against_base(file):
+            return leaves * weights
+        # Each tree is added to a start, which is then taken off again: the base margin
+        # in place, and zero (which turns a leaf of negative zero into zero) for a
+        # DMatrix.
+        start = base if caller.in_place else np.zeros_like(base)
         starts = np.repeat(start[file.groups], file.trees.sizes)
-        weights = np.repeat(file.weights, file.trees.sizes)
         return ((starts + leaves) - starts) * weights

@@ -218,6 +218,8 @@ class _Reader:
             raise self._broken("a tree is no object")
         for key in self._keys(depth):
             name = prefix + key
+            if self._next(2) == b"{}":
+                raise self._broken(f"{name!r} is empty")
             if self._next(1) == b"{":
                 yield from self._fields(depth + 1, f"{name}.")
                 continue
