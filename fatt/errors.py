@@ -8,6 +8,7 @@ FattError
 ├── SpecError (ValueError)        an argument names something absent or senseless
 ├── DataError (ValueError)        rows that the model's library would not take
 ├── CertificateError              evidence that does not fit or does not hold
+│   └── MalformedCertificateError  a file that is no certificate, or none of today
 ├── ReplayError                   a counterexample that the model itself denies
 ├── JournalError                  a file of findings that cannot be gone on with
 ├── MissingDependencyError (ImportError)
@@ -53,6 +54,10 @@ class MissingDependencyError(FattError, ImportError):
 
 class CertificateError(FattError):
     """A certificate is damaged, is about something else, or does not hold."""
+
+
+class MalformedCertificateError(CertificateError):
+    """A file is no certificate, or none that this version reads: it says nothing."""
 
 
 class ReplayError(FattError):

@@ -260,7 +260,7 @@ def contents_of(  # noqa: PLR0913
 
     return file.sealed(
         Contents(
-            format="fatt-certificate-1",
+            format=file.FORMAT,
             digest="",
             about=Digests(
                 model=model_digest,

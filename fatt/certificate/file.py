@@ -12,8 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.record import Record
-from fatt.errors import CertificateError, SpecError
+from fatt.errors import CertificateError, MalformedCertificateError, SpecError
 from fatt.region import Relation, Schema, Similarity
+
+_KIND = "fatt-certificate-"
+
+#: The form that this version writes and reads.
+FORMAT: Literal["fatt-certificate-1"] = "fatt-certificate-1"
 
 
 class Packed(Record, frozen=True, kw_only=True):
@@ -165,20 +170,56 @@ def from_bytes(data: bytes) -> Contents:
 
     Raises
     ------
+    MalformedCertificateError
+        If the file is none, or none that this version reads.
     CertificateError
-        If the file is damaged or was changed.
+        If the file was changed.
     """
-    try:
-        contents = msgspec.json.decode(data, type=Contents)
-    except (msgspec.MsgspecError, SpecError, ValueError, RecursionError) as error:
-        raise CertificateError(
-            f"this is no certificate that fatt can read: {error}"
-        ) from None
-    if sealed(contents).digest != contents.digest:
+    written = _decode(data)
+    _require_form(written)
+    # Digests are those of the words that stand in the file: an older version may have
+    # left out what has a default today, or have written 12 where we write 12.0.
+    if written.get("digest") != digest_of(
+        msgspec.json.encode({**written, "digest": ""})
+    ):
         raise CertificateError(
             "the certificate was changed: its digest is not that of its contents."
         )
+    contents: Contents = _decode(data, Contents)
+    if digest_of(msgspec.json.encode(written["schema"])) == contents.about.schema:
+        schema = digest_of_schema(contents.schema)
+        about = msgspec.structs.replace(contents.about, schema=schema)
+        contents = sealed(msgspec.structs.replace(contents, about=about))
     return contents
+
+
+def _decode(data: bytes, kind: Any = Any) -> Any:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, SpecError, ValueError, RecursionError) as error:
+        raise MalformedCertificateError(
+            f"this is no certificate that fatt can read: {error}"
+        ) from None
+
+
+def _require_form(written: Any) -> None:
+    """Raise unless this is a certificate in the form of today."""
+    found = written.get("format") if isinstance(written, dict) else None
+    if not isinstance(found, str) or not found.startswith(_KIND):
+        raise MalformedCertificateError(
+            "this is no certificate that fatt can read: it does not say "
+            f"'format': {FORMAT!r}."
+        )
+    if found != FORMAT:
+        raise MalformedCertificateError(
+            f"the certificate has the form {found!r}, and this version of fatt reads "
+            f"{FORMAT!r}; check it with the version that made it."
+        )
+    if "schema" not in written:
+        raise MalformedCertificateError(
+            "the certificate holds no schema, so that nobody can tell which values it "
+            "allowed; it cannot be trusted. Make it again."
+        )
 
 
 def similarity_of(contents: Contents) -> Relation:

@@ -71,7 +71,8 @@ def short(number: float) -> float:
     >>> short(3.0), short(0.3)
     (3, 0.3)
     """
-    return int(number) if number == int(number) and abs(number) < 2**53 else number
+    is_short = float(number).is_integer() and abs(number) < 2**53
+    return int(number) if is_short else number
 
 
 def from_to(low: float, high: float) -> str:

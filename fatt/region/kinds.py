@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fatt.ensemble.features import Label
 from fatt.ensemble.record import Record
 from fatt.errors import SpecError
+from fatt.region.amounts import short
 
 
 class Variable(Record, frozen=True, kw_only=True):
@@ -60,7 +61,7 @@ class Number(Variable, frozen=True, kw_only=True, tag="number"):
     def __post_init__(self) -> None:
         super().__post_init__()
         for field in ("lower", "upper", "sd"):
-            force_setattr(self, field, _plain(getattr(self, field)))
+            force_setattr(self, field, _number(getattr(self, field), self.name))
         if self.lower == -math.inf:
             force_setattr(self, "lower", None)
         if self.upper == math.inf:
@@ -72,13 +73,13 @@ class Number(Variable, frozen=True, kw_only=True, tag="number"):
         low, high = self.bounds
         if not low <= high or low == math.inf or high == -math.inf:
             raise SpecError(
-                f"variable {self.name!r} has no value: its bounds are {self.lower} and "
-                f"{self.upper}."
+                f"variable {self.name!r} has no value: its bounds are "
+                f"{_shown(self.lower)} and {_shown(self.upper)}."
             )
         if self.sd is not None and not 0 <= self.sd < math.inf:
             raise SpecError(
-                f"variable {self.name!r} has the standard deviation {self.sd}; it must "
-                "be a finite number, at least 0."
+                f"variable {self.name!r} has the standard deviation "
+                f"{self.sd}; it must be a finite number, at least 0."
             )
 
     @property
@@ -100,7 +101,7 @@ class Integer(Number, frozen=True, kw_only=True, tag="integer"):
         if np.ceil(low) > np.floor(high):
             raise SpecError(
                 f"variable {self.name!r} has no value: no whole number lies between "
-                f"{self.lower} and {self.upper}."
+                f"{_shown(self.lower)} and {_shown(self.upper)}."
             )
 
 
@@ -193,8 +194,9 @@ class Ordinal(Levels, frozen=True, kw_only=True, tag="ordinal"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        force_setattr(self, "values", tuple(float(value) for value in self.values))
-        force_setattr(self, "unknown_value", _plain(self.unknown_value))
+        numbers = tuple(_number(value, self.name) for value in self.values)
+        force_setattr(self, "values", numbers)
+        force_setattr(self, "unknown_value", _number(self.unknown_value, self.name))
 
     def patterns(self) -> NDArray[np.float64]:
         """Return the numbers in the columns, of shape (n_levels, n_columns)."""
@@ -245,7 +247,8 @@ class OneHot(Levels, frozen=True, kw_only=True, tag="one-hot"):
         super().__post_init__()
         if not self.levels:
             force_setattr(self, "levels", self.columns)
-        force_setattr(self, "dropped", _plain(self.dropped))
+        if self.dropped is not None:
+            force_setattr(self, "dropped", *_labels((self.dropped,), self.name))
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -284,13 +287,40 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _shown(number: float | None) -> float | None:
+    """Return a number as people write it, for a message."""
+    return None if number is None else short(number)
+
+
+def _number(value: Any, name: str) -> float | None:
+    """Return a number as the float that a file gives back, whatever was written."""
+    plain = _plain(value)
+    if plain is None:
+        return None
+    if not isinstance(plain, int | float):
+        raise SpecError(
+            f"variable {name!r}: {value!r} is no number; bounds, values and standard "
+            "deviations are numbers."
+        )
+    try:
+        # Both zeros are one number; adding zero keeps the positive one.
+        return float(plain) + 0.0
+    except OverflowError:
+        raise SpecError(
+            f"variable {name!r}: a number is beyond all that a column can hold; leave "
+            "it out."
+        ) from None
+
+
 def _labels(levels: Sequence[Any], name: str) -> tuple[Label, ...]:
     if isinstance(levels, str):
         raise SpecError(f"variable {name!r}: levels is a list, not {levels!r}.")
     plain = [_plain(label) for label in levels]
     for label in plain:
-        if not isinstance(label, str | int | float) or label != label:  # noqa: PLR0124
+        is_number = isinstance(label, int | float) and abs(label) < math.inf
+        if not isinstance(label, str) and not is_number:
             raise SpecError(
-                f"variable {name!r}: {label!r} cannot be a level; use texts or numbers."
+                f"variable {name!r}: {label!r} cannot be a level; use texts or finite "
+                "numbers."
             )
     return tuple(plain)

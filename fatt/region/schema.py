@@ -13,6 +13,7 @@ from msgspec.structs import force_setattr
 from fatt.ensemble import Ensemble
 from fatt.ensemble.record import Record
 from fatt.errors import SpecError
+from fatt.region.amounts import short
 from fatt.region.kinds import AnyVariable, Number, Variable
 from fatt.region.names import hint
 
@@ -262,11 +263,15 @@ def _brief(variable: AnyVariable) -> str:
         **{field.name: field.default for field in msgspec.structs.fields(variable)[2:]},
     }
     given = [
-        f"{name}={getattr(variable, name)!r}"
+        f"{name}={_shown(getattr(variable, name))!r}"
         for name, value in plain.items()
         if getattr(variable, name) != value
     ]
     return f"{type(variable).__name__}({', '.join(given)})"
+
+
+def _shown(value: Any) -> Any:
+    return short(value) if isinstance(value, float) else value
 
 
 class _File(Record, frozen=True, kw_only=True):
