@@ -14,10 +14,17 @@ FattError
 ├── MissingDependencyError (ImportError)
 └── UnfairError                   only from `Report.raise_if_unfair`
 
-A message says what is wrong, where, what was found, and the next step.
+A message says what is wrong, where, what was found, and the next step; `hint` and
+`needs` give the next step for a misspelt name and for a package that is absent.
 """
 
 from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+#: How many names a hint shows.
+_SHOWN = 40
 
 
 class FattError(Exception):
@@ -80,3 +87,39 @@ class UnfairError(FattError):
     def __init__(self, message: str, report: object = None) -> None:
         super().__init__(message)
         self.report = report
+
+
+def hint(wanted: object, known: Iterable[object]) -> str:
+    """Return the close matches of a misspelt name, and the names that there are.
+
+    Examples
+    --------
+    >>> hint("agee", ["age", "sex"])
+    "Did you mean 'age'? There are: 'age', 'sex'."
+    """
+    names = list(dict.fromkeys(known))
+    texts = {str(name): name for name in names}
+    lower = {text.lower(): name for text, name in texts.items()}
+    close = difflib.get_close_matches(str(wanted), texts, n=1)
+    match = texts[close[0]] if close else lower.get(str(wanted).lower())
+    shown = ", ".join(map(repr, names[:_SHOWN]))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    question = "" if match is None else f"Did you mean {match!r}? "
+    return f"{question}There are: {shown}{more}."
+
+
+def needs(package: str, what: str, extra: str) -> MissingDependencyError:
+    """Return the error for an optional package that is not installed.
+
+    Parameters
+    ----------
+    package
+        The package.
+    what
+        What needs it.
+    extra
+        The extra of `fatt` that brings it.
+    """
+    return MissingDependencyError(
+        f"{what} needs {package}: pip install 'fatt[{extra}]'."
+    )

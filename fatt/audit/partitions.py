@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from fatt import storage
 from fatt.audit.job import check_types
 from fatt.audit.parts import Counts, Question, Tally, do_part
 from fatt.ensemble import Ensemble
@@ -105,7 +106,7 @@ def verify_partitions(
     folder = Path(output)
     names = _prepared(folder, question, len(parts))
     report = PartitionedReport(folder, question, _done(question, parts, folder, names))
-    _write(folder / _SUMMARY, report.to_json().encode())
+    storage.write(folder / _SUMMARY, report.to_json().encode())
     return report
 
 
@@ -267,7 +268,7 @@ def _prepared(folder: Path, question: Question, n_parts: int) -> list[str]:
                 "or remove it to start anew."
             )
         (folder / _SUMMARY).unlink(missing_ok=True)
-        _write(known, identity)
+        storage.write(known, identity)
         question.schema.save(folder / _SCHEMA)
     except OSError as error:
         raise JournalError(f"cannot write to {folder}: {error.strerror}.") from error
@@ -286,9 +287,3 @@ def _done(
         for number, (part, name) in enumerate(zip(parts, names, strict=True))
     ]
     return tuple(dask.compute(*tasks))
-
-
-def _write(path: Path, data: bytes) -> None:
-    draft = path.with_name(f".{path.name}")
-    draft.write_bytes(data)
-    draft.replace(path)

@@ -6,7 +6,6 @@ import functools
 import hashlib
 import os
 import pickle
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from fatt import storage
 from fatt.audit.verification import verify
 from fatt.ensemble import Label
 from fatt.errors import DataError, JournalError, ModelError
@@ -236,16 +236,11 @@ def _write(table: Any, path: Path) -> None:
     """Write a file beside the place where it belongs, and then move it there."""
     from pyarrow import parquet
 
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        parquet.write_table(table, draft, write_page_checksum=True)
-        with draft.open("rb+") as file:
-            os.fsync(file.fileno())
-        draft.replace(path)
+        with storage.draft_of(path) as draft:
+            parquet.write_table(table, draft, write_page_checksum=True)
     except OSError as error:
         raise JournalError(
             f"cannot write {path}: {error.strerror or error}. Parts that are done are "
             "kept: see to it, and run the same again."
         ) from error
-    finally:
-        draft.unlink(missing_ok=True)

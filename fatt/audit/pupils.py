@@ -13,8 +13,7 @@ from fatt.audit.cells import Kind, numbers_of
 from fatt.audit.files import Cells, Table
 from fatt.audit.roster import Column, lay_out
 from fatt.ensemble import Label
-from fatt.errors import DataError, MissingDependencyError, SpecError
-from fatt.region.names import hint
+from fatt.errors import DataError, SpecError, hint, needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +60,7 @@ def enrol_pupils(table: Table, *, label: str, ignored: Collection[str] = ()) -> 
         If pandas is not installed.
     """
     if importlib.util.find_spec("pandas") is None:
-        raise MissingDependencyError(
-            "training from a file needs pandas: pip install 'fatt[tables]'."
-        )
+        raise needs("pandas", "training from a file", "tables")
     for name in [label, *ignored]:
         if name not in table.columns:
             raise SpecError(

@@ -12,10 +12,9 @@ from fatt.audit.cells import Kind, labels_of, numbers_of
 from fatt.audit.files import Cells, Table
 from fatt.ensemble import Categorical, Ensemble, Feature
 from fatt.ensemble.table import places_of
-from fatt.errors import DataError, MissingDependencyError, SpecError
+from fatt.errors import DataError, MissingDependencyError, SpecError, hint
 from fatt.region import Schema
 from fatt.region.kinds import AnyVariable, Binary, Integer, Number
-from fatt.region.names import hint
 
 
 @dataclass(frozen=True, eq=False)

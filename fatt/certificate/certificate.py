@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt import storage
 from fatt.certificate import file
 from fatt.certificate.closing import Cut
 from fatt.certificate.file import Contents, Digests, Packed
@@ -93,7 +94,7 @@ class Certificate:
 
     def save(self, path: str | Path) -> None:
         """Write the certificate to a file, whole or not at all."""
-        file.write(file.to_bytes(self.contents), path)
+        storage.write(path, file.to_bytes(self.contents))
 
     @classmethod
     def read(cls, path: str | Path) -> Certificate:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -234,14 +233,3 @@ def similarity_of(contents: Contents) -> Relation:
         return Similarity.from_toml(contents.similarity)
     except SpecError as error:
         raise CertificateError(f"the similarity cannot be read: {error}") from None
-
-
-def write(data: bytes, path: str | Path) -> None:
-    """Write a file, whole or not at all."""
-    target = Path(path)
-    draft = target.with_name(target.name + ".part")
-    try:
-        draft.write_bytes(data)
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -24,9 +24,9 @@ from fatt.cli.options import (
     similarity_of,
     similarity_options,
 )
-from fatt.cli.outputs import require_writable, write
 from fatt.cli.terminal import progress, say
 from fatt.errors import SpecError
+from fatt.storage import require_writable, write_text
 
 if TYPE_CHECKING:
     from fatt.audit.files import Table
@@ -256,7 +256,7 @@ def _write(
     ids = sources.ids(request)
     if request.csv is not None:
         named = {} if ids is None else {str(request.identity): ids}
-        write(request.csv, to_csv(report, named))
+        write_text(request.csv, to_csv(report, named))
     if request.certificate is not None:
         _certify(request, report, request.certificate)
     notes = _agreement(request, report, sources)
@@ -269,7 +269,7 @@ def _write(
             details=_details(request, report, sources.model),
             provenance=_provenance(request, sources, (*request.notes, *notes)),
         )
-        write(request.html, page)
+        write_text(request.html, page)
         if not request.quiet:
             say(f"wrote {request.html}.")
     if request.as_json:

@@ -173,7 +173,7 @@ def budget_of(given: Iterable[str]) -> Budget:
     SpecError
         If there is no such limit, or it is no number.
     """
-    from fatt.region.names import hint
+    from fatt.errors import hint
     from fatt.verifier import Budget
 
     limits: dict[str, Any] = {}

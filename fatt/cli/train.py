@@ -11,8 +11,8 @@ import click
 
 from fatt.cli.exits import Exit
 from fatt.cli.options import similarity_of, similarity_options
-from fatt.cli.outputs import require_writable
 from fatt.cli.terminal import printable, say
+from fatt.storage import require_writable
 
 if TYPE_CHECKING:
     from fatt.region import Relation

@@ -170,7 +170,7 @@ def _row_where(name: str, value: str, table: Table) -> int:
 
 def _pair(text: str, option: str, names: list[str]) -> tuple[str, str]:
     """Split at an equals sign; names and values may hold some themselves."""
-    from fatt.region.names import hint
+    from fatt.errors import hint
 
     known = [name for name in names if text.startswith(f"{name}=")]
     if known:

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt import storage
 from fatt.ensemble.ensemble import Ensemble, Source
 from fatt.ensemble.features import Feature, Inputs, Label
 from fatt.ensemble.record import Record
@@ -137,10 +138,4 @@ def _array(data: bytes, dtype: Any) -> NDArray[Any]:
 
 def write(ensemble: Ensemble, path: str | Path) -> None:
     """Write the file form, whole or not at all."""
-    target = Path(path)
-    draft = target.with_name(target.name + ".part")
-    try:
-        draft.write_bytes(to_bytes(ensemble))
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    storage.write(path, to_bytes(ensemble))

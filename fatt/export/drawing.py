@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fatt.ensemble import Ensemble
-from fatt.errors import MissingDependencyError
+from fatt.errors import needs
 from fatt.export.averaged import load_averaged, spans
 from fatt.export.text import Words
 
@@ -167,9 +167,7 @@ def plot_tree(model: Any, *, ax: Axes | None = None) -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise MissingDependencyError(
-            "drawing trees needs matplotlib: pip install 'fatt[plot]'."
-        ) from None
+        raise needs("matplotlib", "drawing trees", "plot") from None
     layout = _Layout(ensemble)
     if ax is None:
         size = _LARGEST / _POINTS

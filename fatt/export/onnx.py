@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature
-from fatt.errors import MissingDependencyError, UnsupportedModelError
+from fatt.errors import UnsupportedModelError, needs
 from fatt.export.averaged import (
     left_codes,
     load_averaged,
@@ -153,9 +153,7 @@ def to_onnx(model: Any) -> Any:
     try:
         from onnx import checker, helper
     except ImportError:
-        raise MissingDependencyError(
-            "exporting to ONNX needs onnx: pip install 'fatt[onnx]'."
-        ) from None
+        raise needs("onnx", "exporting to ONNX", "onnx") from None
     names = [feature.name for feature in ensemble.features]
     graph = _Graph(names)
     columns = _columns(graph, ensemble)

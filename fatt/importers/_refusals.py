@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fatt.errors import MissingDependencyError, SpecError
+from fatt.errors import SpecError
 
 
 def refuse_missing(missing: float | None, what: str) -> None:
@@ -12,10 +12,3 @@ def refuse_missing(missing: float | None, what: str) -> None:
             f"missing={missing} was given for {what}; only XGBoost models take a "
             "number for missing. Leave the argument out."
         )
-
-
-def needs(package: str, what: str, extra: str) -> MissingDependencyError:
-    """Return the error for an optional package that is not installed."""
-    return MissingDependencyError(
-        f"{what} needs {package}: pip install 'fatt[{extra}]'."
-    )

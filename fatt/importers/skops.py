@@ -22,9 +22,9 @@ from fatt.errors import (
     MalformedModelError,
     UnsupportedModelError,
     UntrustedModelError,
+    needs,
 )
 from fatt.importers._loaded import convert_loaded, with_versions
-from fatt.importers._refusals import needs
 from fatt.importers.versions import check_file
 
 #: What tree models and their preprocessing hold besides scikit-learn's estimators,

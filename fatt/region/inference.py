@@ -18,9 +18,8 @@ from fatt.ensemble import Numeric as NumericFeature
 from fatt.ensemble.blocks import Blocks
 from fatt.ensemble.encode import mark_missing, read
 from fatt.ensemble.table import Column, columns_of
-from fatt.errors import DataError, SpecError
+from fatt.errors import DataError, SpecError, hint
 from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number, OneHot
-from fatt.region.names import hint
 from fatt.region.schema import Schema
 
 #: The level of a group of columns that are all 0.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Numeric, Trees
 from fatt.ensemble.trees import n_words, starts_of
-from fatt.errors import SpecError
+from fatt.errors import SpecError, hint
 from fatt.region.amounts import from_to
 from fatt.region.kinds import (
     AnyVariable,
@@ -23,7 +23,6 @@ from fatt.region.kinds import (
     OneHot,
     Ordinal,
 )
-from fatt.region.names import hint
 
 Matrix = NDArray[np.float64]
 

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Numeric
 from fatt.ensemble.features import Label
-from fatt.errors import SpecError
+from fatt.errors import SpecError, hint
 from fatt.region.amounts import Amount, Range, Step, is_number
 from fatt.region.conditions import Between, Condition
 from fatt.region.kinds import Number, Ordinal
-from fatt.region.names import hint
 from fatt.region.similarity import Similarity
 from fatt.region.variables import Variables
 

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import force_setattr
 
+from fatt import storage
 from fatt.ensemble import Ensemble
 from fatt.ensemble.record import Record
-from fatt.errors import SpecError
+from fatt.errors import SpecError, hint
 from fatt.region.amounts import short
 from fatt.region.kinds import AnyVariable, Number, Variable
-from fatt.region.names import hint
 
 
 class Schema(Record, frozen=True, kw_only=True):
@@ -230,15 +230,9 @@ class Schema(Record, frozen=True, kw_only=True):
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file, whole or not at all."""
-        target = Path(path)
-        draft = target.with_name(target.name + ".part")
         file = _File(format="fatt-schema-1", schema=self)
         text = msgspec.json.format(msgspec.json.encode(file), indent=2)
-        try:
-            draft.write_bytes(text + b"\n")
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
+        storage.write(path, text + b"\n")
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:

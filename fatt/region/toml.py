@@ -8,8 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from fatt.errors import SpecError
-from fatt.region.names import hint
+from fatt.errors import SpecError, hint
 from fatt.region.similarity import KEYS, Relation, Similarity, any_of
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Ensemble, Label
 from fatt.ensemble.encode import Limits
 from fatt.ensemble.plain import Plain
-from fatt.errors import DataError, SpecError
+from fatt.errors import DataError, SpecError, hint
 from fatt.region.kinds import AnyVariable, OneHot
 from fatt.region.merge import merge_columns, merge_trees
-from fatt.region.names import hint
 from fatt.region.schema import Schema
 
 Matrix = NDArray[np.float64]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fatt.ensemble import Label
-from fatt.errors import SpecError
-from fatt.region.names import hint
+from fatt.errors import SpecError, hint
 from fatt.verdict import Value
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers._refusals import needs
+from fatt.errors import MalformedModelError, UnsupportedModelError, needs
 
 Array: TypeAlias = NDArray[Any]
 
