@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble.record import Record
+from fatt.ensemble.features import Record
 from fatt.errors import CertificateError, MalformedCertificateError, SpecError
 from fatt.region import Relation, Schema, Similarity
 

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble.check import check
 from fatt.ensemble.encode import encode, read
-from fatt.ensemble.features import Categorical, Feature, Inputs, Label
-from fatt.ensemble.record import Record
+from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Record
 from fatt.ensemble.scoring import Argmax, Cut, Decision, Scoring, decide
 from fatt.ensemble.trees import Trees
+from fatt.ensemble.validation import check
 from fatt.errors import SpecError
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
-from fatt.ensemble.record import Record
+import msgspec
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Immutable named values that can be written to a file and read back strictly."""
+
 
 #: A value of a categorical column, or a class label.
 Label: TypeAlias = str | int | float | bool

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from fatt import storage
 from fatt.ensemble.ensemble import Ensemble, Source
-from fatt.ensemble.features import Feature, Inputs, Label
-from fatt.ensemble.record import Record
+from fatt.ensemble.features import Feature, Inputs, Label, Record
 from fatt.ensemble.scoring import Decision, Scoring
 from fatt.ensemble.trees import NODE, Trees
 from fatt.errors import MalformedModelError

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import libm
-from fatt.ensemble.record import Record
+from fatt.ensemble.features import Record
 
 Scores = NDArray[Any]
 

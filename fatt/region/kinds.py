@@ -10,8 +10,7 @@ import numpy as np
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
-from fatt.ensemble.features import Label
-from fatt.ensemble.record import Record
+from fatt.ensemble.features import Label, Record
 from fatt.errors import SpecError
 from fatt.region.amounts import short
 

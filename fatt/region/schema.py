@@ -12,7 +12,7 @@ from msgspec.structs import force_setattr
 
 from fatt import storage
 from fatt.ensemble import Ensemble
-from fatt.ensemble.record import Record
+from fatt.ensemble.features import Record
 from fatt.errors import SpecError, hint
 from fatt.region.amounts import short
 from fatt.region.kinds import AnyVariable, Number, Variable

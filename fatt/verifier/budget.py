@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fatt.ensemble.record import Record
+from fatt.ensemble.features import Record
 from fatt.errors import SpecError
 
 
