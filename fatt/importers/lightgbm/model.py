@@ -26,7 +26,7 @@ from fatt.ensemble import (
 from fatt.ensemble.floats import smallest_float
 from fatt.ensemble.scoring import sigmoid
 from fatt.errors import UnsupportedModelError
-from fatt.importers._refusals import refuse_missing
+from fatt.importers._refusals import refuse_missing, refuse_replaced
 from fatt.importers.lightgbm.features import read_columns, read_names
 from fatt.importers.lightgbm.forest import lay_out, read_forest
 from fatt.importers.lightgbm.text import Text, fail, parse
@@ -68,6 +68,7 @@ def read(data: bytes, *, missing: float | None) -> Ensemble:
 def convert(model: Any, *, missing: float | None) -> Ensemble:
     """Convert a fitted `lightgbm.Booster` or `lightgbm.LGBMClassifier`."""
     refuse_missing(missing, "a LightGBM model")
+    refuse_replaced(model)
     import lightgbm
 
     source = Source(
@@ -91,6 +92,7 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
 
 def _text_of(booster: Any) -> Text:
     """Take apart what a booster writes: the iterations that its `predict` uses."""
+    refuse_replaced(booster)
     text = parse(booster.model_to_string().encode())
     scale = _objective(text)[1].get("sigmoid")
     in_training = getattr(booster, "train_set", None) is not None

@@ -54,6 +54,7 @@ from fatt.importers.pullback import (
     identity,
     pull_back,
 )
+from fatt.importers.sklearn.members import check_members
 from fatt.importers.versions import note_newer
 
 
@@ -107,6 +108,7 @@ def _flat_steps(model: Any) -> list[tuple[str, Any]]:
     """Return the steps of a pipeline, and of the pipeline that may be its last."""
     from sklearn.pipeline import Pipeline
 
+    check_members(model)
     *steps, (name, final) = model.steps
     last = _flat_steps(final) if type(final) is Pipeline else [(name, final)]
     return [*steps, *last]

@@ -10,6 +10,7 @@ from typing import Any
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
 from fatt.importers.pipeline.steps import Lookup, Replace, Step
 from fatt.importers.pipeline.transformers import is_passthrough, work_of
+from fatt.importers.sklearn.members import check_members
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,11 @@ def through(step: Any, table: Table) -> Table:
     from sklearn.pipeline import Pipeline
 
     if is_passthrough(step):
+        if not isinstance(step, str | None):
+            check_members(step)
         return table
     if type(step) is Pipeline:
+        check_members(step)
         for name, inner in step.steps:
             with inside(f"step {name!r}"):
                 table = through(inner, table)
@@ -105,6 +109,7 @@ def through(step: Any, table: Table) -> Table:
 
 def _through_columns(step: Any, table: Table) -> Table:
     """Return the table behind a `ColumnTransformer`."""
+    check_members(step)
     if table.sparse:
         raise UnsupportedModelError(
             "a ColumnTransformer gets a sparse matrix, which is not supported. Fit the "

@@ -31,6 +31,7 @@ from fatt.importers.pipeline.steps import (
     is_nan,
 )
 from fatt.importers.pullback import Floats, below
+from fatt.importers.sklearn.members import check_members
 
 
 @dataclass
@@ -95,10 +96,11 @@ def work_of(transformer: Any, *, sparse: bool) -> Work:
         impute.SimpleImputer: _imputer,
     }
     kind = type(transformer)
+    if kind not in scalers and kind not in others:
+        raise _refusal(transformer)
+    check_members(transformer)
     if kind in scalers:
         return scalers[kind](transformer, sparse)
-    if kind not in others:
-        raise _refusal(transformer)
     if sparse:
         raise UnsupportedModelError(
             f"the step {kind.__name__} gets a sparse matrix, which is not supported. "
@@ -232,6 +234,13 @@ def _bins(binner: Any) -> Work:
             "a KBinsDiscretizer with dtype=float32 rounds the numbers first, which is "
             "not supported. Fit it without dtype."
         )
+    if binner.encode not in {"onehot", "onehot-dense", "ordinal"}:
+        raise UnsupportedModelError(
+            f"a KBinsDiscretizer has encode={binner.encode!r}, which is not known. "
+            "Fit it with 'ordinal' or 'onehot-dense'."
+        )
+    if binner.encode != "ordinal":
+        check_members(binner._encoder)
     work = Work(sparse=binner.encode == "onehot")
     for i, edges in enumerate(binner.bin_edges_):
         inner = edges[1:-1]
@@ -275,6 +284,7 @@ def _imputer(imputer: Any) -> Work:
         new = plain_label(stored.tolist()[0], "a statistic of a SimpleImputer")
         work.outputs.append((i, Replace(old, new, into_integers=keeps_integers)))
     if imputer.add_indicator:
+        check_members(imputer.indicator_)
         work.outputs += [(int(i), Flag(old)) for i in imputer.indicator_.features_]
     return work
 

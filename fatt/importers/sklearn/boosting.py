@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Argmax, Cut, Decision, Ensemble, Scoring
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import facts
+from fatt.importers.sklearn.members import check_members
 from fatt.importers.sklearn.trees import all_columns, bounded, lay_out, table_of
 
 # Processors on which scikit-learn's compiled `score += rate * leaf` rounds twice.
@@ -56,6 +57,7 @@ def _regressor(member: Any) -> Any:
         raise MalformedModelError(
             f"the boosted model holds a {type(member).__name__} in place of a tree."
         )
+    check_members(member)
     return member
 
 
@@ -72,6 +74,7 @@ def _base(model: Any, n_outputs: int) -> tuple[float, ...]:
             "whose answers no tree describes. Train it with the default init=None, or "
             "with init='zero'."
         )
+    check_members(init)
     prior = np.asarray(init.class_prior_, dtype=np.float64)
     if prior.shape != (len(model.classes_),):
         raise MalformedModelError("the prior has not one probability per class.")

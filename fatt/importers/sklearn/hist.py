@@ -23,6 +23,7 @@ from fatt.ensemble import (
 from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import facts
+from fatt.importers.sklearn.members import check_hist_nodes, check_members
 
 # Integers become float64 as everywhere in numpy, however large they are.
 _ANY_INTEGER = 2**64 - 1
@@ -36,6 +37,7 @@ _WORDS = 8
 
 def convert(model: Any) -> Ensemble:
     """Convert a HistGradientBoostingClassifier."""
+    check_members(model._bin_mapper)
     table = _Table.of(model)
     base = np.asarray(model._baseline_prediction)
     if base.dtype != np.float64 or base.ndim != 2 or len(base) != 1:
@@ -111,6 +113,10 @@ def _encoder(preprocessor: Any) -> Any:
     """Return the encoder that numbers the categories and makes unknown ones missing."""
     from sklearn.preprocessing import OrdinalEncoder
 
+    check_members(preprocessor)
+    for _, part, _ in preprocessor.transformers_:
+        if not isinstance(part, str):
+            check_members(part)
     encoder = preprocessor.named_transformers_["encoder"]
     if (
         type(encoder) is not OrdinalEncoder
@@ -173,7 +179,9 @@ def _check_predictor(predictor: Any) -> int:
     """Check the arrays of a tree, and return how many nodes it has."""
     from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
 
+    check_members(predictor)
     nodes, words = predictor.nodes, predictor.raw_left_cat_bitsets
+    check_hist_nodes(nodes)
     if (
         nodes.dtype != PREDICTOR_RECORD_DTYPE
         or nodes.ndim != 1

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from fatt.ensemble import Ensemble
-from fatt.errors import UnsupportedModelError
+from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers._refusals import refuse_missing
+from fatt.importers.sklearn.members import check_members
 
 _SUPPORTED = (
     "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, "
@@ -83,13 +84,20 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
         return pipeline.convert(model, missing=missing)
     converter = _converter_for(model)
     refuse_missing(missing, f"a scikit-learn {type(model).__name__}")
+    check_members(model)
     _check_fitted(model)
     if getattr(model, "n_outputs_", 1) != 1:
         raise UnsupportedModelError(
             f"the {type(model).__name__} answers {model.n_outputs_} columns of y at "
             "once: train one model per column."
         )
-    return converter(model)
+    try:
+        return converter(model)
+    except AttributeError as error:
+        raise MalformedModelError(
+            f"the {type(model).__name__} lacks a part that its library gives it "
+            f"({error}). Fit it again."
+        ) from error
 
 
 def _converter_for(model: Any) -> Callable[[Any], Ensemble]:

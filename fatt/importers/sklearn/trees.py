@@ -14,6 +14,7 @@ from fatt.ensemble.floats import FLOAT32_LIMIT, at_most_float32
 from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import facts
+from fatt.importers.sklearn.members import check_members, check_tree
 
 _LEAF = -1
 
@@ -46,7 +47,9 @@ def lay_out(
     left = np.concatenate([tree.children_left for tree in trees])
     right = np.concatenate([tree.children_right for tree in trees])
     inner = left != _LEAF
-    threshold = at_most_float32(np.concatenate([tree.threshold for tree in trees]))
+    raw = np.concatenate([tree.threshold for tree in trees])
+    _check_thresholds(raw[inner])
+    threshold = at_most_float32(raw)
     missing_left = np.concatenate([tree.missing_go_to_left for tree in trees]) != 0
     # Training on missing values can leave NaN as a threshold. No number is at most NaN:
     # the children change places, and all numbers go left.
@@ -63,6 +66,19 @@ def lay_out(
         values=np.concatenate(values),
         targets=targets,
     )
+
+
+def _check_thresholds(thresholds: NDArray[np.float64]) -> None:
+    """Refuse splits at minus infinity, which say that something else splits.
+
+    Training takes no infinities; missing values alone leave one, the positive.
+    """
+    if np.isneginf(thresholds).any():
+        raise UnsupportedModelError(
+            "a tree splits at minus infinity, which is no split by a number: a newer "
+            "scikit-learn marks splits by category so. Train the model with "
+            "scikit-learn 1.5 to 1.9, or install a newer fatt."
+        )
 
 
 def _columns_of_nodes(tree: Any, columns: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -90,11 +106,8 @@ def table_of(member: Any) -> NDArray[np.float64]:
     UnsupportedModelError
         If the tree answers several questions at once.
     """
-    from sklearn.tree._tree import Tree
-
     tree = member.tree_
-    if type(tree) is not Tree:
-        raise MalformedModelError(f"a tree is of type {type(tree).__name__}.")
+    check_tree(tree)
     if tree.n_outputs != 1:
         raise UnsupportedModelError(
             f"the model answers {tree.n_outputs} questions at once (multi-output), and "
@@ -224,6 +237,7 @@ def _check_members(model: Any, members: list[Any]) -> None:
                 "reads ensembles of DecisionTreeClassifier or ExtraTreeClassifier. "
                 "Train it with one of these."
             )
+        check_members(member)
 
 
 def _spread(

@@ -28,6 +28,7 @@ from fatt.ensemble import (
 )
 from fatt.ensemble.floats import FLOAT32_LIMIT, smallest_float
 from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
+from fatt.importers._refusals import refuse_replaced
 from fatt.importers.versions import check_file, is_installed, note_newer
 from fatt.importers.xgboost.features import Cells, make_features
 from fatt.importers.xgboost.file import ModelFile, parse
@@ -130,6 +131,7 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
     """
     import xgboost
 
+    refuse_replaced(model)
     if type(model) is xgboost.Booster:
         caller = _Caller(
             format="fitted object",
@@ -180,7 +182,9 @@ def _convert_classifier(model: Any, missing: float | None) -> Ensemble:
             f"the {name} has an objective of its own, {model.objective!r}, whose "
             "labels XGBoost does not define; use a built-in objective."
         )
-    file = parse(bytes(model.get_booster().save_raw("ubj")))
+    booster = model.get_booster()
+    refuse_replaced(booster)
+    file = parse(bytes(booster.save_raw("ubj")))
     if model.objective != file.objective:
         raise UnsupportedModelError(
             f"the {name} says its objective is {model.objective!r}, and its booster "
