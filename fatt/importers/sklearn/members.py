@@ -15,6 +15,7 @@ from typing import Any
 
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers._refusals import refuse_replaced
+from fatt.importers.versions import releases_of
 
 _ANY = """
     n_features_in_ feature_names_in_ _sklearn_output_config _metadata_request
@@ -210,10 +211,12 @@ def check_hist_nodes(nodes: Any) -> None:
     _check_fields(nodes.dtype.names or (), _names(_HIST_NODE))
 
 
-_ADVICE = (
-    "A newer scikit-learn than fatt knows may decide by it. Train the model with "
-    "scikit-learn 1.5 to 1.9, or install a newer fatt."
+#: What to do about a model of a version that is not known yet.
+TRAIN_ANEW = (
+    f"Train the model with scikit-learn {releases_of('scikit-learn')}, or install a "
+    "newer fatt."
 )
+_ADVICE = f"A newer scikit-learn than fatt knows may decide by it. {TRAIN_ANEW}"
 
 
 def _check_fields(found: Iterable[str], known: frozenset[str]) -> None:

@@ -14,7 +14,7 @@ from fatt.ensemble.floats import FLOAT32_LIMIT, at_most_float32
 from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import facts
-from fatt.importers.sklearn.members import check_members, check_tree
+from fatt.importers.sklearn.members import TRAIN_ANEW, check_members, check_tree
 
 _LEAF = -1
 
@@ -76,8 +76,7 @@ def _check_thresholds(thresholds: NDArray[np.float64]) -> None:
     if np.isneginf(thresholds).any():
         raise UnsupportedModelError(
             "a tree splits at minus infinity, which is no split by a number: a newer "
-            "scikit-learn marks splits by category so. Train the model with "
-            "scikit-learn 1.5 to 1.9, or install a newer fatt."
+            f"scikit-learn marks splits by category so. {TRAIN_ANEW}"
         )
 
 
