@@ -200,8 +200,19 @@ class Certificate:
         twins[np.repeat(np.arange(len(sizes)), sizes), variables] = changed
         return twins
 
-    def check(self, model: Any, X: Any = None) -> Checked:
+    def check(
+        self,
+        model: Any,
+        X: Any = None,
+        *,
+        similarity: Relation | None = None,
+        schema: Schema | None = None,
+    ) -> Checked:
         """Verify everything that the certificate claims.
+
+        Whoever makes a certificate chooses who is similar and which values there are:
+        bounds of 33 to 34 on the age leave few people to be compared with. Say what
+        you expect, or read what the result says.
 
         Parameters
         ----------
@@ -210,21 +221,28 @@ class Certificate:
         X
             The people, if it is to be checked that the certificate is about them, in
             this order. Otherwise it is checked for the people that it holds.
+        similarity
+            Who is similar, if it is to be checked that the certificate says the same.
+        schema
+            What the columns mean, if that is to be checked. Standard deviations are
+            compared only where the similarity is told in them.
 
         Returns
         -------
         Checked
-            What was checked, and what was not.
+            What was checked, what was not, and what was taken for granted.
 
         Raises
         ------
         CertificateError
             If something does not hold; the message says what, and of whom.
+        SpecError
+            If the schema that was expected does not fit the model.
         """
         from fatt.certificate.checker import check
         from fatt.importers import load
 
-        return check(self, load(model), X)
+        return check(self, load(model), X, similarity=similarity, schema=schema)
 
 
 def contents_of(  # noqa: PLR0913

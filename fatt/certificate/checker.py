@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.certificate.certificate import PROVED, UNFAIR, UNKNOWN, Certificate
+from fatt.certificate.claims import Claims, Premise
 from fatt.certificate.closing import Cut, Part
 from fatt.certificate.judge import Around, Judge
 from fatt.ensemble import Ensemble
+from fatt.ensemble.table import as_frame
 from fatt.errors import CertificateError, DataError, SpecError
+from fatt.region import Relation, Schema
 from fatt.verdict import Bounds
 
 Floats = NDArray[np.float64]
@@ -41,6 +46,16 @@ class Checked:
         Whether the people were compared with a table.
     similarity
         Who counts as similar, in words.
+    premises
+        What was taken for granted of each variable, in the order of the model's
+        columns.
+    is_named
+        Whether the model itself names its columns; else their names are the
+        certificate's.
+    is_data_named
+        Whether a table was given that names them as the certificate does.
+    expected
+        What was compared with what the reader expects: ``"similarity"``, ``"schema"``.
     """
 
     fair: int
@@ -51,6 +66,10 @@ class Checked:
     model: str
     is_data_checked: bool
     similarity: str
+    premises: tuple[Premise, ...] = ()
+    is_named: bool = True
+    is_data_named: bool = False
+    expected: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return self.fair + self.unfair + self.claimed + self.unknown
@@ -80,14 +99,48 @@ class Checked:
             "checked.",
             f"- {self.unknown:,} are unknown: nothing is claimed.",
             f"So between {lower:.2%} and {upper:.2%} are treated fairly.",
-            "Labels are those of the model as fatt reads it. Whether these people are "
-            "similar is for you to judge:",
+            "Labels are those of the model as fatt reads it. "
+            + (
+                f"The {' and the '.join(self.expected)} are as expected:"
+                if len(self.expected) > 1
+                else f"The {self.expected[0]} is as expected; judge the rest:"
+                if self.expected
+                else "Whether these people are similar is for you to judge:"
+            ),
             self.similarity,
+            *self._taken_for_granted(),
         ]
         return "\n".join(lines)
 
+    def _taken_for_granted(self) -> list[str]:
+        """Return what the proofs rely on, one line for each variable that matters."""
+        if not self.premises:
+            return []
+        lines = ["This takes for granted, in the order of the model's columns:"]
+        lines += [f"- {premise}" for premise in self.premises if premise.matters]
+        rest = sum(len(one.places) for one in self.premises if not one.matters)
+        if rest:
+            lines.append(
+                f"- {rest:,} more column{'s' if rest > 1 else ''} without bounds, in "
+                "which similar people agree."
+            )
+        if not self.is_named:
+            lines.append(
+                "The model names no columns: which is called what is what the "
+                "certificate says"
+                + (", and the table." if self.is_data_named else ", not the model.")
+            )
+        return lines
 
-def check(certificate: Certificate, model: Ensemble, X: Any = None) -> Checked:
+
+def check(
+    certificate: Certificate,
+    model: Ensemble,
+    X: Any = None,
+    *,
+    similarity: Relation | None = None,
+    schema: Schema | None = None,
+) -> Checked:
     """Verify everything that a certificate claims about a model.
 
     Parameters
@@ -98,11 +151,15 @@ def check(certificate: Certificate, model: Ensemble, X: Any = None) -> Checked:
         The model.
     X
         The people, if they are to be compared with those of the certificate.
+    similarity, schema
+        Who is similar, and what the columns mean, if they are to be compared.
 
     Raises
     ------
     CertificateError
-        If something does not hold.
+        If something does not hold, or is not what was expected.
+    SpecError
+        If the schema that was expected does not fit the model.
     """
     if certificate.about.model != model.digest:
         raise CertificateError(
@@ -110,15 +167,16 @@ def check(certificate: Certificate, model: Ensemble, X: Any = None) -> Checked:
             f"{certificate.about.model[:16]}..., and this one has "
             f"{model.digest[:16]}...."
         )
-    try:
+    with _fitting_together():
         judge = Judge(model, certificate.schema, certificate.similarity)
-        if X is not None:
-            _compare(certificate, judge, X)
+        claims = Claims(judge.cells, certificate.schema, certificate.similarity)
+    if schema is not None:
+        claims.require_schema(schema)
+    if similarity is not None:
+        claims.require_similarity(similarity)
+    with _fitting_together():
+        is_named = X is not None and _compare(certificate, judge, X)
         parts = _Check(certificate, judge).run()
-    except SpecError as error:
-        raise CertificateError(
-            f"similarity, schema and model do not fit together: {error}"
-        ) from None
     counts = certificate.counts
     return Checked(
         fair=counts["fair"],
@@ -128,13 +186,34 @@ def check(certificate: Certificate, model: Ensemble, X: Any = None) -> Checked:
         parts=parts,
         model=model.digest,
         is_data_checked=X is not None,
-        similarity=certificate.similarity.describe(certificate.schema),
+        similarity=claims.similarity(),
+        premises=claims.premises(),
+        is_named=model.inputs.named,
+        is_data_named=is_named,
+        expected=tuple(
+            name
+            for name, given in (("similarity", similarity), ("schema", schema))
+            if given is not None
+        ),
     )
 
 
-def _compare(certificate: Certificate, judge: Judge, X: Any) -> None:
+@contextlib.contextmanager
+def _fitting_together() -> Iterator[None]:
     try:
-        rows = judge.cells.model.read(X)
+        yield
+    except SpecError as error:
+        raise CertificateError(
+            f"similarity, schema and model do not fit together: {error}"
+        ) from None
+
+
+def _compare(certificate: Certificate, judge: Judge, X: Any) -> bool:
+    """Raise unless these are the people; tell whether the table names columns alike."""
+    model = judge.cells.model
+    try:
+        rows = model.read(X)
+        frame = as_frame(X)
     except DataError as error:
         raise CertificateError(f"the table does not fit the model: {error}") from None
     if len(rows) != len(certificate):
@@ -146,10 +225,31 @@ def _compare(certificate: Certificate, judge: Judge, X: Any) -> None:
     differs = (rows != held) & ~(np.isnan(rows) & np.isnan(held))
     if differs.any():
         row, column = (int(place[0]) for place in np.nonzero(differs))
-        name = judge.cells.model.features[column].name
         raise CertificateError(
-            f"person {row} is another one in the table: column {name!r} differs."
+            f"person {row} is another one in the table: column "
+            f"{model.features[column].name!r} differs."
         )
+    if frame is None or model.inputs.named:
+        return False
+    return _compare_names(certificate, model, [*map(str, frame.columns)])
+
+
+def _compare_names(certificate: Certificate, model: Ensemble, names: list[str]) -> bool:
+    """Raise if a model without names reads other columns than the certificate says.
+
+    Only the table can tell then which column is which. A certificate that was made of
+    a table without names claims none.
+    """
+    said = certificate.schema.columns
+    if list(said) == [feature.name for feature in model.features]:
+        return False
+    for place, (mine, other) in enumerate(zip(said, names, strict=True), start=1):
+        if mine != other:
+            raise CertificateError(
+                f"column {place} of the model, which names none itself, is {mine!r} in "
+                f"the certificate and {other!r} in the table."
+            )
+    return True
 
 
 class _Check:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.certificate.cells import Axis, Cells
-from fatt.certificate.columns import Codes, Numbers
+from fatt.certificate.columns import Codes, Column, Numbers
 from fatt.ensemble import Label
 from fatt.errors import CertificateError
 from fatt.region import Number, Ordinal, Relation, Schema, Similarity
@@ -155,11 +155,16 @@ class Similar:
 
     def _spread(self, rules: list[Rule], people: Floats) -> list[Reach]:
         return [
-            _numbers(axis.column, rule, people[:, index])
-            if isinstance(axis.column, Numbers)
-            else _codes(axis.column, rule, people[:, index])
+            reach_of(axis.column, rule, people[:, index])
             for index, (axis, rule) in enumerate(zip(self._axes, rules, strict=True))
         ]
+
+
+def reach_of(column: Column, rule: Rule, values: Floats) -> Reach:
+    """Return where people with these values of a variable may move."""
+    if isinstance(column, Numbers):
+        return _numbers(column, rule, values)
+    return _codes(column, rule, values)
 
 
 def _meets(axis: Axis, condition: Between | OneOf, values: Floats) -> Flags:
@@ -299,9 +304,10 @@ def _moved(column: Numbers, rule: Rule, values: Floats) -> tuple[Floats, Floats]
     for sign, given in ((-1, amount.below), (1, amount.above)):
         size = np.full(len(values), given)
         if amount.unit == "sd":
-            if column.variable.sd is None:
+            if not column.variable.sd:
                 raise CertificateError(
-                    f"the schema has no standard deviation of {column.variable.name!r}."
+                    f"the schema has no standard deviation of "
+                    f"{column.variable.name!r}, or one of 0."
                 )
             size = size * column.variable.sd
         elif amount.unit == "%":

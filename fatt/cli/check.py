@@ -8,35 +8,48 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt.cli.exits import Exit
-from fatt.cli.options import Model, load_model, model_options
+from fatt.cli.options import Model, load_model, model_options, similarity_of
 from fatt.cli.terminal import printable
-from fatt.errors import CertificateError
+from fatt.errors import CertificateError, MalformedCertificateError, SpecError
 
 if TYPE_CHECKING:
     from fatt.certificate import Certificate, Checked
     from fatt.ensemble import Ensemble
+    from fatt.region import Relation, Schema
 
 
 @click.command("check", short_help="Check the certificate of an audit.")
 @click.argument("certificate", type=click.Path())
 @click.argument("model", type=click.Path())
 @click.argument("people", type=click.Path(), required=False)
+@click.option("--spec", type=click.Path(), metavar="FILE",
+              help="Who is similar, as you expect it: a TOML file as for 'fatt "
+              "audit'.")  # fmt: skip
+@click.option("--schema", type=click.Path(), metavar="FILE",
+              help="What the columns mean, as you expect it: a file of "
+              "Schema.save.")  # fmt: skip
+@click.option("--label", metavar="NAME", help="The column of true outcomes.")
+@click.option("--id", "identity", metavar="NAME", help="The column of people's ids.")
 @click.option("--ignore", "ignored", multiple=True, metavar="NAME",
-              help="A column of PEOPLE that the model does not read.")  # fmt: skip
+              help="A column that the model does not read. Repeatable.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 @model_options
 @click.pass_context
 def command(context: click.Context, /, **given: Any) -> None:
     """Verify all that CERTIFICATE claims of MODEL, without the search behind it.
 
-    If PEOPLE are given, they must be those whom the certificate is about.
+    If PEOPLE are given, they must be those whom the certificate is about. Who is
+    similar and which values there are is what the certificate says: read it in what is
+    printed, or say with --spec and --schema what you expect.
 
     \b
-    Exit codes: 0 it holds; 1 it does not; 2 could not run.
+    Exit codes: 0 it holds; 1 it does not, or is about something else; 2 could not
+    run, for instance since the file is no certificate.
 
     \b
       fatt check audit.cert credit.json
-      fatt check audit.cert credit.json people.csv
+      fatt check audit.cert credit.json people.csv --label truth
+      fatt check audit.cert credit.json --spec audit.toml --schema schema.json
     """  # noqa: D301
     context.exit(_run(Request(**given)))
 
@@ -48,6 +61,10 @@ class Request:
     certificate: str
     model: str
     people: str | None
+    spec: str | None
+    schema: str | None
+    label: str | None
+    identity: str | None
     ignored: tuple[str, ...]
     as_json: bool
     missing_value: float | None
@@ -55,16 +72,24 @@ class Request:
 
 
 def _run(request: Request) -> Exit:
-    model = load_model(request.model, request.missing_value, request.allow_pickle)
-    table = _table(request, model.ensemble)
     from fatt.certificate import Certificate
 
+    similarity = _expected_similarity(request)
+    schema = _expected_schema(request)
+    model = load_model(request.model, request.missing_value, request.allow_pickle)
+    table = _table(request, model.ensemble)
     try:
         certificate = Certificate.read(request.certificate)
-        checked = certificate.check(model.ensemble, table)
+        checked = certificate.check(
+            model.ensemble, table, similarity=similarity, schema=schema
+        )
         confirmed = table is not None and _confirm(certificate, model, table)
+    except MalformedCertificateError as error:
+        # Nothing was refuted: there is nothing to check.
+        raise MalformedCertificateError(f"{request.certificate}: {error}") from None
     except CertificateError as error:
-        click.echo(f"The certificate does not hold: {printable(str(error))}")
+        for line in f"The certificate does not hold: {error}".splitlines():
+            click.echo(printable(line))
         return Exit.REFUTED
     if request.as_json:
         click.echo(_json(checked, confirmed))
@@ -74,6 +99,26 @@ def _run(request: Request) -> Exit:
     if confirmed:
         click.echo("The model's own library confirms both labels of every twin.")
     return Exit.DONE
+
+
+def _expected_similarity(request: Request) -> Relation | None:
+    if request.spec is None:
+        return None
+    return similarity_of((), (), (), request.spec)
+
+
+def _expected_schema(request: Request) -> Schema | None:
+    if request.schema is None:
+        return None
+    from fatt.region import Schema
+
+    try:
+        return Schema.read(request.schema)
+    except OSError as error:
+        reason = error.strerror or error
+        raise SpecError(
+            f"cannot read the schema from {request.schema}: {reason}."
+        ) from error
 
 
 def _confirm(certificate: Certificate, model: Model, table: Any) -> bool:
@@ -89,7 +134,8 @@ def _table(request: Request, ensemble: Ensemble) -> Any:
     from fatt.audit.roster import enrol
 
     table = read_table(request.people)
-    return enrol(table, ensemble, ignored=request.ignored).table
+    named = [name for name in (request.label, request.identity) if name is not None]
+    return enrol(table, ensemble, others=named, ignored=request.ignored).table
 
 
 def _json(checked: Checked, confirmed: bool) -> str:

@@ -14,7 +14,17 @@ from fatt.certificate.closing import Cut
 from fatt.ensemble import Categorical, Ensemble, Numeric
 from fatt.ensemble import Cut as DecisionCut
 from fatt.errors import CertificateError, FattError
-from fatt.region import Neighbourhood, Relation, Schema, Similarity, Variables
+from fatt.region import (
+    Binary,
+    Integer,
+    Neighbourhood,
+    Number,
+    Ordinal,
+    Relation,
+    Schema,
+    Similarity,
+    Variables,
+)
 from fatt.region.similarity import any_of
 from fatt.verifier import Verifier
 from tests.cases import random_case
@@ -340,18 +350,54 @@ def _other_similarity(draft: Draft, rng: Rng) -> bool:
 
 
 def _other_schema(draft: Draft, rng: Rng) -> bool:
-    numbers = [v for v in draft.schema.variables if v.name in draft.schema.numeric]
-    if not numbers:
-        return False
-    variable = numbers[rng.integers(len(numbers))]
-    bounds = {"lower": -0.5, "upper": 1.5, "sd": 1.0}
-    key = str(rng.choice(list(bounds)))
+    kinds = (_other_bound, _other_bound, _other_kind, _other_name, _other_order)
     try:
-        changed = msgspec.structs.replace(variable, **{key: bounds[key]})
-        draft.schema = draft.schema.with_({variable.name: changed})
+        schema = kinds[rng.integers(len(kinds))](draft.schema, rng)
     except FattError:
         return False
+    if schema is None:
+        return False
+    draft.schema = schema
     return True
+
+
+def _number(schema: Schema, rng: Rng) -> Number | None:
+    numbers = [v for v in schema.variables if isinstance(v, Number)]
+    return numbers[rng.integers(len(numbers))] if numbers else None
+
+
+def _other_bound(schema: Schema, rng: Rng) -> Schema | None:
+    variable = _number(schema, rng)
+    if variable is None:
+        return None
+    bounds = {"lower": -0.5, "upper": 1.5, "sd": 1.0}
+    key = str(rng.choice(list(bounds)))
+    changed = msgspec.structs.replace(variable, **{key: bounds[key]})
+    return schema.with_({variable.name: changed})
+
+
+def _other_kind(schema: Schema, rng: Rng) -> Schema | None:
+    """Let a number be whole, or one of a few."""
+    variable = _number(schema, rng)
+    if variable is None:
+        return None
+    kinds = (Integer(), Binary(), Ordinal(levels=(-1, 0, 0.5, 1, 2)))
+    return schema.with_({variable.name: kinds[rng.integers(len(kinds))]})
+
+
+def _other_name(schema: Schema, rng: Rng) -> Schema:
+    """Call a variable what another column is called, or as nobody does."""
+    variable = schema.variables[rng.integers(len(schema.variables))]
+    name = str(rng.choice([*schema.columns, "other"]))
+    changed = msgspec.structs.replace(variable, name=name)
+    others = [v for v in schema.variables if v is not variable]
+    return Schema(columns=schema.columns, variables=(*others, changed))
+
+
+def _other_order(schema: Schema, rng: Rng) -> Schema:
+    """Take the columns in another order; for a model without names, others."""
+    columns = tuple(rng.permutation(schema.columns).tolist())
+    return Schema(columns=columns, variables=schema.variables)
 
 
 def _other_model(draft: Draft, rng: Rng) -> bool:

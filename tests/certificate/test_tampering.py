@@ -17,9 +17,12 @@ from sklearn.tree import DecisionTreeClassifier
 import fatt
 from fatt import Similarity
 from fatt.certificate import Certificate
+from fatt.certificate.cells import Cells
+from fatt.certificate.claims import Claims
 from fatt.certificate.file import Packed, pack, sealed, to_bytes
+from fatt.ensemble import Ensemble
 from fatt.errors import CertificateError, DataError, SpecError
-from tests.certificate.forgery import draft_of, forge, holds, is_true
+from tests.certificate.forgery import Draft, draft_of, forge, holds, is_true
 from tests.laws.effort import EFFORT
 
 CASES = range(18 * EFFORT)
@@ -58,9 +61,30 @@ def test_forgeries_are_found_or_true(seed: int, seen: Counter[str]) -> None:
             assert not holds(original, forged.model)
         if holds(certificate, forged.model):
             assert claims(certificate, forged.model), forged
+            assert is_told(certificate, draft, forged.model), forged
             seen["true"] += 1
         else:
             seen["found"] += 1
+
+
+def is_told(certificate: Certificate, draft: Draft, model: Ensemble) -> bool:
+    """Whether somebody who expects what the draft says can read that it says more.
+
+    What is refused beside that must read otherwise, too.
+    """
+    schema, similarity = draft.schema, draft.similarity
+    try:
+        certificate.check(model, schema=schema, similarity=similarity)
+    except CertificateError:
+        said = Claims(
+            Cells(model, certificate.schema), certificate.schema, certificate.similarity
+        )
+        expected = Claims(Cells(model, schema), schema, similarity)
+        return (said.similarity(), said.premises()) != (
+            expected.similarity(),
+            expected.premises(),
+        )
+    return True
 
 
 def claims(certificate: Certificate, model: object) -> bool:

@@ -5,6 +5,8 @@ import json
 import pickle
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,10 @@ import xgboost
 from click.testing import CliRunner, Result
 from sklearn.tree import DecisionTreeClassifier
 
+from fatt import Certificate, load
 from fatt.cli import fatt
+from fatt.errors import SpecError
+from fatt.region import Integer
 from tests.cli import town
 
 SIMILAR = ("--noise", "age=2", "--noise", "income=5%", "--vary", "sex")
@@ -115,8 +120,6 @@ def test_a_file_that_is_not_there_is_no_refutation(
 
 
 def test_where_to_write_is_asked_first(files: tuple[str, str, str]) -> None:
-    from fatt.errors import SpecError
-
     with pytest.raises(SpecError, match="--certificate"):
         run("audit", *files[1:], *SIMILAR, "--certificate", "/nowhere/audit.cert")
 
@@ -145,3 +148,132 @@ def test_the_command_on_the_page_reads_the_model_as_the_audit_did(
         assert shown is not None
         checked = run(*shlex.split(html.unescape(shown[1])))
         assert checked.exit_code == 0
+
+
+def spec(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+EXPECTED = """[[similar]]
+noise = { age = 2, income = "5%" }
+vary = ["sex"]
+"""
+
+
+def test_what_was_taken_for_granted_is_printed(files: tuple[str, str, str]) -> None:
+    told = run("check", *files[:2]).stdout
+    assert "- 'age' may differ by up to 2, in whole numbers\n" in told
+    assert "- 'sex' may be 'female' or 'male'\n" in told
+    assert "anything" not in told
+    assert re.search(r"- column \d: 'sex', 'female' or 'male'\n", told)
+    found = json.loads(run("check", *files[:2], "--json").stdout)
+    (sex,) = [one for one in found["premises"] if one["variable"] == "sex"]
+    assert sex["values"] == "'female' or 'male'"
+    assert sex["matters"]
+
+
+def test_a_similarity_that_was_expected_is_compared(
+    files: tuple[str, str, str], tmp_path: Path
+) -> None:
+    same = spec(tmp_path / "same.toml", EXPECTED)
+    found = run("check", *files, "--spec", same)
+    assert found.exit_code == 0
+    assert "The similarity is as expected; judge the rest:" in found.stdout
+    as_json = json.loads(run("check", *files, "--spec", same, "--json").stdout)
+    assert as_json["expected"] == ["similarity"]
+    other = spec(tmp_path / "other.toml", EXPECTED.replace("age = 2", "age = 5"))
+    refused = run("check", *files, "--spec", other)
+    assert refused.exit_code == 1
+    assert "does not hold: it is about another similarity" in refused.stdout
+    assert "up to 2, in whole numbers', and 'may differ by up to 5" in refused.stdout
+    assert len(refused.stdout.splitlines()) == 2
+
+
+def test_a_schema_that_was_expected_is_compared(
+    files: tuple[str, str, str], tmp_path: Path
+) -> None:
+    schema = Certificate.read(files[0]).schema
+    schema.save(tmp_path / "same.json")
+    found = run("check", *files, "--schema", str(tmp_path / "same.json"))
+    assert found.exit_code == 0
+    assert "The schema is as expected; judge the rest:" in found.stdout
+    schema.with_(age=Integer(lower=18)).save(tmp_path / "other.json")
+    refused = run("check", *files, "--schema", str(tmp_path / "other.json"))
+    assert refused.exit_code == 1
+    assert "any whole number; expected was 'age', a whole number of at least 18." in (
+        refused.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        ("--spec", "similar = 3", "other: there is no"),
+        ("--schema", "{}", "other is no schema"),
+        ("--spec", None, "cannot read the similarity from"),
+        ("--schema", None, "cannot read the schema from"),
+    ],
+)
+def test_expectations_that_cannot_be_read_are_no_refutation(
+    files: tuple[str, str, str],
+    tmp_path: Path,
+    option: str,
+    text: str | None,
+    message: str,
+) -> None:
+    path = tmp_path / "other"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(SpecError, match=message):
+        run("check", *files, option, str(path))
+
+
+def test_a_file_that_is_no_certificate_is_no_refutation(
+    files: tuple[str, str, str], tmp_path: Path
+) -> None:
+    schema = tmp_path / "schema.json"
+    Certificate.read(files[0]).schema.save(schema)
+    for path in (files[1], files[2], str(schema)):
+        done = subprocess.run(
+            [sys.executable, "-m", "fatt", "check", path, files[1]],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert "no certificate that fatt can read" in done.stderr
+        assert not done.stdout
+
+
+def test_columns_beside_the_models_are_named_as_in_an_audit(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 9, (40, 2)).astype(float)
+    tree = DecisionTreeClassifier(max_depth=3).fit(table, table.sum(axis=1) > 8)
+    load(tree).save(tmp_path / "tree.fatt")
+    columns = {
+        "who": [f"p{row}" for row in range(40)],
+        "age": table[:, 0].tolist(),
+        "debt": table[:, 1].tolist(),
+        "truth": [0, 1] * 20,
+        "note": ["x"] * 40,
+    }
+    people = town.write_csv(tmp_path / "people.csv", columns)
+    model, certificate = str(tmp_path / "tree.fatt"), str(tmp_path / "audit.cert")
+    others = ("--label", "truth", "--id", "who", "--ignore", "note")
+    made = run(
+        "audit", model, people, "--vary", "age", *others, "--certificate", certificate
+    )
+    assert made.exit_code == 0
+    found = run("check", certificate, model, people, *others)
+    assert found.exit_code == 0
+    assert "which is called what is what the certificate says, and the table." in (
+        found.stdout
+    )
+    # The model has no names: in another order the columns are others.
+    turned = {name: columns[name] for name in ("who", "debt", "age", "truth", "note")}
+    turned |= {"debt": columns["age"], "age": columns["debt"]}
+    other = town.write_csv(tmp_path / "other.csv", turned)
+    refused = run("check", certificate, model, other, *others)
+    assert refused.exit_code == 1
+    assert "'age' in the certificate and 'debt' in the table" in refused.stdout
