@@ -11,7 +11,7 @@ import numpy as np
 from fatt.audit.cells import Kind, labels_of, numbers_of
 from fatt.audit.files import Cells, Table
 from fatt.ensemble import Categorical, Ensemble, Feature
-from fatt.ensemble.table import places_of
+from fatt.ensemble.table import places_by_name
 from fatt.errors import DataError, MissingDependencyError, SpecError, hint
 from fatt.region import Schema
 from fatt.region.kinds import AnyVariable, Binary, Integer, Number
@@ -131,7 +131,7 @@ def _columns_read(left: list[str], ensemble: Ensemble, file: str) -> list[str]:
             f"ids or ignored. Columns: {', '.join(left)}."
         )
     try:
-        places = places_of(_Header(left), ensemble.features, ensemble.inputs)
+        places = places_by_name(_Header(left), ensemble.features, ensemble.inputs)
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
     return [left[place] for place in places]

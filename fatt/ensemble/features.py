@@ -107,7 +107,7 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
 Feature: TypeAlias = Numeric | Categorical
 
 
-class Inputs(Record, frozen=True, kw_only=True):
+class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What the library does to a table before the trees see it.
 
     Attributes
@@ -122,9 +122,15 @@ class Inputs(Record, frozen=True, kw_only=True):
         Whether float32 columns give what their float64 copies give.
     objects
         Whether numbers held as Python objects give what their float64 copies give.
+    by_position
+        Which data frames the library takes by position although it knows the names of
+        the columns: none, all, or those of other packages than pandas. From one in
+        another order than the model's it would silently read other columns, so that
+        one is refused. It has no part in the digest, since it changes no answer.
     """
 
     named: bool = True
     integer_limit: int = 2**53
     float32: bool = True
     objects: bool = True
+    by_position: Literal["none", "all", "others"] = "none"

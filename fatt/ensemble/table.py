@@ -158,6 +158,45 @@ def places_of(frame: Any, features: Sequence[Feature], inputs: Inputs) -> list[i
     Raises
     ------
     DataError
+        If there is no such column, several could be the one, or they stand in an order
+        in which the library would take one for another.
+    """
+    places = places_by_name(frame, features, inputs)
+    if places != sorted(places) and _by_position(frame, inputs):
+        found = ", ".join(str(frame.columns[place]) for place in sorted(places))
+        wanted = ", ".join(feature.name for feature in features)
+        raise DataError(
+            "the columns of the rows stand in another order than those of the model, "
+            "whose library takes columns by position, whatever their names. The rows "
+            f"have {found}; the model has {wanted}. Pass the columns in the model's "
+            "order, or load the model from its file, whose columns are found by name."
+        )
+    return places
+
+
+def _by_position(frame: Any, inputs: Inputs) -> bool:
+    if inputs.by_position == "others":
+        return not frame.implementation.is_pandas()
+    return inputs.by_position == "all"
+
+
+def places_by_name(
+    frame: Any, features: Sequence[Feature], inputs: Inputs
+) -> list[int]:
+    """Return where each feature stands, in whatever order.
+
+    Parameters
+    ----------
+    frame
+        Whatever has names of columns.
+    features
+        The columns wanted.
+    inputs
+        How the library reads tables.
+
+    Raises
+    ------
+    DataError
         If there is no such column, or several could be the one.
     """
     names = [

@@ -17,7 +17,8 @@ from fatt.errors import UnsupportedModelError
 TESTED: dict[str, tuple[str, ...]] = {
     "scikit-learn": ("1.5.2", "1.7.2", "1.9.1"),
     "skops protocol": ("2",),
-    "XGBoost": ("1.7.6", "2.0.3", "2.1.4", "3.0.5", "3.1.3", "3.2.0"),
+    # What 3.3 and 3.4 write is known, and made in the tests of what 3.2 wrote.
+    "XGBoost": ("1.7.6", "2.0.3", "2.1.4", "3.0.5", "3.1.3", "3.2.0", "3.3", "3.4"),
     "LightGBM": ("3.3.5", "4.0.0", "4.3.0", "4.7.0"),
     "LightGBM text": ("v3", "v4"),
     "onnxruntime": ("1.18.1", "1.31.1"),

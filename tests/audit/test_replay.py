@@ -14,6 +14,7 @@ import fatt
 from fatt import Budget, Similarity
 from fatt.audit import predictors
 from fatt.ensemble import Numeric
+from fatt.errors import DataError
 
 NOISE = Similarity(noise=0.4)
 KEPT = Path(__file__).parents[1] / "data" / "models"
@@ -107,7 +108,7 @@ def test_lightgbm(n_classes: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.lightgbm
-def test_lightgbm_with_names_in_another_order() -> None:
+def test_lightgbm_with_names_in_another_order(tmp_path: Path) -> None:
     lightgbm = pytest.importorskip("lightgbm")
     X, y = data()
     table = pd.DataFrame(X, columns=["a", "b", "c"])
@@ -122,8 +123,14 @@ def test_lightgbm_with_names_in_another_order() -> None:
         n_jobs=1,
     ).fit(table, y)
     similarity = Similarity(noise={"a": 0.2}, vary=["c"])
+    path = tmp_path / "model.txt"
+    model.booster_.save_model(path)
     # LightGBM itself would take the columns by position.
-    assert replayed(model, table[["c", "a", "b"]], similarity) == {"model"}
+    shuffled = table[["c", "a", "b"]]
+    assert replayed(path, shuffled, similarity) == {"model"}
+    with pytest.raises(DataError, match="The rows have c, a, b; the model has a, b, c"):
+        replayed(model, shuffled, similarity)
+    assert replayed(model, table.assign(d=1), similarity) == {"model"}
 
 
 @pytest.mark.onnx

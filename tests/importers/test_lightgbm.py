@@ -182,9 +182,12 @@ def test_frames_with_categories(seed: int, boosting: str) -> None:
     for table in (frame, unseen):
         assert same_bits(ensemble.raw_scores(table), library_scores(model, table))
         assert np.array_equal(ensemble.predict(table), model.predict(table))
-    assert "by position" in ensemble.source.notes[0]
     shuffled = frame[["pay", "same", "size", "town", "age"]]
-    assert same_bits(ensemble.raw_scores(shuffled), ensemble.raw_scores(frame))
+    with pytest.raises(DataError, match=r"The rows have pay, same, .*model has age, "):
+        ensemble.raw_scores(shuffled)
+    written = read(model.booster_.model_to_string().encode(), missing=None)
+    assert "by position" in written.source.notes[-1]
+    assert same_bits(written.raw_scores(shuffled), ensemble.raw_scores(frame))
     codes = frame.assign(**{c: frame[c].cat.codes for c in ("town", "size", "same")})
     array = codes.to_numpy(dtype=float)
     assert same_bits(ensemble.raw_scores(array), library_scores(model.booster_, array))

@@ -17,7 +17,6 @@ from fatt.importers.lightgbm.text import Text, fail
 # Codes that no split knows are for people only, and left out if they are large.
 _LISTED_LIMIT = 2**10
 
-_BY_NAME = "LightGBM takes the columns of a frame by position; fatt finds them by name."
 _UNMATCHED = (
     "The model was trained on a data frame with categories, and does not say which "
     "columns they belong to; its category columns take codes, not labels."
@@ -76,7 +75,7 @@ def read_columns(text: Text, names: list[str], forest: Forest) -> Columns:
             for index, name in enumerate(names)
         ),
         named=named,
-        notes=(_BY_NAME,) * named + (_UNMATCHED,) * (bool(labels) and not known),
+        notes=(_UNMATCHED,) * (bool(labels) and not known),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -50,6 +51,10 @@ _LABEL_NOTE = (
     "A Booster answers probabilities, not labels. The label here is the class of "
     "largest probability, as LGBMClassifier answers; classes are numbered from 0."
 )
+_BY_NAME = (
+    "LightGBM takes the columns of a frame by position; fatt finds them by name, and "
+    "hands them to LightGBM in the model's order."
+)
 
 
 def read(data: bytes, *, missing: float | None) -> Ensemble:
@@ -62,7 +67,13 @@ def read(data: bytes, *, missing: float | None) -> Ensemble:
         model=text.parameter("boosting"),
         notes=(_LABEL_NOTE,),
     )
-    return _ensemble(text, None, source)
+    ensemble = _ensemble(text, None, source)
+    if not ensemble.inputs.named:
+        return ensemble
+    notes = (*ensemble.source.notes, _BY_NAME)
+    return replace(
+        ensemble, source=msgspec.structs.replace(ensemble.source, notes=notes)
+    )
 
 
 def convert(model: Any, *, missing: float | None) -> Ensemble:
@@ -80,14 +91,20 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
     )
     if type(model) is lightgbm.Booster:
         source = msgspec.structs.replace(source, notes=(*source.notes, _LABEL_NOTE))
-        return _ensemble(_text_of(model), None, source)
+        return _in_order(_ensemble(_text_of(model), None, source))
     if type(model) is lightgbm.LGBMClassifier:
         booster, classes = _inside(model)
-        return _ensemble(_text_of(booster), classes, source)
+        return _in_order(_ensemble(_text_of(booster), classes, source))
     raise UnsupportedModelError(
         f"cannot import a lightgbm {type(model).__qualname__}: it gives no class "
         "labels. Pass a Booster or LGBMClassifier."
     )
+
+
+def _in_order(ensemble: Ensemble) -> Ensemble:
+    """Let the ensemble insist on the order of columns by which a fitted model goes."""
+    inputs = msgspec.structs.replace(ensemble.inputs, by_position="all")
+    return replace(ensemble, inputs=inputs)
 
 
 def _text_of(booster: Any) -> Text:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -101,7 +102,14 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
         )
     if table.sparse:
         inner = on_sparse_matrix(inner, final)
-    return _in_raw_columns(inner, table, names, width)
+    ensemble = _in_raw_columns(inner, table, names, width)
+    # The steps of scikit-learn look at names, or refuse another order.
+    if _first_reader(steps) is not None:
+        return ensemble
+    inputs = msgspec.structs.replace(
+        ensemble.inputs, by_position=inner.inputs.by_position
+    )
+    return replace(ensemble, inputs=inputs)
 
 
 def _flat_steps(model: Any) -> list[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,8 @@ class _Caller:
     in_place: bool
     missing: float
     notes: tuple[str, ...] = ()
+    # XGBClassifier looks at no names in frames of polars and pyarrow.
+    by_position: Literal["none", "others"] = "none"
 
 
 def read(data: bytes, *, missing: float | None) -> Ensemble:
@@ -204,6 +206,7 @@ def _convert_classifier(model: Any, missing: float | None) -> Ensemble:
             *note_newer("XGBoost", xgboost.__version__),
             f"Computes what {name}.predict answers on arrays.",
         ),
+        by_position="others",
     )
     return _ensemble(file, caller)
 
@@ -224,7 +227,11 @@ def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
         trees=lay_out(file, n_trees, n_codes, _rounded_leaves(file, caller, base)),
         scoring=Scoring(dtype="float32", base=tuple(base.tolist())),
         decision=decision,
-        inputs=Inputs(named=bool(file.feature_names), objects=False),
+        inputs=Inputs(
+            named=bool(file.feature_names),
+            objects=False,
+            by_position=caller.by_position,
+        ),
         source=Source(
             library="xgboost",
             version=".".join(map(str, file.version)),
