@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -43,7 +44,7 @@ from fatt.importers.pipeline.steps import (
     Step,
     is_nan,
 )
-from fatt.importers.pipeline.table import Chain, Table, inside, through
+from fatt.importers.pipeline.table import Chain, Table, inside, through, turns_none
 from fatt.importers.pipeline.transformers import is_passthrough
 from fatt.importers.pullback import (
     Coded,
@@ -261,6 +262,7 @@ def _as_labels(
     cells = np.empty(len(labels) + 3, dtype=object)
     cells[:] = [*labels, UNKNOWN, math.nan, None]
     folded = [_fold(chain, cells) for chain in (*chains, *idle)]
+    hangs = any(_hangs_on_others(chain) for chain in (*chains, *idle))
     taken = np.logical_and.reduce([good for _, good in folded])
     known = taken[:-3]
     takes_unknown, takes_nan, takes_none = (bool(good) for good in taken[-3:])
@@ -270,10 +272,21 @@ def _as_labels(
             f"column {name!r}: one step refuses {refused!r} and all take labels that "
             "nobody knows; such a column cannot be described."
         )
+    if hangs and takes_unknown:
+        raise UnsupportedModelError(
+            f"column {name!r}: between two steps, set_output(transform='pandas') turns "
+            "None into NaN if other rows hold texts there, and leaves it if none does, "
+            "so that what a person with None is told hangs on who else is asked about. "
+            "Impute None (SimpleImputer(missing_values=None)), train with NaN in its "
+            "place, or call set_output(transform='default') and fit again."
+        )
     table = np.array([values for values, _ in folded]).reshape(len(folded), len(cells))
     unknown, nan, none = (np.append(table[:, i], taken[i]) for i in (-3, -2, -1))
     missing = "any"
-    if not np.array_equal(nan, none, equal_nan=True):
+    if hangs:
+        # Then None is refused, as all labels are that are not known.
+        missing, takes_none = "nan", False
+    elif not np.array_equal(nan, none, equal_nan=True):
         # What is not known as missing must be an unknown label like any other.
         missing = "nan" if np.array_equal(none, unknown, equal_nan=True) else "none"
         other = nan if missing == "none" else none
@@ -319,13 +332,29 @@ def _labels(*chains: Chain) -> list[Label]:
     return [*labels, *(label for label in replaced if label not in labels)]
 
 
-def _fold(chain: Chain, cells: NDArray[Any]) -> tuple[Floats, Flags]:
-    """Send cells through a chain; return what becomes of them and which are taken."""
+def _fold(
+    chain: Chain, cells: NDArray[Any], *, none: Any = None
+) -> tuple[Floats, Flags]:
+    """Send cells through a chain; return what becomes of them and which are taken.
+
+    Frames of pandas between the steps turn None into `none`.
+    """
     taken = np.ones(len(cells), dtype=bool)
-    for step in chain.steps:
+    for place, step in enumerate(chain.steps):
+        if place in chain.framed:
+            cells = np.array([none if c is None else c for c in cells], dtype=object)
         cells, good = step.of_cells(cells)
         taken &= good
     if all(isinstance(step, Replace) for step in chain.steps):
         # Labels that no encoder reads lead nowhere: what they are does not matter.
         cells = np.zeros(len(cells))
     return np.asarray(cells, dtype=np.float64), taken
+
+
+def _hangs_on_others(chain: Chain) -> bool:
+    """Tell whether what becomes of None depends on the other rows of a table."""
+    if not chain.framed or not turns_none():
+        return False
+    cells = np.array([None], dtype=object)
+    kept, turned = (_fold(chain, cells, none=none) for none in (None, math.nan))
+    return not all(map(partial(np.array_equal, equal_nan=True), kept, turned))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
 from fatt.importers.pipeline.steps import Lookup, Replace, Step
@@ -25,11 +28,15 @@ class Chain:
         The steps.
     narrow
         Whether it has fewer digits than float64, in which scikit-learn would compute.
+    framed
+        Behind how many steps the column was put into a frame of pandas, which may turn
+        None into NaN: see `turns_none`.
     """
 
     source: int
     steps: tuple[Step, ...] = ()
     narrow: bool = False
+    framed: tuple[int, ...] = ()
 
     def then(self, step: Step, *, narrow: bool = False) -> Chain:
         """Return the column behind one more step, and whether that makes it narrow."""
@@ -38,7 +45,11 @@ class Chain:
                 "it computes with the codes of an encoder in float32 or float16, which "
                 "is not supported. Fit the encoder without dtype."
             )
-        return Chain(self.source, (*self.steps, step), narrow)
+        return replace(self, steps=(*self.steps, step), narrow=narrow)
+
+    def in_frame(self) -> Chain:
+        """Return the column after it was put into a frame of pandas."""
+        return replace(self, framed=(*self.framed, len(self.steps)))
 
     def first_replacements(self) -> Iterator[Replace]:
         """Yield the imputers that see the raw column in its own type."""
@@ -82,9 +93,10 @@ def through(step: Any, table: Table) -> Table:
     from sklearn.pipeline import Pipeline
 
     if is_passthrough(step):
-        if not isinstance(step, str | None):
-            check_members(step)
-        return table
+        if isinstance(step, str | None):
+            return table
+        check_members(step)
+        return _framed(step, table)
     if type(step) is Pipeline:
         check_members(step)
         for name, inner in step.steps:
@@ -93,7 +105,7 @@ def through(step: Any, table: Table) -> Table:
         return table
     try:
         if type(step) is ColumnTransformer:
-            return _through_columns(step, table)
+            return _framed(step, _through_columns(step, table))
         work = work_of(step, sparse=table.sparse)
         columns = [
             table.columns[i].then(done, narrow=work.narrow) for i, done in work.outputs
@@ -104,7 +116,27 @@ def through(step: Any, table: Table) -> Table:
             f"the fitted {type(step).__name__} contradicts itself or is not fitted "
             f"({type(error).__name__}: {error}). Fit the pipeline again."
         ) from error
-    return Table(columns, sparse=work.sparse, idle=table.idle + idle)
+    return _framed(step, Table(columns, sparse=work.sparse, idle=table.idle + idle))
+
+
+@functools.cache
+def turns_none() -> bool:
+    """Tell whether the installed pandas turns None into NaN beside texts."""
+    import pandas as pd
+
+    framed = pd.DataFrame(np.array([["a"], [None]], dtype=object))
+    return framed.iloc[1, 0] is not None
+
+
+def _framed(step: Any, table: Table) -> Table:
+    """Return the table as the step hands it on: in a frame of pandas if it says so."""
+    import sklearn
+
+    # What the step does not say, the configuration says, as it is now.
+    said = getattr(step, "_sklearn_output_config", {}).get("transform")
+    if (said or sklearn.get_config()["transform_output"]) != "pandas":
+        return table
+    return replace(table, columns=[chain.in_frame() for chain in table.columns])
 
 
 def _through_columns(step: Any, table: Table) -> Table:
@@ -132,6 +164,9 @@ def _through_columns(step: Any, table: Table) -> Table:
             continue
         with inside(f"transformer {name!r}"):
             part = through(transformer, Table(mine))
+        if isinstance(transformer, str):
+            # Columns that pass are framed as the others are.
+            part = _framed(step, part)
         place = step.output_indices_[name]
         if place != slice(len(result.columns), len(result.columns) + len(part.columns)):
             raise MalformedModelError(
