@@ -215,20 +215,29 @@ def test_ctrl_c_keeps_what_is_done(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_killed_at_random_moments(tmp_path: Path) -> None:
-    X = rows(4000)
+@pytest.mark.parametrize("kind", ["journal", "parts"])
+def test_killed_while_it_writes(kind: str, tmp_path: Path) -> None:
+    X = rows(4000 if kind == "journal" else 600)
     y = X[:, 0] * X[:, 1] + X[:, 2] > 0
     forest = RandomForestClassifier(40, max_depth=8, random_state=0).fit(X, y)
     fatt.load(forest).save(tmp_path / "model.fatt")
-    np.save(tmp_path / "people.npy", X)
-    command = [sys.executable, "-m", "tests.audit.killed"]
-    arguments = [tmp_path / "model.fatt", tmp_path / "people.npy", tmp_path, "7"]
+    people = tmp_path / "people"
+    if kind == "journal":
+        people = people.with_suffix(".npy")
+        np.save(people, X)
+    else:
+        people.mkdir()
+        frame = pd.DataFrame(X, columns=[f"x{index}" for index in range(X.shape[1])])
+        for number, part in enumerate(np.array_split(np.arange(len(X)), 12)):
+            frame.iloc[part].to_parquet(people / f"{number:02}.parquet", index=False)
+    command = [sys.executable, "-m", "tests.audit.killed", kind]
+    arguments = [tmp_path / "model.fatt", people, tmp_path, "7"]
     done = subprocess.run(
         [*command, *map(str, arguments)], capture_output=True, text=True, check=True
     )
-    counts = json.loads(done.stdout)
-    assert counts["killed"] >= 6
-    assert counts["kept"] >= 6
+    counts = json.loads(done.stdout.splitlines()[-1])
+    assert counts["killed"] >= 9
+    assert counts["partly"] >= 9
     assert all(counts["same"])
 
 

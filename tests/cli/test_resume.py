@@ -62,12 +62,17 @@ def test_a_killed_process_is_gone_on_with(tmp_path: Path) -> None:
     journal = tmp_path / "audit.journal"
     words = [*FATT, "audit", model, people, "--noise", "0.4", "--json", "--jobs", "1"]
     resume = [*words, "--journal", str(journal), "--resume"]
-    with subprocess.Popen(resume, stdout=subprocess.PIPE) as process:
-        while not journal.exists() or journal.stat().st_size < HOLDS_FINDINGS:
-            assert process.poll() is None, "the search ended before it was killed"
-            time.sleep(0.01)
-        process.kill()
-        assert process.stdout is not None
-        assert process.stdout.read() == b""
+    holds = HOLDS_FINDINGS
+    for _ in range(4):
+        with subprocess.Popen(resume, stdout=subprocess.PIPE) as process:
+            while not journal.exists() or journal.stat().st_size < holds:
+                assert process.poll() is None, "the search ended before it was killed"
+                time.sleep(0.001)
+            process.kill()
+            assert process.stdout is not None
+            assert process.stdout.read() == b""
+        # The next run must write more than this one did before it is killed.
+        holds = journal.stat().st_size + 1
     done = subprocess.run(resume, check=True, capture_output=True)
+    assert journal.stat().st_size > holds
     assert done.stdout == subprocess.run(words, check=True, capture_output=True).stdout

@@ -12,6 +12,7 @@ from fatt.ensemble import Ensemble
 from fatt.verifier import Verifier
 from tests.cases import STYLES, Case, random_case
 from tests.laws.effort import for_seeds
+from tests.laws.gears import GEARS
 from tests.laws.judge import FAIR, UNFAIR, assert_right, truths_of
 from tests.search_oracles import (
     brute_force,
@@ -27,15 +28,21 @@ from tests.veritas_peer import Peer
 @for_seeds(120)
 def test_verdicts_equal_brute_force(style: str, seed: int) -> None:
     case = random_case(seed, style=style)
-    outcomes = Verifier(case.ensemble).verify(case.people, case.boxes, n_jobs=1)
-    assert_right(case, outcomes, truths_of(case))
+    truths = truths_of(case)
+    for gears in GEARS.values():
+        verifier = Verifier(case.ensemble, gears=gears)
+        outcomes = verifier.verify(case.people, case.boxes, n_jobs=1)
+        assert_right(case, outcomes, truths)
 
 
 @for_seeds(100)
 def test_sums_without_order_are_decided_beyond_rounding(seed: int) -> None:
     case = random_case(seed, ordered=False)
-    outcomes = Verifier(case.ensemble).verify(case.people, case.boxes, n_jobs=1)
-    assert_right(case, outcomes, truths_of(case))
+    truths = truths_of(case)
+    for gears in GEARS.values():
+        verifier = Verifier(case.ensemble, gears=gears)
+        outcomes = verifier.verify(case.people, case.boxes, n_jobs=1)
+        assert_right(case, outcomes, truths)
 
 
 @for_seeds(12)
@@ -95,12 +102,14 @@ def _assert_as_margins(case: Case, largest) -> None:  # type: ignore[no-untyped-
     ):
         # Far from zero the sigmoid makes different scores equal.
         return
-    outcomes = Verifier(ensemble).verify(case.people, case.boxes, n_jobs=1)
     rivals = set(range(len(ensemble.classes))) - {own}
     margins = [largest(own, rival) for rival in rivals]
     units = [_unit(ensemble, own, rival) for rival in rivals]
     pairs = list(zip(margins, units, strict=True))
-    if any(margin > 1e-4 * unit for margin, unit in pairs):
-        assert outcomes.verdict[0] == UNFAIR
-    elif all(margin < -1e-4 * unit for margin, unit in pairs):
-        assert outcomes.verdict[0] == FAIR
+    for gears in GEARS.values():
+        verifier = Verifier(ensemble, gears=gears)
+        outcomes = verifier.verify(case.people, case.boxes, n_jobs=1)
+        if any(margin > 1e-4 * unit for margin, unit in pairs):
+            assert outcomes.verdict[0] == UNFAIR
+        elif all(margin < -1e-4 * unit for margin, unit in pairs):
+            assert outcomes.verdict[0] == FAIR

@@ -10,8 +10,10 @@ import numpy as np
 from fatt.ensemble import Categorical, Numeric
 from fatt.region import Boxes, code_words
 from fatt.verifier import Budget, Outcomes, Verifier
+from fatt.verifier.gears import Gears
 from tests.cases import Case, join, pick, random_boxes, random_case
 from tests.laws.effort import for_seeds
+from tests.laws.gears import some_gears
 from tests.laws.judge import FAIR, UNFAIR, UNKNOWN
 
 
@@ -54,19 +56,20 @@ def _towards(
     return float(np.clip(between, min(own, end), max(own, end)))
 
 
-def verify(case: Case, boxes: Boxes | None = None, n_jobs: int = 1) -> Outcomes:
+def verify(case: Case, gears: Gears, boxes: Boxes | None = None) -> Outcomes:
     boxes = case.boxes if boxes is None else boxes
-    return Verifier(case.ensemble).verify(case.people, boxes, n_jobs=n_jobs)
+    return Verifier(case.ensemble, gears=gears).verify(case.people, boxes, n_jobs=1)
 
 
 @for_seeds(120)
 def test_a_smaller_similarity_keeps_fair(seed: int) -> None:
     case = random_case(seed, n_people=6, most_points=10**9, scale=2)
-    large = verify(case).verdict
-    small = verify(case, shrink(case, np.random.default_rng(seed))).verdict
-    assert (small[large == FAIR] == FAIR).all()
-    if case.ensemble.scoring.ordered:
-        assert (large[small == UNFAIR] != FAIR).all()
+    boxes = shrink(case, np.random.default_rng(seed))
+    for gears in some_gears(seed):
+        large, small = verify(case, gears).verdict, verify(case, gears, boxes).verdict
+        assert (small[large == FAIR] == FAIR).all()
+        if case.ensemble.scoring.ordered:
+            assert (large[small == UNFAIR] != FAIR).all()
 
 
 @for_seeds(120)
@@ -79,14 +82,16 @@ def test_a_union_is_fair_iff_each_part_is(seed: int) -> None:
     ]
     joined = join(parts)
     order = np.argsort(joined.person, kind="stable")
-    union = verify(case, pick(joined, order, joined.person[order])).verdict
-    verdicts = np.array([verify(case, part).verdict for part in parts])
-    expected = np.where(
-        (verdicts == UNFAIR).any(axis=0),
-        UNFAIR,
-        np.where((verdicts == FAIR).all(axis=0), FAIR, UNKNOWN),
-    )
-    assert union.tolist() == expected.tolist()
+    whole = pick(joined, order, joined.person[order])
+    for gears in some_gears(seed):
+        union = verify(case, gears, whole).verdict
+        verdicts = np.array([verify(case, gears, part).verdict for part in parts])
+        expected = np.where(
+            (verdicts == UNFAIR).any(axis=0),
+            UNFAIR,
+            np.where((verdicts == FAIR).all(axis=0), FAIR, UNKNOWN),
+        )
+        assert union.tolist() == expected.tolist()
 
 
 def assert_same(left: Outcomes, right: Outcomes, of: np.ndarray) -> None:
@@ -101,7 +106,8 @@ def test_neither_threads_nor_order_nor_company_change_an_outcome(seed: int) -> N
     case = random_case(seed, n_people=12, most_points=10**9, scale=2)
     rng = np.random.default_rng(seed)
     budget = Budget(nodes=int(rng.choice([0, 2, 10**6])))
-    verifier = Verifier(case.ensemble)
+    gears = some_gears(seed)[rng.integers(4)]
+    verifier = Verifier(case.ensemble, gears=gears)
     alone = verifier.verify(case.people, case.boxes, budget=budget, n_jobs=1)
     everybody = np.arange(len(case.people))
     both = verifier.verify(case.people, case.boxes, budget=budget, n_jobs=2)
@@ -112,7 +118,7 @@ def test_neither_threads_nor_order_nor_company_change_an_outcome(seed: int) -> N
     boxes = pick(
         case.boxes, np.concatenate(chosen), np.repeat(np.arange(len(sizes)), sizes)
     )
-    some = Verifier(case.ensemble).verify(
+    some = Verifier(case.ensemble, gears=gears).verify(
         case.people[shuffled], boxes, budget=budget, n_jobs=1
     )
     assert_same(some, alone, shuffled)

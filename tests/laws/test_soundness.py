@@ -12,6 +12,7 @@ from fatt.ensemble import Categorical
 from fatt.verifier import Budget, Verifier
 from tests.cases import Case, random_case, values_near
 from tests.laws.effort import for_seeds
+from tests.laws.gears import some_gears
 from tests.laws.judge import FAIR, UNFAIR, assert_right, assert_twin, truths_of
 from tests.search_oracles import is_member, labels_of, members, witnessed_labels
 
@@ -36,29 +37,36 @@ def test_no_similar_person_contradicts_a_verdict(seed: int) -> None:
     case = random_case(seed, most_points=10**9, scale=3)
     rng = np.random.default_rng(seed)
     budget = Budget(nodes=int(rng.choice([0, 1, 3, 300])))
-    outcomes = Verifier(case.ensemble).verify(
-        case.people, case.boxes, budget=budget, n_jobs=1
-    )
+    found = [
+        Verifier(case.ensemble, gears=gears).verify(
+            case.people, case.boxes, budget=budget, n_jobs=1
+        )
+        for gears in some_gears(seed)
+    ]
     own = labels_of(case.ensemble, case.people)
     for box, person in enumerate(case.boxes.person.tolist()):
         rows = samples(case, box, rng, 200)
         assert is_member(case.ensemble, case.boxes, box, rows[0])
         seen = np.unique(labels_of(case.ensemble, rows))
-        assert outcomes.labels[person, seen].all()
-        if outcomes.verdict[person] == FAIR:
-            assert witnessed_labels(case.ensemble, rows) <= {own[person]}
-        if outcomes.verdict[person] == UNFAIR:
-            assert_twin(case, person, outcomes.twin[person], int(own[person]))
+        witnessed = witnessed_labels(case.ensemble, rows)
+        for outcomes in found:
+            assert outcomes.labels[person, seen].all()
+            if outcomes.verdict[person] == FAIR:
+                assert witnessed <= {own[person]}
+            if outcomes.verdict[person] == UNFAIR:
+                assert_twin(case, person, outcomes.twin[person], int(own[person]))
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 3])
 @for_seeds(100)
 def test_a_budget_costs_verdicts_but_not_truth(nodes: int, seed: int) -> None:
     case = random_case(seed)
-    outcomes = Verifier(case.ensemble).verify(
-        case.people, case.boxes, budget=Budget(nodes=nodes), n_jobs=1
-    )
-    assert_right(case, outcomes, truths_of(case), limited=True)
+    truths = truths_of(case)
+    for gears in some_gears(seed):
+        outcomes = Verifier(case.ensemble, gears=gears).verify(
+            case.people, case.boxes, budget=Budget(nodes=nodes), n_jobs=1
+        )
+        assert_right(case, outcomes, truths, limited=True)
 
 
 @for_seeds(40)
@@ -66,10 +74,12 @@ def test_no_budget_for_the_whole_run_either(seed: int) -> None:
     case = random_case(seed, n_people=5)
     rng = np.random.default_rng(seed)
     budget = Budget(total_nodes=int(rng.integers(0, 9)))
-    outcomes = Verifier(case.ensemble).verify(
-        case.people, case.boxes, budget=budget, n_jobs=1
-    )
-    assert_right(case, outcomes, truths_of(case), limited=True)
+    truths = truths_of(case)
+    for gears in some_gears(seed):
+        outcomes = Verifier(case.ensemble, gears=gears).verify(
+            case.people, case.boxes, budget=budget, n_jobs=1
+        )
+        assert_right(case, outcomes, truths, limited=True)
 
 
 @for_seeds(20)
