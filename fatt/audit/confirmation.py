@@ -10,8 +10,8 @@ from fatt.audit.replay import Replay
 from fatt.certificate import Certificate
 from fatt.ensemble import Ensemble
 from fatt.errors import CertificateError, ReplayError
+from fatt.people import People
 from fatt.region import Variables
-from fatt.report import People
 from fatt.verdict import UNFAIR
 
 

@@ -15,8 +15,7 @@ from fatt.ensemble.encode import mark_missing
 from fatt.errors import SpecError
 from fatt.region import Relation, Schema
 from fatt.report.on_demand import OnDemand
-from fatt.report.words import values_of
-from fatt.verdict import Bounds, Change, Value, changes_between
+from fatt.verdict import Bounds, Change, Value, changes_between, values_of
 from fatt.verifier import Budget
 
 Floats = NDArray[np.float64]

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from fatt.audit.pace import Pace, chunk_size
 from fatt.errors import DataError, SpecError
 from fatt.importers import load
+from fatt.people import CHUNK, People
 from fatt.region import Boxes, Neighbourhood, Relation, Schema, Variables
 from fatt.region.amounts import is_number
 from fatt.region.flags import refuse_broken_groups
 from fatt.region.inference import infer
-from fatt.report import People
-from fatt.report.people import CHUNK
 from fatt.verifier import Budget, Outcomes, Verifier
 from fatt.verifier.threads import n_threads
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fatt.report.people import CHUNK
+from fatt.people import CHUNK
 
 # Each thread or process gets several chunks, so that none waits for another in the
 # end; but a few people are one chunk, since every chunk has a price of its own.

@@ -19,8 +19,7 @@ from fatt.ensemble import Label
 from fatt.errors import DataError, JournalError, ModelError
 from fatt.region import Relation, Schema
 from fatt.report import Report
-from fatt.report.words import json_value
-from fatt.verdict import VERDICTS, Value
+from fatt.verdict import VERDICTS, Value, json_value
 from fatt.verifier import Budget
 from fatt.version import __version__
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.predictors import Predictor, predictor_of
-from fatt.audit.tables import with_changes
 from fatt.ensemble import Ensemble
 from fatt.ensemble.encode import mark_missing
 from fatt.ensemble.table import places_of
 from fatt.errors import ReplayError
+from fatt.people import People
+from fatt.people.edits import with_changes
 from fatt.region import Variables
-from fatt.report import People
 
 Matrix = NDArray[np.float64]
 Classes = NDArray[np.int64]

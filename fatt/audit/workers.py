@@ -21,8 +21,8 @@ from fatt.audit.examination import Examiner, Found
 from fatt.audit.job import Job
 from fatt.audit.pace import Pace, chunk_size
 from fatt.errors import FattError, ModelError
+from fatt.people import People
 from fatt.region import Relation
-from fatt.report import People
 
 
 def are_wanted() -> bool:

@@ -29,8 +29,8 @@ from fatt.errors import SpecError
 from fatt.storage import require_writable, write_text
 
 if TYPE_CHECKING:
-    from fatt.audit.files import Table
-    from fatt.audit.roster import Roster
+    from fatt.people.files import Table
+    from fatt.people.typed import TypedPeople
     from fatt.region import Relation
     from fatt.report import Report
     from fatt.report.details import Details, Provenance
@@ -133,14 +133,14 @@ def _run(request: Request) -> Exit:
     similarity, budget = _similarity(request), budget_of(request.budget)
     model, table = _inputs(request)
     from fatt.audit import verify
-    from fatt.audit.roster import enrol
+    from fatt.people.typed import type_for_model
     from fatt.report.selection import favourable_label
 
     # A mistake is told now, not after a long run.
     favourable_label(model.ensemble.classes, request.favourable)
 
     named = [name for name in (request.label, request.identity) if name is not None]
-    roster = enrol(
+    typed = type_for_model(
         table,
         model.ensemble,
         groups=request.groups,
@@ -151,9 +151,9 @@ def _run(request: Request) -> Exit:
     with progress("searching", quiet=request.quiet) as show:
         report = verify(
             model.given,
-            roster.table,
+            typed.table,
             similarity=similarity,
-            schema=roster.schema,
+            schema=typed.schema,
             budget=budget,
             n_jobs=request.jobs,
             progress=show,
@@ -162,7 +162,7 @@ def _run(request: Request) -> Exit:
     if report.interrupted and request.journal is not None:
         say(f"what is done is kept in {request.journal}; --resume goes on from there.")
     groups = request.groups or _varied(report)
-    _write(request, report, groups, Sources(model, table, roster))
+    _write(request, report, groups, Sources(model, table, typed))
     return _exit(report, request.min_fairness)
 
 
@@ -202,7 +202,7 @@ def _require_inputs(request: Request) -> None:
 
 
 def _inputs(request: Request) -> tuple[Model, Table]:
-    from fatt.audit.files import read_table
+    from fatt.people.files import read_table
 
     if request.demo:
         from fatt.cli import demo
@@ -239,11 +239,11 @@ class Sources:
 
     model: Model
     table: Table
-    roster: Roster
+    typed: TypedPeople
 
     def ids(self, request: Request) -> list[str] | None:
         """Return what people are called, if a column says so."""
-        return self.roster.others.get(request.identity or "")
+        return self.typed.others.get(request.identity or "")
 
 
 def _write(
@@ -303,7 +303,7 @@ def _details(request: Request, report: Report, model: Model) -> Details | None:
 
 def _agreement(request: Request, report: Report, sources: Sources) -> tuple[str, ...]:
     """Say how often the model is right, if a column tells the truth."""
-    truth = sources.roster.others.get(request.label or "")
+    truth = sources.typed.others.get(request.label or "")
     if truth is None:
         return ()
     kinds, which = report.findings.kinds()

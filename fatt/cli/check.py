@@ -130,12 +130,12 @@ def _confirm(certificate: Certificate, model: Model, table: Any) -> bool:
 def _table(request: Request, ensemble: Ensemble) -> Any:
     if request.people is None:
         return None
-    from fatt.audit.files import read_table
-    from fatt.audit.roster import enrol
+    from fatt.people.files import read_table
+    from fatt.people.typed import type_for_model
 
     table = read_table(request.people)
     named = [name for name in (request.label, request.identity) if name is not None]
-    return enrol(table, ensemble, others=named, ignored=request.ignored).table
+    return type_for_model(table, ensemble, others=named, ignored=request.ignored).table
 
 
 def _json(checked: Checked, confirmed: bool) -> str:

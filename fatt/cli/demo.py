@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.files import Cells, Table
 from fatt.ensemble import Categorical, Cut, Ensemble, Numeric, Scoring, Source, Trees
+from fatt.people.files import Cells, Table
 
 #: What `--demo` audits if no option says otherwise.
 NOISE, VARY = ("age=2", "income=5%"), ("sex",)

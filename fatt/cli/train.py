@@ -112,24 +112,23 @@ def _run(request: Request) -> Exit:
 
 
 def _train(request: Request, similarity: Relation) -> FATTClassifier:
-    from fatt.audit.files import read_table
-    from fatt.audit.pupils import enrol_pupils
-    from fatt.audit.roster import with_kinds
+    from fatt.people.files import read_table
+    from fatt.people.typed import type_for_training, with_kinds
     from fatt.region import Schema
     from fatt.train import FATTClassifier
     from fatt.train.columns import blank_tree
 
-    pupils = enrol_pupils(
+    people = type_for_training(
         read_table(request.people), label=request.label, ignored=request.ignored
     )
-    names = list(pupils.table.columns)
-    unlearnt = blank_tree(pupils.table, names, named=True, classes=(False, True))
-    schema = Schema.infer(unlearnt, pupils.table, one_hot=request.one_hot)
+    names = list(people.table.columns)
+    unlearnt = blank_tree(people.table, names, named=True, classes=(False, True))
+    schema = Schema.infer(unlearnt, people.table, one_hot=request.one_hot)
     classifier = FATTClassifier(
         similarity,
         fairness_weight=request.fairness_weight,
         max_leaves=request.max_leaves,
-        schema=with_kinds(schema, pupils.kinds),
+        schema=with_kinds(schema, people.kinds),
         max_seconds=request.max_seconds,
         keep_interrupted=True,
         n_jobs=request.jobs,
@@ -138,7 +137,7 @@ def _train(request: Request, similarity: Relation) -> FATTClassifier:
     )
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", UserWarning)
-        classifier.fit(pupils.table, pupils.labels)
+        classifier.fit(people.table, people.labels)
     for warning in told:
         say(printable(str(warning.message)))
     return classifier

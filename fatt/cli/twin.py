@@ -20,9 +20,9 @@ from fatt.cli.terminal import printable
 from fatt.errors import SpecError
 
 if TYPE_CHECKING:
-    from fatt.audit.files import Cells, Table
-    from fatt.audit.roster import Roster
     from fatt.ensemble import Ensemble
+    from fatt.people.files import Cells, Table
+    from fatt.people.typed import TypedPeople
     from fatt.report import Report
 
 
@@ -104,10 +104,10 @@ def _run(request: Request) -> Exit:
     return (Exit.DONE, Exit.REFUTED, Exit.UNDECIDED)[report.findings.verdicts[0]]
 
 
-def _person(request: Request, ensemble: Ensemble) -> Roster:
+def _person(request: Request, ensemble: Ensemble) -> TypedPeople:
     """Return one person, with the schema of all people if there are any."""
-    from fatt.audit.files import Table, read_table
-    from fatt.audit.roster import Roster, enrol
+    from fatt.people.files import Table, read_table
+    from fatt.people.typed import TypedPeople, type_for_model
 
     if request.people is None:
         if request.row is not None or request.where is not None:
@@ -116,17 +116,19 @@ def _person(request: Request, ensemble: Ensemble) -> Roster:
             raise SpecError("nobody is named; write fatt twin MODEL PEOPLE --row 0.")
         names = [feature.name for feature in ensemble.features]
         typed = Table("--set", "", _typed(request, names))
-        return enrol(typed, ensemble, one_hot=request.one_hot)
+        return type_for_model(typed, ensemble, one_hot=request.one_hot)
     table = read_table(request.people)
-    everybody = enrol(table, ensemble, ignored=request.ignored, one_hot=request.one_hot)
+    everybody = type_for_model(
+        table, ensemble, ignored=request.ignored, one_hot=request.one_hot
+    )
     names = list(table.columns)
     chosen = {**_chosen(request, table), **_typed(request, names)}
     # In the order of the file, which a model without names of columns goes by.
     alone = {name: chosen[name] for name in names if name in chosen}
-    person = enrol(
+    person = type_for_model(
         Table(table.name, "", alone), ensemble, ignored=set(request.ignored) & {*alone}
     )
-    return Roster(person.table, everybody.schema, {})
+    return TypedPeople(person.table, everybody.schema, {})
 
 
 def _typed(request: Request, names: list[str]) -> dict[str, Cells]:

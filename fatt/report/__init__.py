@@ -3,7 +3,6 @@
 from fatt.report.counterexamples import Counterexamples, Twins
 from fatt.report.findings import Findings
 from fatt.report.groups import Group
-from fatt.report.people import People
 from fatt.report.report import Report
 
-__all__ = ["Counterexamples", "Findings", "Group", "People", "Report", "Twins"]
+__all__ = ["Counterexamples", "Findings", "Group", "Report", "Twins"]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Feature, Label, Numeric
 from fatt.errors import SpecError
-from fatt.report.words import values_of
-from fatt.verdict import Counterexample
+from fatt.verdict import Counterexample, values_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.report.people import People
+from fatt.people import People
 from fatt.verdict import VERDICTS, Bounds, Value
 
 

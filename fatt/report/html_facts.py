@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 
 from fatt.importers.versions import releases_in_words
+from fatt.people import CHUNK
 from fatt.report.details import Details, Provenance
 from fatt.report.html_parts import names_of, section
 from fatt.report.markup import Markup, Part, code, name_of, tag
-from fatt.report.people import CHUNK
 
 if TYPE_CHECKING:
     from fatt.report.report import Report

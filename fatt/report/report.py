@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Label
 from fatt.errors import SpecError, UnfairError
+from fatt.people import People
 from fatt.report.counterexamples import Counterexamples
 from fatt.report.findings import Findings
 from fatt.report.groups import Group, by_group, count
-from fatt.report.people import People
 from fatt.verdict import Bounds, Value
 
 if TYPE_CHECKING:

@@ -30,10 +30,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Bounds, Budget, Similarity, Verdict
+from fatt import people as audited
 from fatt.audit import job, pace, verification
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.region import Binary, Ordinal
-from fatt.report import people as report_people
 
 AGES = [[20.0], [30.0], [40.0], [50.0]]
 NOISE = Similarity(noise={"x0": 6})
@@ -189,7 +189,7 @@ def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     similarity = Similarity(noise={"age": 2}, vary=["sex"])
     expected = fatt.verify(fitted, table, similarity=similarity)
     steps: list[tuple[int, int]] = []
-    for module in (job, pace, report_people):
+    for module in (job, pace, audited):
         monkeypatch.setattr(module, "CHUNK", 7)
     report = fatt.verify(
         fitted,
@@ -306,7 +306,7 @@ def test_threads_and_chunks_do_not_show_in_a_budget_for_all(
 
     expected = [run(total, 1).to_json() for total in (0, 30, 100)]
     assert len(set(expected)) == 3
-    for module in (job, pace, report_people):
+    for module in (job, pace, audited):
         monkeypatch.setattr(module, "CHUNK", 7)
     assert [run(total, n_jobs).to_json() for total in (0, 30, 100)] == expected
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from fatt.ensemble import Ensemble, Inputs, Numeric
 from fatt.ensemble.blocks import Blocks
 from fatt.errors import DataError
+from fatt.people import People
 from fatt.region import Schema
 from fatt.region.inference import infer
-from fatt.report import People
 from tests.region import town
 from tests.region.test_variables import random_variables
 

@@ -12,8 +12,9 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
+from fatt.people import People
 from fatt.region import Schema, Similarity, Variables
-from fatt.report import Counterexamples, Findings, People, Report, Twins
+from fatt.report import Counterexamples, Findings, Report, Twins
 from fatt.report.findings import pack
 from fatt.verifier import Budget
 

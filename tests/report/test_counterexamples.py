@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from fatt.ensemble import Categorical, Numeric
 from fatt.errors import SpecError
 from fatt.report import Counterexamples, Twins
-from fatt.report.words import OTHER, value_of
-from fatt.verdict import Change
+from fatt.verdict import OTHER, Change, value_of
 
 FEATURES = (
     Numeric(name="age", integer=True),

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from fatt.errors import DataError, MissingDependencyError, SpecError, UnfairError
-from fatt.report import People, Report, exports
+from fatt.people import People
+from fatt.report import Report, exports
 from fatt.verdict import Bounds
 from tests.report.made import AGES, frame, report, variables
 
@@ -192,7 +193,7 @@ def test_the_json_holds_all() -> None:
 
 
 def test_numbers_that_json_lacks() -> None:
-    from fatt.report.words import json_value
+    from fatt.verdict import json_value
 
     assert [json_value(value) for value in (np.inf, -np.inf, np.nan, None, 1.5)] == [
         "inf",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label
 from fatt.ensemble.table import places_of
-from fatt.report.words import OTHER
+from fatt.verdict import OTHER
 
 Matrix = NDArray[np.float64]
 

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from fatt.audit.tables import with_changes
 from fatt.ensemble import (
     Argmax,
     Categorical,
@@ -26,6 +25,7 @@ from fatt.ensemble import (
     Source,
     Trees,
 )
+from fatt.people.edits import with_changes
 from tests.strategies import random_trees
 
 CITIES = ("Bonn", "Köln", "Ulm")

@@ -15,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fatt
-from fatt.audit.cells import labels_of, numbers_of
-from fatt.audit.files import read_table
-from fatt.audit.roster import enrol
 from fatt.ensemble import Categorical
 from fatt.errors import DataError, MissingDependencyError, SpecError
+from fatt.people.files import read_table
+from fatt.people.typed import labels_of, numbers_of, type_for_model
 from tests.cli import town
 
 COLUMNS: dict[str, list[Any]] = {"age": [41, 17], "sex": ["f", "m"]}
@@ -181,9 +180,9 @@ def test_a_model_without_names_reads_by_position(tmp_path: Path) -> None:
     table = read_table(people)
     table.columns["id"] = ["x"] * 40
     with pytest.raises(DataError, match="has 9 columns, and the model, which was tra"):
-        enrol(table, ensemble)
-    roster = enrol(table, ensemble, others=["id"])
-    assert roster.others == {"id": ["x"] * 40}
-    assert np.asarray(roster.table).shape == (40, 8)
+        type_for_model(table, ensemble)
+    typed = type_for_model(table, ensemble, others=["id"])
+    assert typed.others == {"id": ["x"] * 40}
+    assert np.asarray(typed.table).shape == (40, 8)
     with pytest.raises(SpecError, match=r"has no column 'idd'\. Did you mean 'id'"):
-        enrol(table, ensemble, ignored=["idd"])
+        type_for_model(table, ensemble, ignored=["idd"])

@@ -13,8 +13,7 @@ from fatt.ensemble.plain import Plain, plain_of
 from fatt.ensemble.table import as_array, as_frame
 from fatt.errors import DataError, SpecError
 from fatt.region import Variables
-from fatt.report.words import value_of
-from fatt.verdict import Value
+from fatt.verdict import Value, value_of
 
 #: How many people are read at a time.
 CHUNK = 32_768
