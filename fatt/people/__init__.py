@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble.plain import Plain, plain_of
 from fatt.ensemble.table import as_array, as_frame
-from fatt.errors import DataError, SpecError
+from fatt.errors import DataError, SpecError, hint
 from fatt.region import Variables
 from fatt.verdict import Value, value_of
 
@@ -130,12 +129,9 @@ class People:
         columns = [] if self.frame is None else [str(c) for c in self.frame.columns]
         if name in columns and self.frame is not None:
             return _groups(self.frame[:, columns.index(name)])
-        known = list(dict.fromkeys([*names, *columns]))
-        close = difflib.get_close_matches(str(name), known, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
         raise SpecError(
-            f"there is no variable and no column {name!r} to group people by.{hint} "
-            f"Known: {', '.join(known)}."
+            f"there is no variable and no column {name!r} to group people by. "
+            f"{hint(name, [*names, *columns])}"
         )
 
     def _variable(self, place: int) -> tuple[NDArray[np.int64], list[Value]]:
