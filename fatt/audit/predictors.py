@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble
 from fatt.importers._registry import HEAD, format_of
+from fatt.importers.lightgbm.text import parse, rewritten
 
 Matrix = NDArray[np.float64]
 
@@ -69,7 +70,9 @@ def _of_file(path: Path, ensemble: Ensemble) -> Predictor | None:
         case "lightgbm":
             import lightgbm
 
-            return _of_lightgbm(lightgbm.Booster(model_str=data.decode()))
+            # Some files, or lines in them, make it end the process.
+            text = rewritten(parse(data))
+            return _of_lightgbm(lightgbm.Booster(model_str=text))
         case "onnx":
             return _of_onnx(data, ensemble)
     return None

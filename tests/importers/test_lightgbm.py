@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -727,11 +729,13 @@ def test_windows_line_ends(text: str) -> None:
     assert read(windows, missing=None) == read(text.encode(), missing=None)
 
 
-def test_unknown_lines_are_ignored(text: str) -> None:
-    changed = text.replace("shrinkage=", "new_key=1\nshrinkage=")
-    changed = changed.replace("num_class=", "new_key=2\nnum_class=", 1)
-    changed = fix_sizes(changed)
-    assert read(changed.encode(), missing=None) == read(text.encode(), missing=None)
+def test_unknown_lines_are_refused(text: str) -> None:
+    for changed in (
+        fix_sizes(text.replace("shrinkage=", "new_key=1\nshrinkage=")),
+        text.replace("num_class=", "new_key=2\nnum_class=", 1),
+    ):
+        with pytest.raises(UnsupportedModelError, match="not known here: 'new_key'"):
+            read(changed.encode(), missing=None)
 
 
 BROKEN = {
@@ -743,7 +747,7 @@ BROKEN = {
     "line twice": ("\nthreshold=", "\nthreshold=1\nthreshold=", "one too many"),
     "line absent": ("\nleft_child=", "\nleft=", "lacks a line"),
     "wrong number": ("Tree=1", "Tree=7", "tree 1 lacks"),
-    "no names": ("feature_names=", "names=", "no line 'feature_names'"),
+    "no names": ("feature_names=", "names=", "not known here: 'names'"),
     "absurd count": ("max_feature_idx=3", "max_feature_idx=999999999", "4 feature_na"),
     "endless count": ("max_feature_idx=3", "max_feature_idx=" + "9" * 5000, "no count"),
     "negative count": ("max_feature_idx=3", "max_feature_idx=-1", "no count"),
@@ -764,8 +768,8 @@ BROKEN = {
     "true leaf": (r"leaf_value=\S+ \S+", "leaf_value=true inf", "no number"),
     "leaf overflows": (r"leaf_value=\S+", "leaf_value=1e999", "no number"),
     "underscore": (r"leaf_value=\S+ \S+", "leaf_value=1_0 inf", "no number"),
-    "comma": (r"leaf_value=\S+", "leaf_value=1,2", "5 numbers in leaf_value"),
-    "brackets": (r"leaf_value=\S+", "leaf_value=1],[2", "no list of numbers"),
+    "comma": (r"leaf_value=\S+", "leaf_value=1,2", "no number"),
+    "brackets": (r"leaf_value=\S+", "leaf_value=1],[2", "no number"),
     "leaf too many": ("leaf_value=", "leaf_value=1 ", "5 numbers in leaf_value"),
     "many leaves": (r"num_leaves=\d+", "num_leaves=2000000000", "are expected"),
     "huge": (r"num_leaves=\d+", "num_leaves=" + "9" * 30, "no whole number"),
@@ -853,3 +857,175 @@ def test_damage_behind_the_sizes_never_crashes(text: str, data: st.DataObject) -
     except FattError:
         return
     ensemble.predict(np.zeros((2, len(ensemble.features))))
+
+
+MODELS = Path(__file__).parents[1] / "data" / "models"
+KEPT = sorted(MODELS.glob("lightgbm-*.txt"))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"objective": "multiclass"},
+        {"objective": lambda y, z: (y, z)},
+        {"num_class": 3},
+        {"boosting_type": "nonsense"},
+        {"learning_rate": -1.0},
+        {"predict_disable_shape_check": True},
+    ],
+    ids=str,
+)
+def test_parameters_with_which_it_gives_no_labels_are_refused(settings: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    model = lgb.LGBMClassifier(n_estimators=2, verbose=-1).fit(X, X[:, 0] > 0)
+    assert convert(model, missing=None)
+    model.set_params(**settings)
+    with pytest.raises(UnsupportedModelError, match=r"LGBMClassifier .*[Ss]et"):
+        convert(model, missing=None)
+    with pytest.raises(UnsupportedModelError, match=r"LGBMClassifier .*[Ss]et"):
+        fatt.load(make_pipeline("passthrough", model))
+
+
+def damaged(data: bytes, rng: np.random.Generator) -> bytes:
+    """A file with a line added, doubled, left out, renamed or changed."""
+    lines = data.split(b"\n")
+    end = lines.index(b"end of trees")
+    place = int(rng.integers(1, end))
+    key, equals, value = lines[place].partition(b"=")
+    parts = value.split(b" ")
+    some = int(rng.integers(len(parts)))
+    odd = [b"", b"7", b"-1", b"1e400", b"x", b"nan", b"0 0", b"99999999999999999999"]
+    parts[some] = odd[int(rng.integers(len(odd)))]
+    changes = [
+        [lines[place], b"new_" + lines[place]],
+        [lines[place], lines[place]],
+        [],
+        [b"new_" + lines[place]],
+        [lines[place] + b" "],
+        [b" " + lines[place]],
+        [lines[place].replace(b" ", b"\t")],
+        [key + equals + b" ".join(parts)],
+        [key + equals + value.rpartition(b" ")[0]],
+    ]
+    lines[place : place + 1] = changes[int(rng.integers(len(changes)))]
+    return with_sizes(b"\n".join(lines))
+
+
+def with_sizes(data: bytes) -> bytes:
+    """The file with the sizes of its trees as they are."""
+    end = data.index(b"end of trees")
+    starts = [found.start() for found in re.finditer(rb"(?m)^Tree=", data)]
+    pairs = itertools.pairwise([*starts, end])
+    sizes = b" ".join(b"%d" % (stop - start) for start, stop in pairs)
+    return re.sub(rb"tree_sizes=.*", b"tree_sizes=" + sizes, data)
+
+
+FORMS: dict[str, Callable[[bytes], bytes]] = {
+    "as it was": lambda data: data,
+    "CRLF": lambda data: data.replace(b"\n", b"\r\n"),
+    "CR": lambda data: data.replace(b"\n", b"\r"),
+    "some CRLF": lambda data: data.replace(b"\nTree", b"\r\nTree"),
+    "trailing blanks": lambda data: data.replace(b"\n", b" \n"),
+    "byte order mark": lambda data: b"\xef\xbb\xbf" + data,
+    "no last newline": lambda data: data.rstrip(b"\n"),
+    "no tail": lambda data: data.partition(b"end of trees")[0] + b"end of trees\n",
+    "latin-1 at the end": lambda data: data + b"[data: caf\xe9]\n",
+}
+
+ASKING = """
+import sys
+from pathlib import Path
+import numpy as np
+import fatt
+from fatt.audit.predictors import predictor_of
+asked = read = 0
+for line in sys.stdin.read().splitlines():
+    path = Path(line)
+    try:
+        ensemble = fatt.load(path)
+    except fatt.errors.FattError:
+        continue
+    read += 1
+    ask = predictor_of(path, ensemble)
+    rows = np.random.default_rng(0).normal(scale=3, size=(50, len(ensemble.features)))
+    if ask is not None:
+        asked += 1
+        assert list(ask(rows, rows)) == ensemble.predict(rows).tolist(), line
+    print(path, ask is not None, flush=True)
+"""
+
+
+def asked(paths: list[Path]) -> dict[str, bool]:
+    """Whether each file that is read is asked of LightGBM, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", ASKING],
+        input="\n".join(map(str, paths)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = (line.split() for line in done.stdout.splitlines())
+    return {Path(name).name: said == "True" for name, said in found if said in TRUTH}
+
+
+TRUTH = ("True", "False")
+
+
+def test_no_form_of_a_file_ends_the_process_and_all_that_is_read_is_asked(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(14)
+    paths, whole = [], set()
+    for kept in KEPT:
+        data = kept.read_bytes()
+        for number, change in enumerate(FORMS.values()):
+            paths.append(tmp_path / f"{kept.stem}-{number}.txt")
+            paths[-1].write_bytes(change(data))
+            if change in (FORMS["as it was"], FORMS["CRLF"], FORMS["some CRLF"]):
+                whole.add(paths[-1].name)
+        for number in range(20):
+            paths.append(tmp_path / f"{kept.stem}-damaged-{number}.txt")
+            paths[-1].write_bytes(damaged(data, rng))
+    found = asked(paths)
+    assert whole <= set(found)
+    assert all(found.values())
+    assert any("damaged" in name for name in found)
+
+
+def test_lines_without_a_part_in_answers_are_kept_from_lightgbm(tmp_path: Path) -> None:
+    # LightGBM counts them, and ends the process if there are too few.
+    path = tmp_path / "model.txt"
+    data = (MODELS / "lightgbm-4.7.0-binary.txt").read_bytes()
+    for key in (b"split_gain", b"leaf_weight", b"internal_value", b"shrinkage"):
+        changed = re.sub(rb"(?m)^" + key + rb"=.*", key + b"=x", data, count=1)
+        assert changed != data
+        path.write_bytes(with_sizes(changed))
+        assert asked([path]) == {"model.txt": True}
+
+
+@pytest.mark.parametrize("kept", KEPT[:6], ids=lambda path: path.stem)
+def test_lines_that_nobody_knows_are_refused_by_name(kept: Path) -> None:
+    data = kept.read_bytes()
+    whole = read(data, missing=None)
+    lines = data.split(b"\n")
+    end = lines.index(b"end of trees")
+    for place in range(1, end + 1):
+        more = [*lines[:place], b"left_cat_bitset=1 2", *lines[place:]]
+        if lines[place - 1] == b"" and lines[place] == b"":
+            # Between the trees LightGBM would read no line at all.
+            continue
+        with pytest.raises((UnsupportedModelError, MalformedModelError)) as caught:
+            read(with_sizes(b"\n".join(more)), missing=None)
+        if isinstance(caught.value, UnsupportedModelError):
+            assert "'left_cat_bitset'" in str(caught.value)
+    for place in range(1, end):
+        if not lines[place]:
+            continue
+        renamed = [*lines[:place], b"x" + lines[place], *lines[place + 1 :]]
+        with pytest.raises((UnsupportedModelError, MalformedModelError)):
+            read(with_sizes(b"\n".join(renamed)), missing=None)
+    extra = data + b"\ncalibration:\n[[1.0, 2.0]]\n"
+    with pytest.raises(UnsupportedModelError, match="'calibration:'"):
+        read(extra, missing=None)
+    assert read(data, missing=None) == whole

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +47,8 @@ _REFUSED = {
     "cross_entropy_lambda": "it answers an intensity, which LGBMClassifier has no "
     "label for",
 }
+
+_UNSET = (None, False, "false")
 
 _LABEL_NOTE = (
     "A Booster answers probabilities, not labels. The label here is the class of "
@@ -94,7 +97,9 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
         return _in_order(_ensemble(_text_of(model), None, source))
     if type(model) is lightgbm.LGBMClassifier:
         booster, classes = _inside(model)
-        return _in_order(_ensemble(_text_of(booster), classes, source))
+        ensemble = _in_order(_ensemble(_text_of(booster), classes, source))
+        _check_labels(model, ensemble)
+        return ensemble
     raise UnsupportedModelError(
         f"cannot import a lightgbm {type(model).__qualname__}: it gives no class "
         "labels. Pass a Booster or LGBMClassifier."
@@ -131,10 +136,16 @@ def _inside(model: Any) -> tuple[Any, tuple[Label, ...]]:
     booster = getattr(model, "_Booster", None)
     if booster is None:
         raise UnsupportedModelError("the LGBMClassifier is not fitted; call fit first.")
-    if model.get_params().get("pred_early_stop") not in (None, False, "false"):
+    if model.get_params().get("pred_early_stop") not in _UNSET:
         raise UnsupportedModelError(
             "the LGBMClassifier leaves out trees when it predicts, because of its "
             "parameter pred_early_stop. Unset it: set_params(pred_early_stop=False)."
+        )
+    if model.get_params().get("predict_disable_shape_check") not in _UNSET:
+        raise UnsupportedModelError(
+            "the LGBMClassifier takes tables of more columns than it knows, and reads "
+            "the first ones, because of its parameter predict_disable_shape_check. "
+            "Unset it: set_params(predict_disable_shape_check=False)."
         )
     classes = tuple(np.asarray(model.classes_).tolist())
     for label in classes:
@@ -149,6 +160,31 @@ def _inside(model: Any) -> tuple[Any, tuple[Label, ...]]:
             "there is nothing to decide."
         )
     return booster, classes
+
+
+def _check_labels(model: Any, ensemble: Ensemble) -> None:
+    """Ask the classifier about one row.
+
+    All its parameters go into each prediction, so that after `set_params` it may refuse
+    every row, or answer scores instead of labels.
+    """
+    row = np.zeros((1, len(ensemble.features)))
+    way_out = "Set its parameters back to those of its fit, or fit it again."
+    try:
+        with warnings.catch_warnings():
+            # On the names of columns, which an array does not have.
+            warnings.simplefilter("ignore")
+            answer = np.asarray(model.predict(row))
+    except Exception as error:  # libraries raise what they like
+        raise UnsupportedModelError(
+            "the LGBMClassifier refuses to predict with the parameters that it has "
+            f"now ({' '.join(str(error).split())}). {way_out}"
+        ) from error
+    if answer.shape != (1,) or answer.tolist()[0] not in ensemble.classes:
+        raise UnsupportedModelError(
+            "the LGBMClassifier answers no labels with the parameters that it has now, "
+            f"but {answer.tolist()}. {way_out}"
+        )
 
 
 def _ensemble(

@@ -40,6 +40,22 @@ _KEYS = (
 )
 _LATE_KEYS = ("cat_boundaries", "cat_threshold", "is_linear")
 
+# Known besides: lines that tell of training, or of leaves that are formulas.
+_OTHER_KEYS = {
+    *("Tree", "split_gain", "leaf_weight", "leaf_count", "internal_value"),
+    *("internal_weight", "internal_count", "shrinkage"),
+    *("leaf_const", "num_features", "leaf_features", "leaf_coeff"),
+}
+_TREE_KEYS = {key.encode() for key in {*_KEYS, *_LATE_KEYS, *_OTHER_KEYS}}
+_HEADER_KEYS = {
+    *("tree", "version", "num_class", "num_tree_per_iteration", "label_index"),
+    *("max_feature_idx", "objective", "average_output", "feature_names"),
+    *("monotone_constraints", "feature_infos", "tree_sizes"),
+}
+_BLOCKS = ("parameters", "parser")
+# All that numbers are written with, infinite ones too.
+_DIGITS = b"0123456789+-.eEinf "
+
 
 def _tree_pattern() -> re.Pattern[bytes]:
     """Build the pattern of one tree, which ends with empty lines.
@@ -121,16 +137,73 @@ def parse(data: bytes) -> Text:
             f"{' and '.join(TESTED['LightGBM text'])} are known. Load it with LightGBM "
             f"{releases_of('LightGBM')} and save it again."
         )
+    _check_known(set(header) - _HEADER_KEYS, "the header")
+    lines = set(re.findall(rb"^([^=\n]++)", data[start:end], re.MULTILINE))
+    unknown = {key.decode(errors="replace") for key in lines - _TREE_KEYS}
     trees = _trees(data, start, end)
+    _check_known(unknown, "a tree")
     _check_sizes(header.get("tree_sizes", ""), trees)
-    lines = zip(*(tree.groups(b"") for tree in trees), strict=True)
+    columns = zip(*(tree.groups(b"") for tree in trees), strict=True)
     keys = _TREE.groupindex
+    # Parameters hold file names in any encoding; all that is needed is ASCII.
+    tail = data[end:].decode(errors="replace")
+    _check_known(_unknown_lines(tail), "the end of the file")
     return Text(
         header=header,
-        trees=dict(zip(keys, lines, strict=True)) if trees else dict.fromkeys(keys, ()),
-        # Parameters hold file names in any encoding; all that is needed is ASCII.
-        tail=data[end:].decode(errors="replace"),
+        trees=dict(zip(keys, columns, strict=True))
+        if trees
+        else dict.fromkeys(keys, ()),
+        tail=tail,
     )
+
+
+def rewritten(text: Text) -> str:
+    """Return a file with the same answers, from which LightGBM can be trusted to read.
+
+    LightGBM ends the whole process over some lines that have no part in an answer, and
+    that nobody checked. They are left out; all others are as they were.
+    """
+    trees = [
+        "".join(
+            f"{key}={value}\n"
+            for key, value in zip(
+                text.trees, (line.decode() for line in lines), strict=True
+            )
+            if value or key in _KEYS
+        )
+        + "\n\n"
+        for lines in zip(*text.trees.values(), strict=True)
+    ]
+    header = {
+        **text.header,
+        "tree_sizes": " ".join(str(len(tree)) for tree in trees),
+    }
+    bare = {"tree", "average_output"}
+    head = "".join(
+        f"{key}\n" if key in bare else f"{key}={value}\n"
+        for key, value in header.items()
+    )
+    labels = re.findall(r"^pandas_categorical:.*$", text.tail, re.MULTILINE)
+    return "\n".join([head, *["".join(trees) + "end of trees"], "", *labels[-1:], ""])
+
+
+def _check_known(unknown: set[str], where: str) -> None:
+    """Refuse lines of which nobody knows whether they change an answer."""
+    if unknown:
+        names = ", ".join(repr(name[:40]) for name in sorted(unknown)[:5])
+        raise UnsupportedModelError(
+            f"{where} of the LightGBM file has lines that are not known here: {names}. "
+            "They may change what the model answers. Save it with LightGBM "
+            f"{releases_of('LightGBM')}."
+        )
+
+
+def _unknown_lines(tail: str) -> set[str]:
+    """Return the lines behind the trees that belong to no known section."""
+    names = "|".join(_BLOCKS)
+    outside = re.sub(rf"^({names}):\n.*?^end of \1$", "", tail, flags=re.M | re.S)
+    known = r"end of trees|feature_importances:|.*=[0-9]+|pandas_categorical:.*|\s*"
+    return {line for line in outside.split("\n") if not re.fullmatch(known, line)}
 
 
 def _header(head: bytes) -> dict[str, str]:
@@ -188,6 +261,8 @@ def read_floats(text: Text, key: str, counts: Ints) -> Floats:
 def _as_json(text: Text, key: str) -> bytes:
     """Return the numbers under one key as an array of arrays, one for each tree."""
     lines = text.trees[key]
+    if any(line.translate(None, _DIGITS) for line in lines):
+        fail(f"a {key} of some tree is no number")
     return b"[[%s]]" % b"],[".join(lines).translate(_COMMAS) if lines else b"[]"
 
 
@@ -210,8 +285,6 @@ def _joined(
 ) -> NDArray[Any]:
     """Return the numbers of all trees in one array, if each tree has its count."""
     found = np.array([len(tree) for tree in trees], dtype=np.int64)
-    if len(found) != len(counts):
-        fail(f"the {key} of some tree is no list of numbers")
     wrong = np.flatnonzero(found != counts)
     if wrong.size:
         tree = wrong[0]
