@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -225,17 +226,19 @@ def _beyond_bounds(row: int, value: float, feature: Feature) -> DataError:
 def _objects_to_numbers(cells: NDArray[Any], feature: Numeric) -> Matrix:
     numbers = np.empty(len(cells))
     for row, value in enumerate(cells):
-        if _is_missing(value):
+        if value is None:
             numbers[row] = np.nan
             continue
         try:
+            # Of the NA of pandas, among Python objects, nobody makes a number.
             if isinstance(value, str | bytes | complex | datetime.date):
                 raise TypeError
             numbers[row] = float(value)
         except (TypeError, ValueError, OverflowError):
             raise DataError(
                 f"row {row}: column {feature.name!r} is {value!r}, and the model "
-                "reads a number there."
+                "reads a number there; pass a type of numbers, and NaN where there is "
+                "none."
             ) from None
     return numbers
 
@@ -255,6 +258,16 @@ def _is_missing(value: object) -> bool:
 
 def _codes(column: Column, feature: Categorical) -> Matrix:
     by_label = feature.coding == "label" or not column.is_numeric
+    if (
+        feature.coding == "label"
+        and column.is_numeric
+        and any(isinstance(category, str) for category in feature.categories)
+    ):
+        raise DataError(
+            f"column {feature.name!r} has type {column.cells.dtype}, and the model "
+            "knows texts there, with which most encoders refuse to compare numbers; "
+            "pass the column as texts or objects."
+        )
     if by_label and not feature.labelled:
         raise DataError(
             f"column {feature.name!r} holds labels, and the model stores only the "
@@ -305,6 +318,11 @@ def _codes_of_labels(cells: NDArray[Any], feature: Categorical) -> Matrix:
             raise DataError(
                 f"row {row}: column {feature.name!r} is {value!r}; pass labels or "
                 "numbers, no dates."
+            )
+        if isinstance(value, decimal.Decimal):
+            raise DataError(
+                f"row {row}: column {feature.name!r} is {value!r}, which encoders "
+                "compare in ways of their own; pass float64."
             )
         if _is_missing(value):
             is_nan = isinstance(value, float | np.floating)

@@ -254,7 +254,7 @@ def _from_frame(frame: Any, place: int) -> Column:
             f"column {series.name!r} has type {dtype}; pass numbers or labels."
         )
     native = getattr(series.to_native(), "dtype", None)
-    if isinstance(native, np.dtype) and native.kind == "f" and native.itemsize > 8:
+    if isinstance(native, np.dtype) and (native.kind == "c" or native.itemsize > 8):
         raise DataError(f"column {series.name!r} has type {native}; pass float64.")
     has_nulls = series.null_count() > 0
     # pandas hands the libraries its nullable booleans as numbers, others as objects.
@@ -311,6 +311,8 @@ def _of_objects(series: Any, is_nullable_category: bool) -> Column:
         return Column(texts[places], True, is_objects=False, distinct=distinct)
     cells = np.empty(len(series), dtype=object)
     cells[:] = series.to_list()
+    if series.implementation.is_pyarrow() and series.dtype == nw.Categorical:
+        _refuse_nulls(series, cells)
     if is_nullable_category and any(
         isinstance(cell, bool | np.bool_) for cell in cells
     ):
@@ -320,6 +322,22 @@ def _of_objects(series: Any, is_nullable_category: bool) -> Column:
         )
     kinds = (nw.Object, nw.Categorical, nw.Enum, nw.Boolean)
     return Column(cells, True, is_objects=series.dtype in kinds)
+
+
+def _refuse_nulls(series: Any, cells: NDArray[Any]) -> None:
+    """Refuse nulls in a dictionary of pyarrow.
+
+    Libraries that turn such a column into an array take the entry before the first one,
+    that is the last one, for a null, which depends on the other rows too.
+    """
+    for row, cell in enumerate(cells):
+        if cell is None:
+            raise DataError(
+                f"row {row}: column {series.name!r} is a null in a pyarrow dictionary, "
+                "for which scikit-learn takes the last entry of the dictionary, and "
+                "other libraries a missing value; pass the column without a "
+                "dictionary, as column.cast(column.type.value_type) gives it."
+            )
 
 
 def _distinct_texts(series: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:

@@ -143,7 +143,10 @@ def _in_frame(
     is_coded = dtype == nw.Categorical and not all(
         cell is None or isinstance(cell, str) for cell in values
     )
-    if is_coded:
+    if dtype == nw.Categorical and frame.implementation.is_pyarrow() and None in values:
+        # Libraries take a null in a dictionary for its last entry.
+        new = nw.new_series(series.name, values, backend=frame.implementation)
+    elif is_coded:
         # Categories are texts to narwhals, and anything to pyarrow.
         new = nw.new_series(series.name, values, backend=frame.implementation)
         coded = new.to_native().dictionary_encode()

@@ -381,3 +381,45 @@ def test_texts_that_repeat(column: Any) -> None:
     known = Categorical(name="sex", categories=("F", "M"), accepts_unknown=False)
     with pytest.raises(DataError, match="row 1: column 'sex'"):
         encoded(rows, known)
+
+
+@pytest.mark.parametrize("encoding", ["mask", "encode"])
+def test_nulls_in_a_dictionary_of_pyarrow_are_refused(encoding: str) -> None:
+    """scikit-learn takes such a null for the last entry of the dictionary."""
+    features = (Categorical(name="town", categories=("Bonn", "Ulm")),)
+    towns = pa.array(["Bonn", None, "Ulm"])
+    coded = pa.table({"town": towns.dictionary_encode(null_encoding=encoding)})
+    with pytest.raises(DataError, match=r"row 1: column 'town'.*value_type"):
+        encode(coded, features, Inputs())
+    column = coded["town"]
+    plain = pa.table({"town": column.cast(column.type.value_type)})
+    result = encode(plain, features, Inputs())[:, 0]
+    assert np.array_equal(result, [0, np.nan, 1], equal_nan=True)
+
+
+@pytest.mark.parametrize("missing", [pd.NA, pd.NaT])
+def test_the_na_of_pandas_among_objects_is_no_number(missing: object) -> None:
+    table = pd.DataFrame({"age": pd.Series([1.0, missing], dtype=object)})
+    with pytest.raises(DataError, match=r"row 1: column 'age'.*NaN"):
+        encode(table, (Numeric(name="age"),), Inputs())
+
+
+def test_numbers_are_no_labels_where_the_model_knows_texts() -> None:
+    features = (Categorical(name="town", categories=("Bonn", "Ulm")),)
+    for cells in ([0, 1], [np.nan, np.nan], [True, False]):
+        with pytest.raises(DataError, match="knows texts there"):
+            encode(pd.DataFrame({"town": cells}), features, Inputs())
+
+
+def test_decimals_are_neither_labels_nor_missing() -> None:
+    features = (Categorical(name="level", categories=(1, 2)),)
+    table = pl.DataFrame({"level": [Decimal(1), None, Decimal(2)]})
+    with pytest.raises(DataError, match=r"row 0: column 'level'.*pass float64"):
+        encode(table, features, Inputs())
+
+
+def test_complex_numbers_are_refused() -> None:
+    table = pd.DataFrame({"level": [1 + 0j, 2 + 0j]})
+    for feature in (Numeric(name="level"), Categorical(name="level", categories=(1,))):
+        with pytest.raises(DataError, match="complex128; pass float64"):
+            encode(table, (feature,), Inputs())

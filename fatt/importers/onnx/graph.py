@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -28,6 +29,7 @@ from fatt.importers.onnx.proto import (
     Call,
     Handler,
     describe,
+    refuse_unknown,
     tensor_array,
 )
 
@@ -36,6 +38,17 @@ Value: TypeAlias = Table | NDArray[Any] | outcome.Outcome
 _DOMAINS = {"": "", "ai.onnx": "", "ai.onnx.ml": "ai.onnx.ml"}
 #: The newest operator sets whose operators are known here.
 _NEWEST = {"": 26, "ai.onnx.ml": 5}
+#: The version of ai.onnx.ml in which one tree operator replaces two.
+_RENEWED = 5
+#: How many inputs an operator has at most, if not one.
+_MOST_INPUTS = {
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Gather", "Reshape", "ReduceMean"), 2),
+    **dict.fromkeys(("Greater", "GreaterOrEqual", "Less", "LessOrEqual"), 2),
+    "ArrayFeatureExtractor": 2,
+    "Clip": 3,
+    "Concat": sys.maxsize,
+    "Constant": 0,
+}
 _KINDS = {FLOAT, DOUBLE, INT32, INT64, STRING}
 #: How many operations may follow each other between the inputs and the trees.
 _LENGTH_LIMIT = 100
@@ -104,6 +117,7 @@ def follow(model: Any, inputs: tuple[Input, ...]) -> Answer:
         If an operator on the way to the label cannot be represented exactly.
     """
     graph = model.graph
+    refuse_unknown(model, "the model")
     opsets = _opsets(model)
     target = _label_output(graph, inputs)
     needed, nodes = _needed(graph, target)
@@ -152,6 +166,13 @@ def _run(
         raise MalformedModelError(
             f"{where}: the file names no version of its operators."
         )
+    if domain == "ai.onnx.ml":
+        _check_age(node.op_type, opsets[domain], where)
+    if len(node.input) > _MOST_INPUTS.get(node.op_type, 1):
+        raise UnsupportedModelError(
+            f"{where}: its input {node.input[-1]!r} is one more than the operator is "
+            "known to have, and may change what it answers."
+        )
     absent = [name for name in node.input if name and name not in values]
     if absent:
         raise MalformedModelError(
@@ -163,6 +184,18 @@ def _run(
         wanted=tuple(name in needed for name in node.output),
     )
     return handler(call)
+
+
+def _check_age(operator: str, version: int, where: str) -> None:
+    """Refuse tree operators in versions that do not have them."""
+    is_old = operator in {"TreeEnsembleClassifier", "TreeEnsembleRegressor"}
+    if (is_old and version >= _RENEWED) or (
+        operator == "TreeEnsemble" and version < _RENEWED
+    ):
+        raise UnsupportedModelError(
+            f"{where}: version {version} of the operators ai.onnx.ml does not have it, "
+            "and onnxruntime does not take such a model. Export the model again."
+        )
 
 
 def _n_columns(results: tuple[Any, ...], where: str) -> int:

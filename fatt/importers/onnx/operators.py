@@ -15,6 +15,27 @@ from fatt.importers.onnx.outcome import Answer, Labels, Scores
 from fatt.importers.onnx.proto import DOUBLE, FLOAT, Call, Handler
 
 _AVERAGE, _SUM = 0, 1
+_NODES = (
+    *("nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_modes"),
+    *("nodes_values", "nodes_truenodeids", "nodes_falsenodeids", "nodes_hitrates"),
+    *("nodes_missing_value_tracks_true", "base_values", "post_transform"),
+    *("nodes_values_as_tensor", "nodes_hitrates_as_tensor", "base_values_as_tensor"),
+)
+_CLASSES = (
+    *("class_treeids", "class_nodeids", "class_ids", "class_weights"),
+    *("class_weights_as_tensor", "classlabels_strings", "classlabels_int64s"),
+)
+_TARGETS = (
+    *("target_treeids", "target_nodeids", "target_ids", "target_weights"),
+    *("target_weights_as_tensor", "n_targets", "aggregate_function"),
+)
+_LEAVES = (
+    *("nodes_featureids", "nodes_modes", "nodes_splits", "nodes_hitrates"),
+    *("nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs"),
+    *("nodes_falseleafs", "nodes_missing_value_tracks_true", "membership_values"),
+    *("leaf_targetids", "leaf_weights", "tree_roots", "n_targets"),
+    *("aggregate_function", "post_transform"),
+)
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 
 
@@ -42,6 +63,7 @@ def _fitting(forest: Forest, table: Table) -> Forest:
 
 
 def _classifier(call: Call) -> tuple[Any, ...]:
+    call.attributes.only(*_NODES, *_CLASSES)
     table, double = _reads(call)
     classifier = read_classifier(call.attributes, double=double)
     _fitting(classifier.forest, table)
@@ -55,6 +77,7 @@ def _classifier(call: Call) -> tuple[Any, ...]:
 
 
 def _regressor(call: Call) -> tuple[Any, ...]:
+    call.attributes.only(*_NODES, *_TARGETS)
     table, double = _reads(call)
     get = call.attributes
     if double:
@@ -77,6 +100,7 @@ def _regressor(call: Call) -> tuple[Any, ...]:
 
 
 def _ensemble(call: Call) -> tuple[Any, ...]:
+    call.attributes.only(*_LEAVES)
     table, double = _reads(call)
     if table.kind in INTEGERS:
         raise UnsupportedModelError(f"{call.where}: it does not take integers.")

@@ -49,6 +49,7 @@ def _constant(call: Call) -> tuple[Any, ...]:
 
 
 def _identity(call: Call) -> tuple[Any, ...]:
+    call.attributes.only()
     return (call.input(0),)
 
 
@@ -129,6 +130,7 @@ def _gather(call: Call) -> tuple[Any, ...]:
 
 
 def _extract(call: Call) -> tuple[Any, ...]:
+    call.attributes.only()
     if isinstance(call.input(1), outcome.OUTCOMES):
         labels = constant_of(call, 0)
         return (outcome.name_classes(call.input(1), labels, call.where),)

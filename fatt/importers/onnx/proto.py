@@ -40,6 +40,79 @@ _FIELDS = {
 _KINDS = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
 
 
+#: The fields of each message whose meaning is known here, or that have none.
+_FIELDS_KNOWN = {
+    "ModelProto": {
+        *("ir_version", "opset_import", "producer_name", "producer_version"),
+        *("domain", "model_version", "doc_string", "graph", "metadata_props"),
+    },
+    "GraphProto": {
+        *("node", "name", "initializer", "doc_string", "input", "output"),
+        *("value_info", "metadata_props"),
+    },
+    "NodeProto": {
+        *("input", "output", "name", "op_type", "domain", "attribute"),
+        *("doc_string", "metadata_props"),
+    },
+    "AttributeProto": {
+        *("name", "doc_string", "type", "f", "i", "s", "t"),
+        *("floats", "ints", "strings"),
+    },
+    "TensorProto": {
+        *("dims", "data_type", "name", "doc_string", "raw_data", "float_data"),
+        *("int32_data", "int64_data", "string_data", "double_data"),
+        *("metadata_props", "external_data", "data_location"),
+    },
+    "OperatorSetIdProto": {"domain", "version"},
+    "ValueInfoProto": {"name", "type", "doc_string", "metadata_props"},
+    "TypeProto": {"tensor_type", "denotation"},
+    "Tensor": {"elem_type", "shape"},
+    "TensorShapeProto": {"dim"},
+    "Dimension": {"dim_value", "dim_param", "denotation"},
+}
+#: Lists of messages of which only some matter: they are looked at one by one.
+_APART = {
+    *("node", "initializer", "value_info", "output"),
+    *("metadata_props", "external_data"),
+}
+
+
+def refuse_unknown(message: Any, where: str) -> None:
+    """Refuse a message with a field whose meaning is not known, or below it.
+
+    Parameters
+    ----------
+    message
+        A message of the format.
+    where
+        What it is, for messages to people.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a field is set that may change what the model answers: one that this
+        program does not follow, or that the installed ``onnx`` does not even know.
+    """
+    from google.protobuf.message import Message
+    from google.protobuf.unknown_fields import UnknownFieldSet
+
+    kind = message.DESCRIPTOR.name
+    known = _FIELDS_KNOWN.get(kind, set())
+    unknown = [str(field.field_number) for field in UnknownFieldSet(message)]
+    fields = message.ListFields()
+    unknown += [field.name for field, _ in fields if field.name not in known]
+    if unknown:
+        raise UnsupportedModelError(
+            f"{where}: its field {unknown[0]} ({kind}) is not supported, and may "
+            "change what the model answers. Export the model without it."
+        )
+    for field, value in fields:
+        if field.message_type is None or field.name in _APART:
+            continue
+        for part in [value] if isinstance(value, Message) else value:
+            refuse_unknown(part, where)
+
+
 def parse(data: bytes) -> Any:
     """Parse the bytes of an ONNX file into a ``ModelProto``."""
     try:
@@ -85,6 +158,7 @@ def tensor_array(tensor: Any, where: str) -> Array:
             f"{where}: its values are in another file. Save the model as one file, "
             "without external data."
         )
+    refuse_unknown(tensor, where)
     kind, shape = tensor.data_type, [int(size) for size in tensor.dims]
     if kind not in _FIELDS:
         raise UnsupportedModelError(f"{where}: element type {kind} is not supported.")
@@ -92,6 +166,8 @@ def tensor_array(tensor: Any, where: str) -> Array:
         array = np.empty(len(tensor.string_data), dtype=object)
         array[:] = [text(value, where) for value in tensor.string_data]
     elif tensor.raw_data:
+        if any(len(getattr(tensor, field)) for field in {*_FIELDS.values()}):
+            raise MalformedModelError(f"{where}: its values are given twice.")
         dtype = DTYPES[kind]
         if len(tensor.raw_data) % dtype.itemsize:
             raise MalformedModelError(f"{where}: its values are cut off.")
@@ -128,6 +204,7 @@ class Attributes:
                     "another thing that no tree model needs."
                 )
             self._values[attribute.name] = attribute
+        refuse_unknown(node, self.where)
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
