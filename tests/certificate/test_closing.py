@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from fatt.certificate.cells import Axis
 from fatt.certificate.closing import Cut, Part, Problem
 from fatt.certificate.columns import Codes
+from fatt.certificate.judge import Judge
 from fatt.certificate.prover import prove
+from fatt.certificate.similar import Reach
+from fatt.ensemble import Argmax, Ensemble, Numeric, Scoring, Source, Trees
+from fatt.ensemble import Cut as DecisionCut
+from fatt.region import Binary, Schema, Similarity
 from fatt.verdict import FAIR
 from fatt.verifier import Verifier
 from tests.cases import STYLES, Case, random_case
@@ -79,6 +87,128 @@ def test_no_part_is_closed_wrongly(seed: int) -> None:
         if problem.first_open(part, alive) is None:
             found = labels_in(case, box, problem, part)
             assert found <= {int(said[case.boxes.person[box]])}
+
+
+def stumps(
+    *trees: tuple[Any, Any], dtype: Any, base: float, decision: DecisionCut | Argmax
+) -> Ensemble:
+    """Trees that part one number at 0: what they add below it and above it."""
+    values = np.array(trees, dtype=dtype).reshape(2 * len(trees), -1)
+    count = len(trees)
+    is_cut = isinstance(decision, DecisionCut)
+    return Ensemble(
+        features=(Numeric(name="x"),),
+        classes=("no", "yes"),
+        trees=Trees.lay_out(
+            roots=np.arange(count) * 3,
+            feature=[0, -1, -1] * count,
+            threshold=[0.0] * (3 * count),
+            left=[node for tree in range(count) for node in (3 * tree + 1, 0, 0)],
+            right=[node for tree in range(count) for node in (3 * tree + 2, 0, 0)],
+            missing_left=[False] * (3 * count),
+            leaf=[row for tree in range(count) for row in (0, 2 * tree, 2 * tree + 1)],
+            values=values,
+            targets=[0 if is_cut else -1] * count,
+        ),
+        scoring=Scoring(dtype=dtype, base=(base,) if is_cut else (base, base)),
+        decision=decision,
+        source=Source(library="none", model="stumps", format="made up"),
+    )
+
+
+LARGE = 2.0**24
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        # Exactly at the cut is the other class.
+        stumps((0.5, 0.0), dtype="float64", base=0.0, decision=DecisionCut(at=0.5)),
+        stumps((0.25, 0.5), dtype="float64", base=0.0, decision=DecisionCut(at=0.5)),
+        # Two small numbers are lost in float32, one after the other.
+        stumps(
+            (1.0, 4.0),
+            (1.0, 1.0),
+            dtype="float32",
+            base=LARGE,
+            decision=DecisionCut(at=LARGE + 1),
+        ),
+        # What differs before the link is a tie behind it, and the first class wins.
+        stumps(
+            ((40.0, 41.0), (0.0, 50.0)),
+            dtype="float64",
+            base=0.0,
+            decision=Argmax(link="sigmoid"),
+        ),
+        stumps(
+            ((0.0, 1e-9), (0.0, 1.0)),
+            dtype="float32",
+            base=0.0,
+            decision=Argmax(link="softmax"),
+        ),
+    ],
+)
+def test_a_hair_decides(model: Ensemble) -> None:
+    own, other = labels_of(model, np.array([[1.0], [-1.0]]))
+    assert own != other
+    nothing = np.zeros((1, 0), dtype=bool)
+    ends = np.array([-1.0]), np.array([1.0])
+    reach = Reach(*ends, np.zeros(1, dtype=bool), nothing)
+    (way,) = judge_of(model).look([reach], np.array([own]))
+    assert not way.is_closed
+    assert prove(way, 50) is None
+    problem = way.problem()
+    assert problem.first_open(problem.whole, problem.everything()) is not None
+
+
+def test_a_level_may_be_a_number_that_is_read_as_missing() -> None:
+    model = stumps((0.0, 1.0), dtype="float64", base=0.0, decision=DecisionCut(at=0.5))
+    feature = Numeric(name="x", missing_range=(0.0, 0.0))
+    model = replace(model, features=(feature,))
+    schema = Schema.from_ensemble(model).with_(x=Binary(levels=("no", "yes")))
+    judge = Judge(model, schema, Similarity(vary=["x"]))
+    # Missing goes right, and so does 0, although it is not above the threshold.
+    assert model.predict([[-1.0], [0.0], [1.0]]).tolist() == ["no", "yes", "yes"]
+    assert judge.labels(np.array([[0.0], [1.0]])).tolist() == [1, 1]
+
+
+@for_seeds(40)
+def test_a_cut_loses_nobody(seed: int) -> None:
+    """Each cell of the axis is on one side, and the other axes stay as they are."""
+    case, own = small_case(seed)
+    rng = np.random.default_rng(seed)
+    for way in ways_of(case, own):
+        problem = way.problem()
+        part = problem.whole
+        for axis in [*problem.lines, *problem.sets] * 2:
+            before = members_of(problem, part)
+            for cell in problem_cells(problem, axis):
+                for alone in (False, True):
+                    sides = problem.parts(part, Cut(axis, cell, alone))
+                    if sides is None:
+                        continue
+                    one, other = (members_of(problem, side) for side in sides)
+                    assert one[axis]
+                    assert other[axis]
+                    assert sorted(one.pop(axis) + other.pop(axis)) == before[axis]
+                    rest = {
+                        name: cells for name, cells in before.items() if name != axis
+                    }
+                    assert one == other == rest
+                    if rng.random() < 0.2:
+                        part, before = sides[1], members_of(problem, sides[1])
+
+
+def members_of(problem: Problem, part: Part) -> dict[int, list[int]]:
+    """The cells of a part on each axis on which there is a choice."""
+    found = {
+        axis: list(range(int(first), int(last) + 1))
+        for axis, first, last in zip(problem.lines, part.first, part.last, strict=True)
+    }
+    for number, axis in enumerate(problem.sets):
+        inside = part.inside[problem.span(number)]
+        found[axis] = problem.set_cells[number][inside].tolist()
+    return found
 
 
 def problem_cells(problem: Problem, axis: int) -> range:
