@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Numeric
+from fatt.ensemble.features import ALLOWED, Categorical, Feature, Inputs, Label, Numeric
 from fatt.ensemble.table import EXACT, Column, columns_of
 from fatt.errors import DataError
 
@@ -146,12 +146,10 @@ def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
     if dtype.kind == "f" and dtype.itemsize > 8:
         raise DataError(f"column {feature.name!r} has type {dtype}; pass float64.")
     is_narrow = dtype.kind == "f" and dtype.itemsize < 8
-    if (feature.number_types == "wide" and is_narrow) or (
-        feature.number_types == "float64" and column.is_numeric and dtype != np.float64
-    ):
+    if not takes_type(dtype, feature):
         raise DataError(
             f"column {feature.name!r} has type {dtype}, in which the model's imputer "
-            "cannot hold its number; pass float64."
+            "cannot hold its number, or refuses to; pass float64."
         )
     if isinstance(feature, Categorical):
         return
@@ -168,6 +166,16 @@ def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
             f"column {feature.name!r} has type {dtype}, in which the model's "
             "preprocessing would compute; pass float64."
         )
+
+
+def takes_type(dtype: np.dtype[Any], feature: Feature) -> bool:
+    """Tell whether the model's imputers take numbers of a type as float64 copies."""
+    kinds = {"b": "bool", "u": "unsigned", "i": "signed"}
+    if dtype.kind == "f":
+        kind = "float64" if dtype == np.float64 else "narrow"
+    else:
+        kind = kinds.get(dtype.kind, "float64")
+    return kind in ALLOWED[feature.number_types]
 
 
 def _largest(integers: NDArray[Any]) -> int:

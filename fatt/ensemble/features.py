@@ -15,7 +15,31 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 #: A value of a categorical column, or a class label.
 Label: TypeAlias = str | int | float | bool
 
-NumberTypes: TypeAlias = Literal["any", "wide", "float64"]
+NumberTypes: TypeAlias = Literal[
+    "any",
+    "wide",
+    "number",
+    "wide number",
+    "signed",
+    "wide signed",
+    "floating",
+    "float64",
+]
+
+_ALL = frozenset({"bool", "unsigned", "signed", "narrow", "float64"})
+
+#: What a column may be held in, from most to fewest types; narrow are the floats below
+#: float64.
+ALLOWED: dict[NumberTypes, frozenset[str]] = {
+    "any": _ALL,
+    "wide": _ALL - {"narrow"},
+    "number": _ALL - {"bool"},
+    "wide number": _ALL - {"bool", "narrow"},
+    "signed": frozenset({"signed", "narrow", "float64"}),
+    "wide signed": frozenset({"signed", "float64"}),
+    "floating": frozenset({"narrow", "float64"}),
+    "float64": frozenset({"float64"}),
+}
 
 
 class Numeric(Record, frozen=True, kw_only=True, tag="numeric"):
@@ -38,8 +62,9 @@ class Numeric(Record, frozen=True, kw_only=True, tag="numeric"):
         Whether the library takes whole numbers only.
     number_types
         Which types of numbers give what their float64 copies give: ``"any"``,
-        ``"wide"`` (no floats below float64) or ``"float64"`` alone. Some steps write a
-        number into the column, which other types would round.
+        ``"wide"`` (no floats below float64), ``"float64"`` alone, and others that
+        `ALLOWED` lists. Some steps write a number into the column, which other types
+        would round or which the library refuses to write there.
     """
 
     name: str

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.blocks import Blocks
-from fatt.ensemble.encode import Limits, limits_of
+from fatt.ensemble.encode import Limits, limits_of, takes_type
 from fatt.ensemble.features import Feature, Inputs
 from fatt.ensemble.table import EXACT, as_frame, numbers_of, places_of
 
@@ -83,6 +83,7 @@ def _is_taken(dtype: np.dtype[Any], feature: Feature, inputs: Inputs) -> bool:
     """Tell whether numbers of a type give what their float64 copies give."""
     if dtype == np.float64:
         return dtype.isnative
-    if dtype == np.float32:
-        return dtype.isnative and inputs.float32 and feature.number_types == "any"
-    return dtype.kind in "biu" and dtype.isnative and feature.number_types != "float64"
+    if dtype == np.float32 and not inputs.float32:
+        return False
+    is_known = dtype == np.float32 or dtype.kind in "biu"
+    return is_known and dtype.isnative and takes_type(dtype, feature)

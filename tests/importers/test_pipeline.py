@@ -936,3 +936,46 @@ def test_nullable_booleans_are_numbers_to_an_encoder() -> None:
     encoder = OneHotEncoder(handle_unknown="ignore")
     model = make_pipeline(encoder, DecisionTreeClassifier()).fit(frame, y)
     assert np.array_equal(fatt.load(model).predict(frame), model.predict(frame))
+
+
+@pytest.mark.parametrize("output", ["default", "pandas"])
+@pytest.mark.parametrize("fitted", ["f8", "f4", "i8", "i4"])
+@pytest.mark.parametrize("strategy", ["mean", "most_frequent", "constant"])
+@pytest.mark.parametrize("between", [(), (StandardScaler(),), (SimpleImputer(),)])
+def test_types_that_an_imputer_refuses_are_refused(
+    strategy: str, fitted: str, between: Any, output: str
+) -> None:
+    """Booleans and, of a constant, whole numbers: no row gets a verdict by them."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 2, 60)
+    imputer = SimpleImputer(strategy=strategy)
+    model = make_pipeline(imputer, *between, DecisionTreeClassifier())
+    model.set_output(transform=output)
+    train = pd.DataFrame({"x": values.astype(fitted)})
+    ensemble = fatt.load(model.fit(train, values))
+    refused = 0
+    for kind in ["f8", "f4", "i8", "i4", "i1", "u8", "u4", "u1", "bool"]:
+        rows = pd.DataFrame({"x": values.astype(kind)})
+        for table in (rows, rows[:1], pl.from_pandas(rows)):
+            try:
+                expected = model.predict(table).tolist()
+            except ValueError:
+                refused += 1
+                with pytest.raises(DataError, match="'x' has type"):
+                    ensemble.predict(table)
+                continue
+            if kind == "f4":
+                # Then the steps would compute in float32, which is refused.
+                continue
+            assert ensemble.predict(table).tolist() == expected
+    assert bool(refused) == (strategy != "mean")
+
+
+def test_an_imputer_of_several_columns_takes_them_together() -> None:
+    rng = np.random.default_rng(0)
+    numbers = pd.DataFrame({"a": rng.integers(0, 5, 60), "b": rng.normal(size=60)})
+    imputer = SimpleImputer(strategy="constant", fill_value=0)
+    model = make_pipeline(imputer, DecisionTreeClassifier())
+    model.fit(numbers, numbers["a"] > 2)
+    ensemble = fatt.load(model)
+    assert ensemble.predict(numbers).tolist() == model.predict(numbers).tolist()

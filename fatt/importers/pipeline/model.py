@@ -30,7 +30,7 @@ from fatt.ensemble import (
     Label,
     Numeric,
 )
-from fatt.ensemble.features import NumberTypes
+from fatt.ensemble.features import ALLOWED, NumberTypes
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers._registry import converter_for
 from fatt.importers.pipeline.sparse import on_sparse_matrix
@@ -200,8 +200,17 @@ def _in_raw_columns(
 
 def _number_types(chains: Sequence[Chain]) -> NumberTypes:
     """Tell which types of numbers all imputers write into without rounding."""
-    found = {step.number_types() for c in chains for step in c.first_replacements()}
-    return "float64" if "float64" in found else "wide" if "wide" in found else "any"
+    found: list[NumberTypes] = []
+    for chain in chains:
+        is_raw = True
+        for step in chain.first_replacements():
+            found.append(step.number_types())
+            if is_raw:
+                found.append(step.taken)
+            # Behind such an imputer all integers and booleans are floats.
+            is_raw = is_raw and step.into_integers
+    common = ALLOWED["any"].intersection(*(ALLOWED[types] for types in found))
+    return next(types for types, kinds in ALLOWED.items() if kinds <= common)
 
 
 def _resolve(

@@ -105,11 +105,14 @@ class Replace:
         What it becomes.
     into_integers
         Whether it is also written into columns of integers; else these become floats.
+    taken
+        Which types of numbers scikit-learn takes there at all.
     """
 
     old: Label | None
     new: Label
     into_integers: bool = False
+    taken: NumberTypes = "any"
 
     def number_types(self) -> NumberTypes:
         """Tell which types that can hold the old value do not round the new one."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Label
+from fatt.ensemble.features import NumberTypes
 from fatt.errors import UnsupportedModelError
 from fatt.importers._labels import plain_label
 from fatt.importers.pipeline.steps import (
@@ -282,11 +283,27 @@ def _imputer(imputer: Any) -> Work:
         stored = np.array([statistic], dtype=object)
         stored = stored.astype(getattr(imputer, "_fill_dtype", object))
         new = plain_label(stored.tolist()[0], "a statistic of a SimpleImputer")
-        work.outputs.append((i, Replace(old, new, into_integers=keeps_integers)))
+        step = Replace(old, new, into_integers=keeps_integers, taken=_taken(imputer))
+        work.outputs.append((i, step))
     if imputer.add_indicator:
         check_members(imputer.indicator_)
         work.outputs += [(int(i), Flag(old)) for i in imputer.indicator_.features_]
     return work
+
+
+def _taken(imputer: Any) -> NumberTypes:
+    """Tell which types of numbers an imputer takes in a column on its own.
+
+    Several columns become one array first, whose type hangs on all of them; objects
+    hold all types.
+    """
+    fitted = np.dtype(imputer._fit_dtype)
+    if imputer.n_features_in_ > 1 or fitted.kind == "O":
+        return "any"
+    if imputer.strategy == "constant":
+        written = np.dtype(getattr(imputer, "_fill_dtype", imputer.statistics_.dtype))
+        return {"f": "floating", "i": "signed"}.get(written.kind, "number")  # type: ignore[return-value]
+    return "number" if imputer.strategy == "most_frequent" else "any"
 
 
 def _encoder(encoder: Any) -> Work:
