@@ -162,8 +162,18 @@ def in_words(value: Value) -> str:
 OTHER = "(other)"
 
 
-def value_of(feature: Feature, number: float) -> Value:
+def value_of(feature: Feature, number: float, *, is_made: bool = False) -> Value:
     """Return what a number or code means to people; None if it is missing.
+
+    Parameters
+    ----------
+    feature
+        The variable.
+    number
+        The number or code.
+    is_made
+        Whether nobody has the value yet. Of the codes that the model does not know one
+        is chosen then, which its library takes.
 
     Examples
     --------
@@ -179,16 +189,34 @@ def value_of(feature: Feature, number: float) -> Value:
         is_whole = feature.integer and math.isfinite(number)
         return int(number) if is_whole else float(number)
     code = int(number)
-    return feature.categories[code] if code < len(feature.categories) else OTHER
+    if code < len(feature.categories):
+        return feature.categories[code]
+    return feature.other_code if is_made and not feature.labelled else OTHER
 
 
 def values_of(
-    features: Sequence[Feature], row: NDArray[np.float64]
+    features: Sequence[Feature],
+    row: NDArray[np.float64],
+    *,
+    made_of: NDArray[np.float64] | None = None,
 ) -> dict[str, Value]:
-    """Return a row of numbers and codes as people know it, by name."""
+    """Return a row of numbers and codes as people know it, by name.
+
+    Parameters
+    ----------
+    features
+        The variables.
+    row : ndarray of shape (n_variables,)
+        The numbers and codes.
+    made_of : ndarray of shape (n_variables,), optional
+        Those of the person whose twin the row is; the row's own by default.
+    """
+    made = row != (row if made_of is None else made_of)
     return {
-        feature.name: value_of(feature, number)
-        for feature, number in zip(features, row.tolist(), strict=True)
+        feature.name: value_of(feature, number, is_made=is_made)
+        for feature, number, is_made in zip(
+            features, row.tolist(), made.tolist(), strict=True
+        )
     }
 
 

@@ -112,7 +112,9 @@ class ScoreGaps(OnDemand[ScoreGap]):
             before=float(self.before[place]),
             after=float(self.after[place]),
             individual=values_of(self.features, self.people[place]),
-            twin=values_of(self.features, self.twins[place]),
+            twin=values_of(
+                self.features, self.twins[place], made_of=self.people[place]
+            ),
         )
 
 

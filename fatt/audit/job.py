@@ -171,11 +171,14 @@ class Job:
         """
         values = self.people.values(start, stop)
         try:
+            self._neighbourhood.check_reach(values)
             return Chunk(start, stop, values, self.boxes(values))
         except DataError:
             if start:
                 # Again from the first row, so that the message counts from there.
-                self.boxes(self.people.values(0, stop))
+                everybody = self.people.values(0, stop)
+                self._neighbourhood.check_reach(everybody)
+                self.boxes(everybody)
             raise
 
     def boxes(self, values: Matrix, *, scale: Matrix | None = None) -> Boxes:

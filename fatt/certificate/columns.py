@@ -83,6 +83,8 @@ class Codes:
         What the columns hold for each code; None if the only column holds codes.
     accepts_missing, accepts_unknown
         Whether the library takes a missing value, and one without a label.
+    anything : ndarray of bool, shape (n_codes,)
+        The codes that a value has which may be anything.
     """
 
     variable: AnyVariable
@@ -91,6 +93,7 @@ class Codes:
     numbers: Floats | None
     accepts_missing: bool
     accepts_unknown: bool
+    anything: NDArray[np.bool_]
 
     @property
     def n_codes(self) -> int:
@@ -149,20 +152,50 @@ def _column(model: Ensemble, variable: AnyVariable, places: tuple[int, ...]) -> 
     if isinstance(variable, Number) and isinstance(first, Numeric):
         return _numbers(variable, places, first)
     if isinstance(variable, Category | Ordinal) and isinstance(first, Categorical):
-        labels = first.categories
         return Codes(
-            variable, places, labels, None, first.accepts_missing, first.accepts_unknown
+            variable,
+            places,
+            first.categories,
+            None,
+            first.accepts_missing,
+            first.accepts_unknown,
+            _anything(variable, first),
         )
     if isinstance(variable, Levels) and all(isinstance(f, Numeric) for f in features):
         accepts_missing = all(feature.accepts_missing for feature in features)
         numbers, accepts_unknown = _level_numbers(variable)
+        known = np.arange(len(variable.labels) + 1) < len(variable.labels)
         return Codes(
-            variable, places, variable.labels, numbers, accepts_missing, accepts_unknown
+            variable,
+            places,
+            variable.labels,
+            numbers,
+            accepts_missing,
+            accepts_unknown,
+            known,
         )
     raise CertificateError(
         f"the schema says that {variable.name!r} is a {type(variable).__name__}, and "
         "the model reads its columns otherwise."
     )
+
+
+def _anything(variable: Category | Ordinal, feature: Categorical) -> NDArray[np.bool_]:
+    """Return the codes of a value that may be anything.
+
+    A code that is read as missing is nobody's. A value that is no category counts if
+    the categories are nothing but codes, of which there are more, or if the schema
+    says that there are people with others than the labels.
+    """
+    count = len(feature.categories)
+    anything = np.ones(count + 1, dtype=bool)
+    if feature.missing_range is not None and feature.coding != "label":
+        low, high = feature.missing_range
+        codes = np.arange(count)
+        anything[:count] = (codes < low) | (codes > high)
+    others = isinstance(variable, Category) and variable.others
+    anything[count] = feature.accepts_unknown and (others or not feature.labelled)
+    return anything
 
 
 def _numbers(variable: Number, places: tuple[int, ...], feature: Numeric) -> Numbers:

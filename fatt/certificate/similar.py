@@ -55,7 +55,7 @@ class Rule:
     amount
         The noise, if any.
     is_free
-        Whether every value may be taken.
+        Whether it may be anything.
     among
         Labels that are interchangeable, if they are listed.
     may_miss
@@ -222,16 +222,15 @@ def _codes(column: Codes, rule: Rule, values: Floats) -> Reach:
     own = np.where(missing, 0, values).astype(np.int64)
     codes = np.zeros((len(values), column.n_codes), dtype=bool)
     codes[np.flatnonzero(~missing), own[~missing]] = True
-    known = np.arange(column.n_codes) < len(column.labels)
     if rule.is_free:
-        codes[~missing] |= known
+        codes[~missing] |= column.anything
     if rule.among is not None:
         members = _among(column, rule.among)
         codes[~missing & members[own]] |= members
     if rule.amount is not None:
         codes[~missing] |= _near_levels(column, rule.amount)[own[~missing]]
     if rule.may_miss:
-        codes[missing] |= known
+        codes[missing] |= column.anything
         missing = np.ones(len(values), dtype=bool)
     if rule.condition is not None:
         codes &= _members(column, rule.condition)

@@ -307,6 +307,15 @@ def _codes(column: Column, feature: Categorical) -> Matrix:
     return codes
 
 
+def has_unknown(column: Column, feature: Categorical) -> bool:
+    """Tell whether a column has values that are no category; if it can be read."""
+    try:
+        codes = _codes(column, feature)
+    except DataError:
+        return False
+    return bool((codes == len(feature.categories)).any())
+
+
 def _codes_of_column(column: Column, feature: Categorical) -> Matrix:
     if column.distinct is None:
         return _codes_of_labels(column.cells, feature)

@@ -128,6 +128,21 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
         """Number of codes, the one for unknown values included."""
         return len(self.categories) + 1
 
+    def reads_missing(self, code: float) -> bool:
+        """Tell whether the library takes a code, as a number, for missing."""
+        if self.missing_range is None or self.coding == "label":
+            return False
+        low, high = self.missing_range
+        return low <= code <= high
+
+    @property
+    def other_code(self) -> int:
+        """The smallest code that is no category, for columns that hold codes."""
+        code = len(self.categories)
+        while self.reads_missing(code):
+            code += 1
+        return code
+
 
 Feature: TypeAlias = Numeric | Categorical
 

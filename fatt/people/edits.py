@@ -37,7 +37,8 @@ def with_changes(rows: Any, before: Matrix, after: Matrix, model: Ensemble) -> A
 
     frame = nw.from_native(rows, eager_only=True)
     places = places_of(frame, model.features, model.inputs)
-    if _is_float64(rows):
+    is_coded = any(isinstance(feature, Categorical) for feature in model.features)
+    if not is_coded and _is_float64(rows):
         table = rows.to_numpy().copy()
         row, column = np.nonzero(changed)
         table[row, np.array(places)[column]] = after[row, column]
@@ -97,10 +98,12 @@ def _cell(feature: Feature, number: float, by_label: bool) -> Any:
     if math.isnan(number):
         is_none = isinstance(feature, Categorical) and feature.missing_as == "none"
         return None if is_none else math.nan
-    if not isinstance(feature, Categorical) or not by_label:
+    if not isinstance(feature, Categorical):
         return number
     known = feature.categories
-    return known[int(number)] if number < len(known) else _unknown(known)
+    if number < len(known):
+        return known[int(number)] if by_label else number
+    return _unknown(known) if by_label else float(feature.other_code)
 
 
 def _unknown(categories: tuple[Label, ...]) -> Label:

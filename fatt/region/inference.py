@@ -10,14 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble, Feature, Inputs
 from fatt.ensemble import Numeric as NumericFeature
 from fatt.ensemble.blocks import Blocks
-from fatt.ensemble.encode import mark_missing, read
-from fatt.ensemble.table import Column, columns_of
+from fatt.ensemble.encode import has_unknown, mark_missing, read
+from fatt.ensemble.table import Column, as_frame, columns_of, places_of
 from fatt.errors import DataError, SpecError, hint
 from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number, OneHot
 from fatt.region.schema import Schema
@@ -51,29 +52,61 @@ def infer(
             f"one_hot is {one_hot!r}; write a list of names: [{one_hot!r}]."
         )
     table = _Table(ensemble, X)
-    found = table.groups(one_hot, n_threads).variables()
+    groups = table.groups(one_hot, n_threads)
+    found = groups.variables()
     _require(one_hot, found, table.numbers)
     taken = {column for variable in found for column in variable.columns}
     rest = [name for name in table.numbers if name not in taken]
-    moments = table.moments(rest)
-    return _schema(ensemble, table.names, found, table.types, moments)
+    return _schema(ensemble, table.impression(groups, rest))
 
 
 @dataclass(frozen=True, eq=False)
 class Impression:
-    """What some of the rows say; `conclude` makes a schema of several."""
+    """What some of the rows say; `conclude` makes a schema of several.
+
+    Attributes
+    ----------
+    names
+        The columns.
+    types
+        The kinds of numpy's types that columns of numbers have.
+    others
+        The columns with values that are none of the model's labels.
+    groups
+        The columns that may be one variable.
+    moments
+        How the numbers lie.
+    """
 
     names: list[str]
     types: dict[str, str]
+    others: frozenset[str]
     groups: Groups
     moments: dict[str, Moments]
+
+    def joined(self, other: Impression) -> Impression:
+        """Return what the rows of both say."""
+        if other.names != self.names:
+            raise DataError(
+                f"some of the rows have the columns {', '.join(self.names)}, and "
+                f"others {', '.join(other.names)}; give all the same."
+            )
+        types, moments = self.types, self.moments
+        return Impression(
+            names=self.names,
+            types={name: _joint(types[name], other.types[name]) for name in types},
+            others=self.others | other.others,
+            groups=self.groups.joined(other.groups),
+            moments={
+                name: moments[name].joined(other.moments[name]) for name in moments
+            },
+        )
 
 
 def look(ensemble: Ensemble, X: Any) -> Impression:
     """Look at some of the rows that a schema is inferred from."""
     table = _Table(ensemble, X)
-    moments = table.moments(list(table.numbers))
-    return Impression(table.names, table.types, table.groups(), moments)
+    return table.impression(table.groups(), list(table.numbers))
 
 
 def conclude(ensemble: Ensemble, parts: Sequence[Impression]) -> Schema:
@@ -82,18 +115,8 @@ def conclude(ensemble: Ensemble, parts: Sequence[Impression]) -> Schema:
     It is the one that `infer` makes of all rows at once, up to the last bits of
     standard deviations.
     """
-    names, types = parts[0].names, parts[0].types
-    groups, moments = parts[0].groups, parts[0].moments
-    for part in parts[1:]:
-        if part.names != names:
-            raise DataError(
-                f"some of the rows have the columns {', '.join(names)}, and others "
-                f"{', '.join(part.names)}; give all the same."
-            )
-        types = {name: _joint(types[name], part.types[name]) for name in types}
-        groups = groups.joined(part.groups)
-        moments = {name: moments[name].joined(part.moments[name]) for name in moments}
-    return _schema(ensemble, names, groups.variables(), types, moments)
+    whole = functools.reduce(Impression.joined, parts)
+    return _schema(ensemble, whole)
 
 
 def _joint(one: str, other: str) -> str:
@@ -103,28 +126,23 @@ def _joint(one: str, other: str) -> str:
     return "i" if {one, other} <= {"i", "u"} else "f"
 
 
-def _schema(
-    ensemble: Ensemble,
-    names: list[str],
-    groups: Sequence[AnyVariable],
-    types: dict[str, str],
-    moments: dict[str, Moments],
-) -> Schema:
+def _schema(ensemble: Ensemble, seen: Impression) -> Schema:
+    groups = seen.groups.variables()
     variables: dict[str, AnyVariable] = {}
     taken = {column for group in groups for column in group.columns}
-    for name, feature in zip(names, ensemble.features, strict=True):
+    for name, feature in zip(seen.names, ensemble.features, strict=True):
         if name in taken:
             continue
-        variables[name] = _of_feature(name, feature)
+        variables[name] = _of_feature(name, feature, has_others=name in seen.others)
         if isinstance(feature, NumericFeature):
-            whole = feature.integer or types[name] in "iu"
+            whole = feature.integer or seen.types[name] in "iu"
             kind = Integer if whole else Number
-            variables[name] = kind(name=name, columns=(name,), sd=moments[name].sd)
-            if types[name] == "b":
+            variables[name] = kind(name=name, columns=(name,), sd=seen.moments[name].sd)
+            if seen.types[name] == "b":
                 variables[name] = Binary(
                     name=name, columns=(name,), levels=(False, True)
                 )
-    return Schema(columns=tuple(names), variables=(*variables.values(), *groups))
+    return Schema(columns=tuple(seen.names), variables=(*variables.values(), *groups))
 
 
 def read_columns(ensemble: Ensemble, X: Any, places: list[int]) -> NDArray[np.float64]:
@@ -207,7 +225,7 @@ class Moments:
 
 
 class _Table:
-    """The columns of a table that are numbers."""
+    """The columns of a table: its numbers, and which categories it has."""
 
     def __init__(self, ensemble: Ensemble, X: Any) -> None:
         columns, self._n_rows = columns_of(X, ensemble.features, ensemble.inputs)
@@ -219,6 +237,16 @@ class _Table:
             )
             if isinstance(feature, NumericFeature)
         }
+        self.others = frozenset(
+            name
+            for place, (name, feature) in enumerate(
+                zip(self.names, ensemble.features, strict=True)
+            )
+            if not isinstance(feature, NumericFeature)
+            and feature.labelled
+            and feature.accepts_unknown
+            and has_unknown(_distinct(ensemble, X, place) or columns[place](), feature)
+        )
 
     @property
     def types(self) -> dict[str, str]:
@@ -256,6 +284,11 @@ class _Table:
             parts = list(pool.map(see, ends[:-1], ends[1:]))
         return functools.reduce(Groups.joined, parts)
 
+    def impression(self, groups: Groups, numbers: Sequence[str]) -> Impression:
+        """Return what the rows say, of these columns of numbers how they lie."""
+        moments = self.moments(numbers)
+        return Impression(self.names, self.types, self.others, groups, moments)
+
     def moments(self, names: Sequence[str]) -> dict[str, Moments]:
         """Return how the numbers of some columns lie."""
         columns = [self.numbers[name] for name in names]
@@ -283,6 +316,24 @@ class _Numbers:
         numbers = mark_missing(self.read(rows)[:, np.newaxis], (self._feature,))[:, 0]
         missing = np.isnan(numbers)
         return numbers[~missing] if missing.any() else numbers
+
+
+def _distinct(ensemble: Ensemble, X: Any, place: int) -> Column | None:
+    """Return a column of a frame with each of its values once, if it can tell them."""
+    frame = as_frame(X)
+    if frame is None:
+        return None
+    features, inputs = ensemble.features, ensemble.inputs
+    position = places_of(frame, features, inputs)[place]
+    by_position = msgspec.structs.replace(inputs, named=False)
+    try:
+        short = frame[:, [position]].unique()
+        (make,), _ = columns_of(
+            short.to_native(), features[place : place + 1], by_position
+        )
+        return make()
+    except Exception:  # frames hold what they like, such as values without a hash
+        return None
 
 
 def _moments(columns: list[_Numbers], n_rows: int) -> NDArray[np.float64]:
@@ -325,9 +376,13 @@ def _names(ensemble: Ensemble, X: Any) -> list[str]:
     return found if len(set(found)) == len(names) else names
 
 
-def _of_feature(name: str, feature: Feature) -> AnyVariable:
+def _of_feature(
+    name: str, feature: Feature, *, has_others: bool = False
+) -> AnyVariable:
     if not isinstance(feature, NumericFeature):
-        return Category(name=name, columns=(name,))
+        # Where only codes are known, there are always more of them.
+        others = has_others or (feature.accepts_unknown and not feature.labelled)
+        return Category(name=name, columns=(name,), others=others)
     return (Integer if feature.integer else Number)(name=name, columns=(name,))
 
 

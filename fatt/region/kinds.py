@@ -104,8 +104,18 @@ class Integer(Number, frozen=True, kw_only=True, tag="integer"):
             )
 
 
-class Category(Variable, frozen=True, kw_only=True, tag="category"):
-    """A column whose categories the model knows itself."""
+class Category(Variable, frozen=True, kw_only=True, omit_defaults=True, tag="category"):
+    """A column whose categories the model knows itself.
+
+    Attributes
+    ----------
+    others
+        Whether there are people with a value that is none of them, so that `vary`
+        leads there too. It always does where the model knows its categories by their
+        codes only, since it does not know all codes.
+    """
+
+    others: bool = False
 
 
 class Levels(Variable, frozen=True, kw_only=True):

@@ -32,6 +32,17 @@ class Neighbourhood:
         self._space = Space(variables)
         self._rules = [bind(one, variables) for one in similarity.alternatives]
 
+    def check_reach(self, people: NDArray[np.float64]) -> None:
+        """Raise `DataError` if a person has a value that nobody could come to have.
+
+        Parameters
+        ----------
+        people : ndarray of shape (n_people, n_variables)
+            What `Variables.gather` returned.
+        """
+        for rules in self._rules:
+            self._space.check_reach(people, rules)
+
     def boxes(
         self, people: NDArray[np.float64], *, scale: NDArray[np.float64] | None = None
     ) -> Boxes:

@@ -33,7 +33,7 @@ class Rules:
     ranges
         Numbers that are interchangeable.
     free
-        Variables that may be any number, or any known category.
+        Variables that may be any number, or any category that somebody may have.
     levels
         Noise of ordinal variables, in levels, and the codes from lowest to highest.
     sets
@@ -229,6 +229,12 @@ def _codes_meeting(index: int, met: Condition, variables: Variables) -> Codes:
         raise SpecError(
             f"where of {feature.name!r} is {met.plain()!r}, and its values are no "
             f"numbers; name them in a list. {hint('', feature.categories)}"
+        )
+    if not feature.labelled:
+        raise SpecError(
+            f"where of {feature.name!r} is {met.plain()!r}, and the model does not "
+            "know all of its codes; name those that are meant in a list. "
+            f"{hint('', feature.categories)}"
         )
     low, high = met.closed()
     meeting = [low <= float(x) <= high for x in feature.categories]

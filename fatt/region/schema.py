@@ -89,8 +89,9 @@ class Schema(Record, frozen=True, kw_only=True):
         that are named ``race=White`` and hold only 0 and 1, at most one 1 in a row,
         become one variable `race`. Bounds are never guessed from rows, but the levels
         of such a variable are those of its columns, and there is one for all columns 0
-        only if a row shows it: infer from all the data, not from a few rows. Arrays of
-        floats or objects know no whole numbers; name those with `with_`.
+        only if a row shows it, as of a category there are values that the model does
+        not know: infer from all the data, not from a few rows. Arrays of floats or
+        objects know no whole numbers; name those with `with_`.
 
         Parameters
         ----------

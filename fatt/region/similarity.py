@@ -116,7 +116,9 @@ class Similarity(Relation):
         interchangeable numbers. Of an ordinal variable it is a number of levels.
     vary
         Names of variables that may take any value they have; or for each name the
-        values that are interchangeable (``"any"`` for all).
+        values that are interchangeable (``"any"`` for all). A category has those that
+        the model knows, and others where it knows codes only or a row shows one (see
+        `fatt.region.Category`).
     where
         For each name a condition that both persons must meet: ``"<= 37"``,
         ``"18..30"``, a label, or a list of labels. Others are similar to nobody.

@@ -9,7 +9,14 @@ from fatt.ensemble import Categorical, Numeric
 from fatt.errors import DataError
 from fatt.region.amounts import Range, Step, from_to
 from fatt.region.boxes import Boxes, code_words
-from fatt.region.kinds import Integer, Number
+from fatt.region.kinds import (
+    AnyVariable,
+    Category,
+    Integer,
+    Number,
+    OneHot,
+    Ordinal,
+)
 from fatt.region.merge import pack
 from fatt.region.rules import Rules
 from fatt.region.variables import Variables
@@ -37,8 +44,8 @@ class Space:
         The numbers that the library reads as missing; crossed if there are none.
     words : ndarray of shape (n_variables + 1,)
         Where each variable's bit set starts.
-    known : ndarray of shape (n_words,)
-        The bit sets of all known categories.
+    anything : ndarray of shape (n_words,)
+        The bit sets of all the codes that somebody may have.
     """
 
     def __init__(self, variables: Variables) -> None:
@@ -46,15 +53,15 @@ class Space:
         features = variables.ensemble.features
         count = len(features)
         self.words = code_words(features)
-        self.known = np.zeros(int(self.words[-1]), dtype=np.uint64)
+        self.anything = np.zeros(int(self.words[-1]), dtype=np.uint64)
         self.low, self.high = np.zeros(count), np.zeros(count)
         self.integer = np.zeros(count, dtype=bool)
         self.missing_low, self.missing_high = np.ones(count), np.zeros(count)
         is_numeric = np.zeros(count, dtype=bool)
         for index, feature in enumerate(features):
             if isinstance(feature, Categorical):
-                members = np.arange(feature.n_codes) < len(feature.categories)
-                self.known[self.span(index)] = pack(members[np.newaxis])[0]
+                members = _codes_of_anybody(feature, variables.schema.variables[index])
+                self.anything[self.span(index)] = pack(members[np.newaxis])[0]
                 continue
             is_numeric[index] = True
             self.low[index], self.high[index] = self._bounds(index, feature)
@@ -103,6 +110,28 @@ class Space:
                     "correct the row or the schema."
                 )
 
+    def check_reach(self, people: Matrix, rules: Rules) -> None:
+        """Raise `DataError` if nobody could become what a person is.
+
+        That is so if a value may be anything, the schema says that all people have one
+        of the model's categories, and a person has another value.
+        """
+        varied = np.intersect1d([*rules.free, *rules.missing], self.categorical)
+        for index in varied.astype(np.int64).tolist():
+            feature = self.variables.ensemble.features[index]
+            unknown = feature.n_codes - 1
+            word = int(self.words[index]) + unknown // 64
+            if self.anything[word] >> np.uint64(unknown % 64) & np.uint64(1):
+                continue
+            outside = self.applies(people, rules) & (people[:, index] == unknown)
+            if outside.any():
+                raise DataError(
+                    f"row {int(np.argmax(outside))}: {feature.name!r} has a value that "
+                    "the model does not know. The similarity lets it be anything, and "
+                    "by the schema nobody else could have that value. "
+                    + _way_out(self.variables.schema.variables[index])
+                )
+
     def reads_missing(self, people: Matrix, columns: Places) -> Mask:
         """Tell which numbers of these variables the library reads as missing."""
         numbers = people[:, columns]
@@ -128,6 +157,19 @@ class Space:
             known = ~np.isnan(people[:, index])
             meets &= known & codes[np.where(known, people[:, index], 0).astype(int)]
         return meets
+
+
+def _codes_of_anybody(feature: Categorical, variable: AnyVariable) -> Mask:
+    """Tell which codes somebody may have.
+
+    The last code stands for all values that are no category. Where categories are but
+    numbered codes, the rest of the numbers are values like any other; labels are a
+    list, and it is for the schema to say that there are people beyond it.
+    """
+    codes = [not feature.reads_missing(code) for code in range(len(feature.categories))]
+    has_others = isinstance(variable, Category) and variable.others
+    beyond = feature.accepts_unknown and (has_others or not feature.labelled)
+    return np.array([*codes, beyond])
 
 
 class Draft:
@@ -294,7 +336,7 @@ class Draft:
 
     def _free_codes(self, index: int, who: Mask) -> None:
         span = self.space.span(index)
-        self.codes[who, span] |= self.space.known[span]
+        self.codes[who, span] |= self.space.anything[span]
 
     def _free_missing(self, index: int) -> None:
         """Let a value become missing, and a missing one become anything."""
@@ -318,3 +360,15 @@ class Draft:
         for index, codes in rules.among.items():
             self.codes[:, self.space.span(index)] &= pack(codes[np.newaxis])
             self.missing[:, index] = False
+
+
+def _way_out(variable: AnyVariable) -> str:
+    """Say how a schema tells that there are people beyond its levels."""
+    name = variable.name
+    if isinstance(variable, OneHot):
+        made = f"name the level for which all columns are 0: {name}=OneHot(dropped=...)"
+    elif isinstance(variable, Ordinal) and variable.unknown_value is not None:
+        made = f"make {variable.unknown_value} a level of its own"
+    else:
+        made = f"say that there are others: schema.with_({name}=Category(others=True))"
+    return f"Infer the schema from these rows, or {made}."

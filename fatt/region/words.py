@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fatt.region.amounts import Amount, Range, short
 from fatt.region.conditions import Condition, OneOf
-from fatt.region.kinds import Number, Ordinal
+from fatt.region.kinds import Category, Number, Ordinal
 from fatt.region.schema import Schema
 from fatt.region.similarity import Relation, Similarity
 
@@ -47,7 +47,7 @@ def _changes(similarity: Similarity, schema: Schema | None) -> list[str]:
         lines.append(f"{name!r} {_moves(amount, sd)}{' levels' if is_ordinal else ''}")
     for name, values in similarity.vary:
         if values is None:
-            lines.append(f"{name!r} may be anything")
+            lines.append(f"{name!r} may be anything{_beyond(name, schema)}")
         else:
             shown = ", ".join(map(repr, values))
             lines.append(f"the values {shown} of {name!r} are interchangeable")
@@ -56,6 +56,12 @@ def _changes(similarity: Similarity, schema: Schema | None) -> list[str]:
         for name in similarity.missing
     ]
     return lines
+
+
+def _beyond(name: str, schema: Schema | None) -> str:
+    variable = None if schema is None else schema.find(name)
+    has_others = isinstance(variable, Category) and variable.others
+    return ", also a value that the model does not know" if has_others else ""
 
 
 def _moves(amount: Amount, sd: float | None) -> str:

@@ -239,6 +239,6 @@ class Counterexamples(Sequence[Counterexample]):
             label=self.classes[twins.label[case]],
             twin_label=self.classes[twins.twin_label[case]],
             individual=values_of(self.features, twins.people[case]),
-            twin=values_of(self.features, twins.twin(case)),
+            twin=values_of(self.features, twins.twin(case), made_of=twins.people[case]),
             replayed_on="model" if twins.on_model[case] else "ensemble",
         )
