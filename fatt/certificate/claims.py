@@ -22,6 +22,9 @@ from fatt.region.amounts import Range, Step, short
 from fatt.region.conditions import Between, OneOf
 from fatt.region.kinds import AnyVariable
 
+#: What a code stands for that is behind those of all labels.
+_OTHER = "a value that is none of these"
+
 
 @dataclass(frozen=True)
 class Premise:
@@ -293,7 +296,9 @@ def _levels(column: Codes) -> str:
                 words, column.labels, column.numbers[:-1, 0].tolist(), strict=True
             )
         ]
-    text = _or(words)
+    if column.numbers is None and column.anything[-1]:
+        words.append(_OTHER if words else "any value")
+    text = _or(words or ["nothing that the model knows"])
     if isinstance(variable, Ordinal):
         is_told = variable.levels == column.labels
         order = (
@@ -332,7 +337,7 @@ def _anything(column: Column) -> str:
     # Ask the checker itself what everything is.
     reach = reach_of(column, Rule(is_free=True), np.zeros(1))
     words = [repr(label) for label in column.labels]
-    words.append("a value that is none of these")
+    words.append(_OTHER if column.labels else "any value")
     return _or(w for w, is_in in zip(words, reach.codes[0], strict=True) if is_in)
 
 

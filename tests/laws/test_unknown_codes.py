@@ -113,6 +113,17 @@ def test_codes_that_no_split_of_xgboost_names() -> None:
     check(clf, X[:50], GAPS, [*CODES, math.nan])
 
 
+@pytest.mark.xgboost
+def test_a_category_of_which_no_split_names_a_code() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 8, 300), rng.normal(size=300)])
+    clf = xgboost_model(X, (X[:, 1] > 0).astype(int), n_estimators=1, max_depth=1)
+    assert fatt.load(clf).features[0].categories == ()
+    report = check(clf, X[:30], ANY, CODES)
+    assert report.counts["fair"] == 30
+    assert "'f0', any value" in str(report.certificate().check(clf))
+
+
 @pytest.mark.lightgbm
 def test_a_rare_code_that_lightgbm_does_not_list() -> None:
     rng = np.random.default_rng(0)
