@@ -31,8 +31,7 @@ from fatt.errors import (
     SpecError,
     UnsupportedModelError,
 )
-from fatt.importers.lightgbm import convert, read
-from fatt.importers.lightgbm.model import _scale
+from fatt.importers.lightgbm import _scale, convert, read
 from tests.probes import probe_rows, same_bits
 
 lgb = pytest.importorskip("lightgbm")

@@ -1,5 +1,289 @@
-"""LightGBM's classifiers, as objects and as files."""
+"""LightGBM's boosters, classifiers and text files.
 
-from fatt.importers.lightgbm.model import convert, read
+Both ways lead through the text format, which holds every number of a model exactly; a
+fitted object only adds what no file keeps, such as the class labels.
+"""
 
-__all__ = ["convert", "read"]
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from fatt.ensemble import (
+    Argmax,
+    Cut,
+    Decision,
+    Ensemble,
+    Inputs,
+    Label,
+    Scoring,
+    Source,
+)
+from fatt.ensemble.floats import smallest_float
+from fatt.ensemble.scoring import sigmoid
+from fatt.errors import UnsupportedModelError
+from fatt.importers._refusals import refuse_missing, refuse_replaced
+from fatt.importers.lightgbm.normal_form import (
+    lay_out,
+    read_columns,
+    read_forest,
+    read_names,
+)
+from fatt.importers.lightgbm.text import Text, fail, parse
+from fatt.importers.versions import note_newer
+
+# Arrays of integers become float32.
+_INTEGER_LIMIT = 2**24
+
+_OBJECTIVES = ("binary", "multiclass", "multiclassova", "cross_entropy")
+_REFUSED = {
+    "": "only its author knows what label a score stands for",
+    "custom": "only its author knows what label a score stands for",
+    "lambdarank": "it ranks rows and has no labels",
+    "rank_xendcg": "it ranks rows and has no labels",
+    "regression": "it predicts a number and has no labels",
+    "cross_entropy_lambda": "it answers an intensity, which LGBMClassifier has no "
+    "label for",
+}
+
+_UNSET = (None, False, "false")
+
+_LABEL_NOTE = (
+    "A Booster answers probabilities, not labels. The label here is the class of "
+    "largest probability, as LGBMClassifier answers; classes are numbered from 0."
+)
+_BY_NAME = (
+    "LightGBM takes the columns of a frame by position; fatt finds them by name, and "
+    "hands them to LightGBM in the model's order."
+)
+
+
+def read(data: bytes, *, missing: float | None) -> Ensemble:
+    """Read a LightGBM text file; the lightgbm package is not needed."""
+    refuse_missing(missing, "a LightGBM file")
+    text = parse(data)
+    source = Source(
+        library="lightgbm",
+        format=f"text file, format {text.line('version')}",
+        model=text.parameter("boosting"),
+        notes=(_LABEL_NOTE,),
+    )
+    ensemble = _ensemble(text, None, source)
+    if not ensemble.inputs.named:
+        return ensemble
+    notes = (*ensemble.source.notes, _BY_NAME)
+    return replace(
+        ensemble, source=msgspec.structs.replace(ensemble.source, notes=notes)
+    )
+
+
+def convert(model: Any, *, missing: float | None) -> Ensemble:
+    """Convert a fitted `lightgbm.Booster` or `lightgbm.LGBMClassifier`."""
+    refuse_missing(missing, "a LightGBM model")
+    refuse_replaced(model)
+    import lightgbm
+
+    source = Source(
+        library="lightgbm",
+        version=lightgbm.__version__,
+        format="fitted object",
+        model=type(model).__name__,
+        notes=note_newer("LightGBM", lightgbm.__version__),
+    )
+    if type(model) is lightgbm.Booster:
+        source = msgspec.structs.replace(source, notes=(*source.notes, _LABEL_NOTE))
+        return _in_order(_ensemble(_text_of(model), None, source))
+    if type(model) is lightgbm.LGBMClassifier:
+        booster, classes = _inside(model)
+        ensemble = _in_order(_ensemble(_text_of(booster), classes, source))
+        _check_labels(model, ensemble)
+        return ensemble
+    raise UnsupportedModelError(
+        f"cannot import a lightgbm {type(model).__qualname__}: it gives no class "
+        "labels. Pass a Booster or LGBMClassifier."
+    )
+
+
+def _in_order(ensemble: Ensemble) -> Ensemble:
+    """Let the ensemble insist on the order of columns by which a fitted model goes."""
+    inputs = msgspec.structs.replace(ensemble.inputs, by_position="all")
+    return replace(ensemble, inputs=inputs)
+
+
+def _text_of(booster: Any) -> Text:
+    """Take apart what a booster writes: the iterations that its `predict` uses."""
+    refuse_replaced(booster)
+    text = parse(booster.model_to_string().encode())
+    scale = _objective(text)[1].get("sigmoid")
+    in_training = getattr(booster, "train_set", None) is not None
+    if (
+        in_training
+        and scale
+        and float(booster.params.get("sigmoid", 1)) != float(scale)
+    ):
+        raise UnsupportedModelError(
+            "the Booster still holds its training data, and then computes with all "
+            f"digits of its parameter sigmoid, which it writes as {scale}. Save it "
+            "with save_model and load the file, or round the parameter."
+        )
+    return text
+
+
+def _inside(model: Any) -> tuple[Any, tuple[Label, ...]]:
+    """Return the booster and the labels of a fitted classifier."""
+    booster = getattr(model, "_Booster", None)
+    if booster is None:
+        raise UnsupportedModelError("the LGBMClassifier is not fitted; call fit first.")
+    if model.get_params().get("pred_early_stop") not in _UNSET:
+        raise UnsupportedModelError(
+            "the LGBMClassifier leaves out trees when it predicts, because of its "
+            "parameter pred_early_stop. Unset it: set_params(pred_early_stop=False)."
+        )
+    if model.get_params().get("predict_disable_shape_check") not in _UNSET:
+        raise UnsupportedModelError(
+            "the LGBMClassifier takes tables of more columns than it knows, and reads "
+            "the first ones, because of its parameter predict_disable_shape_check. "
+            "Unset it: set_params(predict_disable_shape_check=False)."
+        )
+    classes = tuple(np.asarray(model.classes_).tolist())
+    for label in classes:
+        if not isinstance(label, Label):
+            raise UnsupportedModelError(
+                f"the class label {label!r} is neither text, number nor boolean; train "
+                "the LGBMClassifier on labels that are."
+            )
+    if len(classes) == 1:
+        raise UnsupportedModelError(
+            f"the LGBMClassifier was trained on the class {classes[0]!r} alone, and "
+            "there is nothing to decide."
+        )
+    return booster, classes
+
+
+def _check_labels(model: Any, ensemble: Ensemble) -> None:
+    """Ask the classifier about one row.
+
+    All its parameters go into each prediction, so that after `set_params` it may refuse
+    every row, or answer scores instead of labels.
+    """
+    row = np.zeros((1, len(ensemble.features)))
+    way_out = "Set its parameters back to those of its fit, or fit it again."
+    try:
+        with warnings.catch_warnings():
+            # On the names of columns, which an array does not have.
+            warnings.simplefilter("ignore")
+            answer = np.asarray(model.predict(row))
+    except Exception as error:  # libraries raise what they like
+        raise UnsupportedModelError(
+            "the LGBMClassifier refuses to predict with the parameters that it has "
+            f"now ({' '.join(str(error).split())}). {way_out}"
+        ) from error
+    if answer.shape != (1,) or answer.tolist()[0] not in ensemble.classes:
+        raise UnsupportedModelError(
+            "the LGBMClassifier answers no labels with the parameters that it has now, "
+            f"but {answer.tolist()}. {way_out}"
+        )
+
+
+def _ensemble(
+    text: Text, classes: tuple[Label, ...] | None, source: Source
+) -> Ensemble:
+    n_outputs = text.count("num_tree_per_iteration")
+    name, decision = _decision(text, n_outputs)
+    n_classes = n_outputs if isinstance(decision, Argmax) else 2
+    if classes is not None and len(classes) != n_classes:
+        raise UnsupportedModelError(
+            f"the LGBMClassifier has {len(classes)} classes, and its objective {name} "
+            f"tells {n_classes} apart; train it with an objective that fits."
+        )
+    names = read_names(text)
+    forest = read_forest(text, len(names))
+    columns = read_columns(text, names, forest)
+    return Ensemble(
+        features=columns.features,
+        classes=tuple(range(n_classes)) if classes is None else classes,
+        trees=lay_out(forest, columns.features, n_outputs),
+        scoring=Scoring(dtype="float64", base=(0.0,) * n_outputs),
+        decision=decision,
+        # Arrays of objects become float32, and frames take no objects.
+        inputs=Inputs(named=columns.named, integer_limit=_INTEGER_LIMIT, objects=False),
+        source=msgspec.structs.replace(
+            source, objective=name, notes=source.notes + columns.notes
+        ),
+    )
+
+
+def _objective(text: Text) -> tuple[str, dict[str, str]]:
+    """Return the name of the objective and its parameters."""
+    name, *settings = text.header.get("objective", "").split(" ")
+    pairs = (setting.partition(":") for setting in settings)
+    return name, {key: value for key, _, value in pairs}
+
+
+def _decision(text: Text, n_outputs: int) -> tuple[str, Decision]:
+    """Return the objective, and the label that LGBMClassifier answers for it."""
+    name, settings = _objective(text)
+    if name not in _OBJECTIVES:
+        reason = _REFUSED.get(name, "it gives no probability of a class")
+        raise UnsupportedModelError(
+            f"the LightGBM model has the objective {name[:40] or '(custom)'}, and "
+            f"{reason}. Objectives with labels: {', '.join(_OBJECTIVES)}."
+        )
+    if n_outputs == 0 or text.n_trees % n_outputs:
+        fail(f"{text.n_trees} trees cannot be {n_outputs} per iteration")
+    n_iterations = text.n_trees // n_outputs
+    is_average = "average_output" in text.header
+    if is_average and n_iterations == 0:
+        fail("it averages trees, and has none")
+    divisor = float(n_iterations) if is_average else 1.0
+    is_multiclass = name.startswith("multiclass")
+    if (n_outputs > 1) != is_multiclass:
+        fail(f"the objective {name} cannot have {n_outputs} trees per iteration")
+    if text.count("num_class") != n_outputs:
+        fail(
+            f"num_class is {text.line('num_class')}, and there are {n_outputs} outputs"
+        )
+    if is_multiclass and settings.get("num_class") != str(n_outputs):
+        fail(f"the objective {name} does not say num_class:{n_outputs}")
+    if name == "multiclass":
+        return name, Argmax(link="softmax", divisor=divisor)
+    scale = 1.0 if name == "cross_entropy" else _scale(settings.get("sigmoid", ""))
+    if is_multiclass:
+        return name, Argmax(link="sigmoid", scale=scale, divisor=divisor)
+
+    def is_second(score: float) -> bool:
+        probability = sigmoid(score / divisor, scale=scale)
+        return probability > 1.0 - probability
+
+    return name, Cut(at=smallest_float(is_second, np.float64))
+
+
+def _scale(text: str) -> float:
+    """Read the parameter of the sigmoid with the roundings of LightGBM's own reader.
+
+    Unlike the numbers of the trees, it is not always read to the nearest float64.
+    """
+    found = re.fullmatch(
+        r"([0-9]{1,15})(?:\.([0-9]{1,15}))?(?:e([+-][0-9]{2,3}))?", text
+    )
+    if found is None:
+        fail(f"the sigmoid of the objective is {text[:40]!r}")
+    whole, fraction, exponent = found.groups()
+    scale = float(whole)
+    if fraction:
+        scale += float(fraction) / 10.0 ** len(fraction)
+    size = abs(int(exponent or 0))
+    factors = (
+        [1e50] * (size // 50) + [1e8] * (size % 50 // 8) + [10.0] * (size % 50 % 8)
+    )
+    power = math.prod(factors, start=1.0)
+    scale = scale / power if (exponent or "").startswith("-") else scale * power
+    if not scale > 0:
+        fail("the sigmoid of the objective is zero")
+    return scale

@@ -59,7 +59,7 @@ def _lightgbm(ensemble: Ensemble, model: Any) -> Ensemble:
     The importer moves a threshold at the lower limit just below it, since the limit
     itself is a zero. In sparse rows it is not, and the threshold stays.
     """
-    from fatt.importers.lightgbm.forest import ZERO, read_forest
+    from fatt.importers.lightgbm.normal_form import ZERO, read_forest
     from fatt.importers.lightgbm.text import parse
 
     text = parse(model.booster_.model_to_string().encode())
