@@ -1,5 +1,237 @@
-"""ONNX models of trees, as onnxruntime runs them."""
+"""ONNX models of trees, as onnxruntime computes them."""
 
-from fatt.importers.onnx.model import convert, read
+from __future__ import annotations
 
-__all__ = ["convert", "read"]
+import importlib.metadata
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fatt.ensemble import (
+    Categorical,
+    Ensemble,
+    Feature,
+    Inputs,
+    Numeric,
+    Source,
+)
+from fatt.errors import UnsupportedModelError
+from fatt.importers._refusals import refuse_missing
+from fatt.importers.onnx.answers import Answer, Labelled
+from fatt.importers.onnx.forest import LEAF, Forest, lay_out
+from fatt.importers.onnx.graph import Input, follow, inputs_of
+from fatt.importers.onnx.proto import INT32, INT64, STRING, parse
+from fatt.importers.onnx.tensors import INT32_LIMIT, INTEGER_LIMIT, INTEGERS, Column
+from fatt.importers.pullback import pull_back
+from fatt.importers.versions import TESTED, check_file, note_newer
+
+_INFINITE = -math.inf, math.inf
+#: The smallest and the largest number of each type that can be followed.
+_BOUNDS = {
+    INT32: (-INT32_LIMIT - 1, INT32_LIMIT),
+    INT64: (-INTEGER_LIMIT, INTEGER_LIMIT),
+}
+
+
+def read(data: bytes, *, missing: float | None) -> Ensemble:
+    """Read an ONNX file."""
+    refuse_missing(missing, "an ONNX file")
+    # A damaged file can hold numbers at whose mere sight NumPy warns.
+    with np.errstate(all="ignore"):
+        return _import(parse(data), "ONNX file")
+
+
+def convert(model: Any, *, missing: float | None) -> Ensemble:
+    """Convert an ``onnx.ModelProto``."""
+    refuse_missing(missing, "an ONNX model")
+    if type(model).__name__ != "ModelProto":
+        raise UnsupportedModelError(
+            f"cannot import a {type(model).__name__}; pass the whole ModelProto."
+        )
+    with np.errstate(all="ignore"):
+        return _import(model, "ModelProto")
+
+
+def _import(model: Any, form: str) -> Ensemble:
+    inputs = inputs_of(model.graph)
+    answer = follow(model, inputs)
+    made = answer.table.numbers(f"the {answer.operator}")
+    features = _raw_features(inputs, made)
+    reading = Inputs(named=all(item.width == 1 for item in inputs))
+    source = _source(model, form, answer, inputs)
+    forest, columns = _only_read(answer.labelled.scored.forest, made)
+    if all(column.plain for column in columns):
+        sources = np.array([column.source for column in columns], dtype=np.int64)
+        forest = replace(forest, feature=sources[forest.feature])
+        direct = _build(answer.labelled, forest, features, source, raw=True)
+        return replace(direct, inputs=reading)
+    if answer.table.kind in INTEGERS:
+        # The trees compare integers as float32.
+        columns = tuple(c.then(lambda v: v.astype(np.float32)) for c in columns)
+    inner = tuple(Numeric(name=f"column {place}") for place in range(len(columns)))
+    labels = [f.categories if isinstance(f, Categorical) else None for f in features]
+    return pull_back(
+        _build(answer.labelled, forest, inner, source, raw=False),
+        features=features,
+        columns=[column.described(labels[column.source]) for column in columns],
+        inputs=reading,
+        source=source,
+    )
+
+
+def _only_read(
+    forest: Forest, columns: tuple[Column, ...]
+) -> tuple[Forest, tuple[Column, ...]]:
+    """Leave out the columns that no tree reads; keep one, if there are no splits."""
+    asked = np.where(forest.mode == LEAF, -1, forest.feature)
+    read = np.unique(asked[asked >= 0])
+    if not read.size:
+        read = np.zeros(1, dtype=np.int64)
+    places = np.searchsorted(read, np.maximum(asked, read[0]))
+    return replace(forest, feature=places), tuple(columns[i] for i in read.tolist())
+
+
+def _build(
+    labelled: Labelled,
+    forest: Forest,
+    features: tuple[Feature, ...],
+    source: Source,
+    *,
+    raw: bool,
+) -> Ensemble:
+    """Build the ensemble on the given columns, which are raw inputs if `raw`."""
+    scored = labelled.scored
+    edged, trees = lay_out(
+        forest, features, raw=raw, values=scored.values, targets=scored.targets
+    )
+    return Ensemble(
+        features=edged,
+        classes=labelled.classes,
+        trees=trees,
+        scoring=scored.scoring,
+        decision=labelled.decision,
+        source=source,
+    )
+
+
+def _raw_features(
+    inputs: tuple[Input, ...], columns: tuple[Column, ...]
+) -> tuple[Feature, ...]:
+    """Return the raw columns with the values that the graph can be followed for."""
+    kinds = [item.kind for item in inputs for _ in range(item.width)]
+    made: list[list[Column]] = [[] for _ in kinds]
+    bounds = [_BOUNDS.get(kind, _INFINITE) for kind in kinds]
+    for column in columns:
+        made[column.source].append(column)
+        for source, limit in column.limits:
+            lower, upper = bounds[source]
+            bounds[source] = max(lower, -limit), min(upper, limit)
+    return tuple(
+        _categorical(name, mine) if kind == STRING else _numeric(name, kind, *ends)
+        for name, kind, mine, ends in zip(
+            _names(inputs), kinds, made, bounds, strict=True
+        )
+    )
+
+
+def _names(inputs: tuple[Input, ...]) -> list[str]:
+    """Name the raw columns; those of a wide input are numbered."""
+    names: list[str] = []
+    for pattern in ("{}{}", "{}[{}]"):
+        names = [
+            item.name if item.width == 1 else pattern.format(item.name, place)
+            for item in inputs
+            for place in range(item.width)
+        ]
+        if len(set(names)) == len(names):
+            break
+    return names
+
+
+def _categorical(name: str, columns: list[Column]) -> Categorical:
+    """Describe a raw column of text by the columns that are made of it."""
+    lists = dict.fromkeys(column.labels or () for column in columns)
+    return Categorical(
+        name=name,
+        categories=tuple(dict.fromkeys(label for each in lists for label in each)),
+        accepts_missing=False,
+        accepts_unknown=all(column.unknown for column in columns),
+    )
+
+
+def _numeric(name: str, kind: int, lower: float, upper: float) -> Numeric:
+    return Numeric(
+        name=name,
+        lower=lower,
+        upper=upper,
+        accepts_missing=math.isinf(upper),
+        integer=kind in INTEGERS,
+    )
+
+
+def _source(model: Any, form: str, answer: Answer, inputs: tuple[Input, ...]) -> Source:
+    notes = [
+        *_newer(model),
+        "The labels and scores are those that onnxruntime computes.",
+    ]
+    if not answer.labelled.scored.scoring.ordered:
+        notes.append(
+            "With several threads and more than 50 rows at a time, onnxruntime adds "
+            "the trees in another order, so that the last bits of its scores vary."
+        )
+    whole = [item.name for item in inputs if item.kind in INTEGERS]
+    if whole:
+        notes.append(f"These inputs hold integers only: {', '.join(whole)}.")
+    return Source(
+        library="ONNX",
+        version=f"{model.producer_name} {model.producer_version}".strip(),
+        format=form,
+        model=answer.operator,
+        notes=(*notes, *answer.labelled.notes),
+    )
+
+
+def _newer(model: Any) -> tuple[str, ...]:
+    """Return notes on versions that are newer than tested, or refuse them."""
+    versions = [("ONNX file", model.ir_version)]
+    versions += [
+        (item.domain or "ai.onnx", item.version)
+        for item in model.opset_import
+        if (item.domain or "ai.onnx") in TESTED
+    ]
+    notes = [
+        check_file(
+            library,
+            str(version),
+            at_hand=lambda: _can_be_asked(model),
+            way_out="Export it for an older version, or install onnxruntime.",
+        )
+        for library, version in versions
+    ]
+    return sum(notes, _of_installed())
+
+
+def _of_installed() -> tuple[str, ...]:
+    """Return the note on an onnxruntime that is newer than tested."""
+    try:
+        installed = importlib.metadata.version("onnxruntime")
+    except importlib.metadata.PackageNotFoundError:
+        return ()
+    return note_newer("onnxruntime", installed)
+
+
+def _can_be_asked(model: Any) -> bool:
+    """Tell whether onnxruntime takes the model."""
+    try:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+    except Exception:  # onnxruntime has errors of its own
+        return False
+    return True

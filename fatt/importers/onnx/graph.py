@@ -10,15 +10,8 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.onnx import encoders, operators, outcome, prepare
-from fatt.importers.onnx.columns import (
-    WIDTH_LIMIT,
-    Column,
-    Table,
-    raw_column,
-    refuse_width,
-)
-from fatt.importers.onnx.outcome import Answer
+from fatt.importers.onnx import answers, operators, tree_operators
+from fatt.importers.onnx.answers import Answer
 from fatt.importers.onnx.proto import (
     DOUBLE,
     FLOAT,
@@ -32,8 +25,15 @@ from fatt.importers.onnx.proto import (
     refuse_unknown,
     tensor_array,
 )
+from fatt.importers.onnx.tensors import (
+    WIDTH_LIMIT,
+    Column,
+    Table,
+    raw_column,
+    refuse_width,
+)
 
-Value: TypeAlias = Table | NDArray[Any] | outcome.Outcome
+Value: TypeAlias = Table | NDArray[Any] | answers.Outcome
 
 _DOMAINS = {"": "", "ai.onnx": "", "ai.onnx.ml": "ai.onnx.ml"}
 #: The newest operator sets whose operators are known here.
@@ -66,9 +66,8 @@ class Input:
 
 
 _HANDLERS: Mapping[tuple[str, str], Handler] = {
-    **prepare.HANDLERS,
-    **encoders.HANDLERS,
     **operators.HANDLERS,
+    **tree_operators.HANDLERS,
 }
 
 
@@ -141,7 +140,7 @@ def follow(model: Any, inputs: tuple[Input, ...]) -> Answer:
             )
         values.update(zip(node.output, results, strict=False))
     answer = values.get(target)
-    if not isinstance(answer, outcome.Labels):
+    if not isinstance(answer, answers.Labels):
         raise UnsupportedModelError(
             f"the output {target!r} is not the label of a tree ensemble."
         )

@@ -1,149 +1,491 @@
-"""The three tree operators, from their tables to their labels and scores."""
+"""Operators before and behind the trees: arithmetic, reshaping, scalers and encoders.
+
+Before the trees they act on columns of tensors, behind them on labels and scores.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.onnx.attributes import read_ensemble, read_nodes
-from fatt.importers.onnx.columns import INTEGERS, Table
-from fatt.importers.onnx.forest import LEAF, Forest
-from fatt.importers.onnx.labels import TRANSFORMS, Scored, add_up, read_classifier
-from fatt.importers.onnx.outcome import Answer, Labels, Scores
-from fatt.importers.onnx.proto import DOUBLE, FLOAT, Call, Handler
+from fatt.importers.onnx import answers
+from fatt.importers.onnx.proto import (
+    BOOL,
+    DOUBLE,
+    DTYPES,
+    FLOAT,
+    INT64,
+    STRING,
+    Call,
+    Handler,
+)
+from fatt.importers.onnx.tensors import (
+    INTEGER_LIMIT,
+    INTEGERS,
+    Step,
+    Table,
+    argmax,
+    cast,
+    compute,
+    constant_of,
+    look_up,
+    one_hot,
+    refuse_width,
+    table_of,
+)
 
-_AVERAGE, _SUM = 0, 1
-_NODES = (
-    *("nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_modes"),
-    *("nodes_values", "nodes_truenodeids", "nodes_falsenodeids", "nodes_hitrates"),
-    *("nodes_missing_value_tracks_true", "base_values", "post_transform"),
-    *("nodes_values_as_tensor", "nodes_hitrates_as_tensor", "base_values_as_tensor"),
-)
-_CLASSES = (
-    *("class_treeids", "class_nodeids", "class_ids", "class_weights"),
-    *("class_weights_as_tensor", "classlabels_strings", "classlabels_int64s"),
-)
-_TARGETS = (
-    *("target_treeids", "target_nodeids", "target_ids", "target_weights"),
-    *("target_weights_as_tensor", "n_targets", "aggregate_function"),
-)
-_LEAVES = (
-    *("nodes_featureids", "nodes_modes", "nodes_splits", "nodes_hitrates"),
-    *("nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs"),
-    *("nodes_falseleafs", "nodes_missing_value_tracks_true", "membership_values"),
-    *("leaf_targetids", "leaf_weights", "tree_roots", "n_targets"),
-    *("aggregate_function", "post_transform"),
-)
-_AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+Array = NDArray[Any]
+
+_LISTS = ("strings", "int64s", "floats")
+_CATEGORY_LIMIT = 4096
+#: How many entries the tables of all columns of a label encoder may have together.
+_CELL_LIMIT = 2**18
 
 
-def _reads(call: Call) -> tuple[Table, bool]:
-    """Return the table that a tree operator reads, and whether it holds float64."""
-    table = call.input(0)
-    if not isinstance(table, Table) or table.kind not in {FLOAT, DOUBLE, *INTEGERS}:
+def _constant(call: Call) -> tuple[Any, ...]:
+    call.attributes.only("value", "value_ints", "value_int", "value_floats")
+    tensor = call.attributes.tensor("value")
+    if tensor is not None:
+        return (tensor,)
+    if "value_ints" in call.attributes:
+        return (call.attributes.integers("value_ints"),)
+    if "value_floats" in call.attributes:
+        return (call.attributes.floats("value_floats"),)
+    return (np.array(call.attributes.integer("value_int", 0)),)
+
+
+def _identity(call: Call) -> tuple[Any, ...]:
+    call.attributes.only()
+    return (call.input(0),)
+
+
+def _cast(call: Call) -> tuple[Any, ...]:
+    call.attributes.only("to", "saturate")
+    after = call.attributes.integer("to", 0)
+    value = call.input(0)
+    if isinstance(value, answers.OUTCOMES):
+        return (answers.cast(value, after, call.where),)
+    if isinstance(value, np.ndarray) and after in DTYPES and value.dtype != object:
+        return (value.astype(DTYPES[after]),)
+    table = table_of(call)
+    if after == table.kind:
+        return (table,)
+    if after not in {FLOAT, DOUBLE, *INTEGERS} or table.kind == STRING:
         raise UnsupportedModelError(
-            f"{call.where}: it does not read a table of numbers."
+            f"{call.where}: a cast from type {table.kind} to type {after} cannot be "
+            "followed."
         )
-    if table.rank != 2:
-        raise UnsupportedModelError(f"{call.where}: its input is not a plain table.")
-    return table, table.kind == DOUBLE
+    columns = [
+        cast(column, table.kind, after, call.where)
+        for column in table.numbers(call.where)
+    ]
+    return (replace(table, columns=tuple(columns), kind=after),)
 
 
-def _fitting(forest: Forest, table: Table) -> Forest:
-    inner = forest.mode != LEAF
-    used = forest.feature[inner]
-    if used.size and (used.min() < 0 or used.max() >= len(table.columns)):
+def _concat(call: Call) -> tuple[Any, ...]:
+    call.attributes.only("axis")
+    axis = call.attributes.integer("axis", 1)
+    if any(isinstance(value, answers.OUTCOMES) for value in call.inputs):
+        return (answers.stack(call.inputs, axis, call.where),)
+    first = table_of(call)
+    tables = [table_of(call, index) for index in range(len(call.inputs))]
+    if any((t.kind, t.rank) != (first.kind, first.rank) for t in tables):
+        raise MalformedModelError(f"{call.where}: its inputs have different types.")
+    _last_axis(call, axis, first)
+    refuse_width(sum(len(table.columns) for table in tables), call.where)
+    columns = tuple(column for table in tables for column in table.columns)
+    return (replace(first, columns=columns),)
+
+
+def _last_axis(call: Call, axis: int, table: Table) -> None:
+    if axis not in (-1, table.rank - 1):
+        raise UnsupportedModelError(
+            f"{call.where}: it works along axis {axis}, across people."
+        )
+
+
+def _pick(call: Call, table: Table, indices: Array) -> Table:
+    width = len(table.columns)
+    places = indices.ravel()
+    refuse_width(len(places), call.where)
+    if places.dtype.kind not in "iu" or (
+        places.size and (places.min() < -width or places.max() >= width)
+    ):
         raise MalformedModelError(
-            f"{forest.where}: a node reads a column beyond the {len(table.columns)} "
-            "that there are."
+            f"{call.where}: it picks a column beyond the {width} that there are."
         )
-    return forest
+    columns = tuple(table.columns[place] for place in places.tolist())
+    return replace(table, columns=columns)
 
 
-def _classifier(call: Call) -> tuple[Any, ...]:
-    call.attributes.only(*_NODES, *_CLASSES)
-    table, double = _reads(call)
-    classifier = read_classifier(call.attributes, double=double)
-    _fitting(classifier.forest, table)
-    operator = "TreeEnsembleClassifier"
-    label = probabilities = None
-    if call.wanted[0]:
-        label = Labels(Answer(classifier.label(), table, operator))
-    if len(call.wanted) > 1 and call.wanted[1]:
-        probabilities = Scores(classifier.probabilities(), table, operator)
-    return label, probabilities
+def _gather(call: Call) -> tuple[Any, ...]:
+    call.attributes.only("axis")
+    axis = call.attributes.integer("axis", 0)
+    if isinstance(call.input(1), answers.OUTCOMES):
+        labels = constant_of(call, 0)
+        if labels.ndim != 1 or axis not in (0, -1):
+            raise UnsupportedModelError(
+                f"{call.where}: its labels are not a plain list."
+            )
+        return (answers.name_classes(call.input(1), labels, call.where),)
+    table, indices = table_of(call), constant_of(call, 1)
+    _last_axis(call, axis, table)
+    if indices.ndim != 1:
+        raise UnsupportedModelError(f"{call.where}: it changes the number of axes.")
+    return (_pick(call, table, indices),)
 
 
-def _regressor(call: Call) -> tuple[Any, ...]:
-    call.attributes.only(*_NODES, *_TARGETS)
-    table, double = _reads(call)
-    get = call.attributes
-    if double:
+def _extract(call: Call) -> tuple[Any, ...]:
+    call.attributes.only()
+    if isinstance(call.input(1), answers.OUTCOMES):
+        labels = constant_of(call, 0)
+        return (answers.name_classes(call.input(1), labels, call.where),)
+    return (_pick(call, table_of(call), constant_of(call, 1)),)
+
+
+def _reshape(call: Call) -> tuple[Any, ...]:
+    call.attributes.only("allowzero")
+    shape = constant_of(call, 1).ravel().tolist()
+    value = call.input(0)
+    if isinstance(value, answers.OUTCOMES):
+        return (answers.reshape(value, shape, call.where),)
+    table = table_of(call)
+    rows_kept = shape[:1] == [-1] or (
+        shape[:1] == [0] and not call.attributes.integer("allowzero", 0)
+    )
+    if len(shape) != 2 or not rows_kept or shape[1] not in (len(table.columns), -1):
         raise UnsupportedModelError(
-            f"{call.where}: it adds in float64 and rounds to float32 at the end, which "
-            "cannot be represented. Use float inputs."
+            f"{call.where}: it changes a table of {len(table.columns)} columns into "
+            f"the shape {shape}."
         )
-    name = get.string("aggregate_function", "SUM")
-    if name not in _AGGREGATES:
-        raise MalformedModelError(f"{call.where}: aggregate_function {name!r}.")
-    forest = read_nodes(get, "target", get.integer("n_targets", 0), double=False)
-    if len(forest.base) not in (0, forest.n_targets):
+    return (replace(table, rank=2),)
+
+
+def _flatten(call: Call) -> tuple[Any, ...]:
+    call.attributes.only("axis")
+    if call.attributes.integer("axis", 1) != 1:
+        raise UnsupportedModelError(f"{call.where}: it mixes people.")
+    return (replace(table_of(call), rank=2),)
+
+
+def _clip(call: Call) -> tuple[Any, ...]:
+    call.attributes.only()
+    table = table_of(call)
+    ends = [constant_of(call, index) for index in (1, 2)]
+    if any(end.size != 1 or end.dtype != DTYPES.get(table.kind) for end in ends):
+        raise UnsupportedModelError(
+            f"{call.where}: only numbers of one type can be clipped, at two constants."
+        )
+    low, high = (end.ravel()[0] for end in ends)
+    if not low <= high:
+        raise UnsupportedModelError(f"{call.where}: its ends are crossed.")
+    columns = [
+        column.then(lambda numbers: np.clip(numbers, low, high))
+        for column in table.numbers(call.where)
+    ]
+    return (replace(table, columns=tuple(columns)),)
+
+
+def _arithmetic(operation: Callable[[Array, Array], Array], name: str) -> Handler:
+    def handler(call: Call) -> tuple[Any, ...]:
+        call.attributes.only()
+        table, numbers, flipped = _with_constants(call)
+        stepped = _beside(operation, flipped)
+        if name == "Div" and (flipped or not numbers.all()):
+            raise UnsupportedModelError(
+                f"{call.where}: it divides by a column or by zero."
+            )
+
+        columns = []
+        for column, number in zip(table.numbers(call.where), numbers, strict=True):
+            changed = compute(column, stepped(number), call.where)
+            if name == "Mul" and number == 0:
+                changed = replace(changed, constant=True)
+            columns.append(changed)
+        return (replace(table, columns=tuple(columns)),)
+
+    return handler
+
+
+def _beside(
+    operation: Callable[[Array, Array], Array], flipped: bool
+) -> Callable[[Any], Step]:
+    """Return what makes of a number the operation with it, on its left if `flipped`."""
+    if flipped:
+        return lambda number: lambda values: operation(number, values)
+    return lambda number: lambda values: operation(values, number)
+
+
+def _with_constants(call: Call) -> tuple[Table, Array, bool]:
+    """Return the table, one constant per column, and whether they stand first.
+
+    A single column may be compared with several constants: it is then repeated.
+    """
+    flipped = isinstance(call.input(0), np.ndarray)
+    table = table_of(call, 1 if flipped else 0)
+    numbers = constant_of(call, 0 if flipped else 1)
+    if table.kind not in {FLOAT, DOUBLE} or numbers.dtype != DTYPES[table.kind]:
+        raise UnsupportedModelError(
+            f"{call.where}: it computes with other numbers than floats of one type."
+        )
+    if (
+        numbers.size != max(numbers.shape, default=1)
+        or numbers.ndim > table.rank
+        or (numbers.ndim and numbers.shape[-1] != numbers.size)
+    ):
+        raise UnsupportedModelError(
+            f"{call.where}: its constant has the shape {list(numbers.shape)}, not one "
+            "number per column."
+        )
+    if not np.isfinite(numbers).all():
+        raise UnsupportedModelError(f"{call.where}: a constant is not finite.")
+    width = max(len(table.columns), numbers.size)
+    refuse_width(width, call.where)
+    if len(table.columns) == 1:
+        table = replace(table, columns=table.columns * width)
+    if numbers.size not in (1, width) or len(table.columns) != width:
         raise MalformedModelError(
-            f"{call.where}: {len(forest.base)} base values for {forest.n_targets} "
-            "targets."
+            f"{call.where}: there are {numbers.size} constants for "
+            f"{len(table.columns)} columns."
         )
-    _refuse_transform(forest, get.string("post_transform", "NONE"))
-    scored = _aggregated(_fitting(forest, table), _AGGREGATES.index(name))
-    return (Scores(scored, table, "TreeEnsembleRegressor"),)
+    return table, np.broadcast_to(numbers.ravel(), width), flipped
 
 
-def _ensemble(call: Call) -> tuple[Any, ...]:
-    call.attributes.only(*_LEAVES)
-    table, double = _reads(call)
-    if table.kind in INTEGERS:
-        raise UnsupportedModelError(f"{call.where}: it does not take integers.")
+def _compare(operation: Callable[[Array, Array], Array], name: str) -> Handler:
+    def handler(call: Call) -> tuple[Any, ...]:
+        call.attributes.only()
+        if any(isinstance(value, answers.OUTCOMES) for value in call.inputs):
+            return (answers.compare(call.inputs, name, call.where),)
+        table, numbers, flipped = _with_constants(call)
+        stepped, flags = _beside(operation, flipped), np.array([False, True])
+        columns = [
+            column.stepwise(stepped(number), np.array([float(number)]), flags)
+            for column, number in zip(table.numbers(call.where), numbers, strict=True)
+        ]
+        return (replace(table, columns=tuple(columns), kind=BOOL),)
+
+    return handler
+
+
+def _argmax(call: Call) -> tuple[Any, ...]:
+    call.attributes.only("axis", "keepdims", "select_last_index")
+    last = call.attributes.integer("select_last_index", 0) != 0
+    axis = call.attributes.integer("axis", 0)
+    if isinstance(call.input(0), answers.OUTCOMES):
+        return (answers.winner(call.input(0), axis, last, call.where),)
+    table = table_of(call)
+    _last_axis(call, axis, table)
+    if last or not call.attributes.integer("keepdims", 1):
+        raise UnsupportedModelError(f"{call.where}: its options are not supported.")
+    column = argmax(table.numbers(call.where), call.where)
+    return (Table((column,), INT64, table.rank),)
+
+
+def _mean(call: Call) -> tuple[Any, ...]:
+    call.attributes.only("axes", "keepdims", "noop_with_empty_axes")
+    axes = call.attributes.integers("axes")
+    if call.input(1) is not None:
+        axes = constant_of(call, 1).ravel()
+    if axes.tolist() != [0] or call.attributes.integer("keepdims", 1):
+        raise UnsupportedModelError(f"{call.where}: its options are not supported.")
+    return (answers.mean(call.input(0), call.where),)
+
+
+def _scaler(call: Call) -> tuple[Any, ...]:
+    call.attributes.only("offset", "scale")
+    table = table_of(call)
+    width = len(table.columns)
+    pairs = []
+    for name in ("offset", "scale"):
+        numbers = call.attributes.floats(name)
+        if len(numbers) not in (1, width) or not np.isfinite(numbers).all():
+            raise MalformedModelError(
+                f"{call.where}: {name} has {len(numbers)} numbers for {width} columns, "
+                "or one that is not finite."
+            )
+        pairs.append(np.broadcast_to(numbers, width))
+    wide = table.kind == DOUBLE
+
+    def scaled(offset: np.float32, scale: np.float32) -> Callable[[Array], Array]:
+        def step(values: Array) -> Array:
+            # Integers become float32 before, float64 only behind the arithmetic.
+            numbers = values if wide else values.astype(np.float32)
+            kind = numbers.dtype.type
+            result = (numbers - kind(offset)) * kind(scale)
+            return np.asarray(result, dtype=np.float32)
+
+        return step
+
+    columns = [
+        compute(column, scaled(offset, scale), call.where)
+        for column, offset, scale in zip(table.numbers(call.where), *pairs, strict=True)
+    ]
+    return (replace(table, columns=tuple(columns), kind=FLOAT),)
+
+
+def _imputer(call: Call) -> tuple[Any, ...]:
+    call.attributes.only("imputed_value_floats", "replaced_value_float")
+    table = table_of(call)
+    values = call.attributes.floats("imputed_value_floats")
+    if table.kind != FLOAT or len(values) not in (1, len(table.columns)):
+        raise UnsupportedModelError(
+            f"{call.where}: only missing floats can be imputed, each column with its "
+            "own number or all with one."
+        )
+    if not math.isnan(call.attributes.number("replaced_value_float", 0.0)):
+        raise UnsupportedModelError(
+            f"{call.where}: it replaces a number, not missing values."
+        )
+
+    def filled(number: np.float32) -> Callable[[Array], Array]:
+        return lambda numbers: np.where(np.isnan(numbers), number, numbers)
+
+    columns = [
+        column.then(filled(number))
+        for column, number in zip(
+            table.numbers(call.where),
+            np.broadcast_to(values, len(table.columns)),
+            strict=True,
+        )
+    ]
+    return (replace(table, columns=tuple(columns)),)
+
+
+def _one_hot(call: Call) -> tuple[Any, ...]:
+    call.attributes.only("cats_int64s", "cats_strings", "zeros")
+    table = table_of(call)
+    names = call.attributes.strings("cats_strings")
+    numbers = call.attributes.integers("cats_int64s").tolist()
+    keys: list[Any] = names if table.kind == STRING else numbers
+    _refuse_long(keys, call.where)
+    fits = table.kind == STRING or table.kind in INTEGERS
+    if not fits or not keys or (names and numbers) or len(table.columns) != 1:
+        raise UnsupportedModelError(
+            f"{call.where}: only one column of strings or of integers can be encoded "
+            "at a time, by its own categories."
+        )
+    if len(set(keys)) != len(keys):
+        raise MalformedModelError(f"{call.where}: a category is listed twice.")
+    if len(keys) > _CATEGORY_LIMIT:
+        raise UnsupportedModelError(
+            f"{call.where}: {len(keys)} categories; up to {_CATEGORY_LIMIT} are "
+            "supported."
+        )
+    strict = not call.attributes.integer("zeros", 1)
+    if strict and table.kind != STRING:
+        raise UnsupportedModelError(
+            f"{call.where}: it refuses unknown numbers, which cannot be represented."
+        )
+    columns = [
+        replace(column, unknown=not strict)
+        for column in one_hot(table.columns[0], keys)
+    ]
+    return (Table(tuple(columns), FLOAT, table.rank + 1),)
+
+
+def _label_encoder(call: Call) -> tuple[Any, ...]:
+    keys, values, default = _encoder_table(call)
+    value = call.input(0)
+    if isinstance(value, answers.OUTCOMES):
+        return (answers.rename(value, keys, values, default, call.where),)
+    table = table_of(call)
+    _refuse_long([*keys, *values, default], call.where)
+    kinds = {str: {STRING}, int: INTEGERS, float: {FLOAT}}
+    if table.kind not in kinds[type(keys[0])] or isinstance(values[0], str):
+        raise UnsupportedModelError(
+            f"{call.where}: only strings, integers and floats can be looked up in a "
+            "list of their own kind, for numbers."
+        )
+    if len(keys) * len(table.columns) > _CELL_LIMIT:
+        raise UnsupportedModelError(
+            f"{call.where}: {len(keys)} keys for {len(table.columns)} columns are more "
+            "than is supported."
+        )
+    kind = FLOAT if isinstance(values[0], float) else INT64
+    numbers = np.array(values, dtype=np.float32 if kind == FLOAT else np.float64)
+    columns = [look_up(column, keys, numbers, default) for column in table.columns]
+    return (replace(table, columns=tuple(columns), kind=kind),)
+
+
+def _encoder_table(call: Call) -> tuple[list[Any], list[Any], Any]:
+    """Return keys, values and default of a label encoder."""
     get = call.attributes
-    forest = read_ensemble(get, double=double)
-    transform = get.integer("post_transform", 0)
-    if not 0 <= transform < len(TRANSFORMS):
-        raise MalformedModelError(f"{call.where}: post_transform is {transform}.")
-    _refuse_transform(forest, TRANSFORMS[transform])
-    scored = _aggregated(
-        _fitting(forest, table), get.integer("aggregate_function", _SUM)
+    get.only(
+        *(f"{side}_{kind}" for side in ("keys", "values") for kind in _LISTS),
+        *("default_string", "default_int64", "default_float"),
     )
-    return (Scores(scored, table, "TreeEnsemble"),)
-
-
-def _refuse_transform(forest: Forest, name: str) -> None:
-    """Refuse functions of the scores, but not those that onnxruntime leaves out."""
-    if name == "NONE" or (forest.n_targets == 1 and name != "PROBIT"):
-        return
-    raise UnsupportedModelError(
-        f"{forest.where}: a label is made of scores behind post_transform {name}, "
-        "whose rounding cannot be represented. Export it with post_transform NONE: the "
-        "largest score stays the largest."
-    )
-
-
-def _aggregated(forest: Forest, how: int) -> Scored:
-    if not 0 <= how < len(_AGGREGATES):
-        raise MalformedModelError(f"{forest.where}: aggregate_function is {how}.")
-    base = forest.base if forest.base.size else np.zeros(forest.n_targets)
-    if how == _AVERAGE and base.any():
-        raise UnsupportedModelError(
-            f"{forest.where}: an average with base values cannot be represented."
+    (_, keys), (kind, values) = (_entries(call, side) for side in ("keys", "values"))
+    if len(keys) != len(values):
+        raise MalformedModelError(
+            f"{call.where}: there are {len(keys)} keys and {len(values)} values."
         )
-    if how not in (_AVERAGE, _SUM):
+    missing = any(isinstance(key, float) and math.isnan(key) for key in keys)
+    if missing or len(set(keys)) != len(keys):
         raise UnsupportedModelError(
-            f"{forest.where}: the aggregate function {_AGGREGATES[how]} is not a sum."
+            f"{call.where}: a key is listed twice, or is not a number."
         )
-    return add_up(forest, base, average=how == _AVERAGE)
+    defaults: dict[str, Any] = {
+        "strings": get.string("default_string", "_Unused"),
+        "int64s": get.integer("default_int64", -1),
+        "floats": float(np.float32(get.number("default_float", -0.0))),
+    }
+    return keys, values, defaults[kind]
+
+
+def _entries(call: Call, side: str) -> tuple[str, list[Any]]:
+    """Return the one list of keys, or of values, and its kind."""
+    get = call.attributes
+    lists: dict[str, list[Any]] = {
+        "strings": get.strings(f"{side}_strings"),
+        "int64s": get.integers(f"{side}_int64s").tolist(),
+        "floats": get.floats(f"{side}_floats").astype(np.float64).tolist(),
+    }
+    given = [(kind, entries) for kind, entries in lists.items() if entries]
+    if len(given) != 1:
+        raise UnsupportedModelError(
+            f"{call.where}: its {side} are not one list of strings, integers or floats."
+        )
+    return given[0]
+
+
+def _refuse_long(entries: list[Any], where: str) -> None:
+    """Refuse integers that cannot be told from their neighbours in float64."""
+    long = [e for e in entries if isinstance(e, int) and abs(e) > INTEGER_LIMIT]
+    if long:
+        raise UnsupportedModelError(
+            f"{where}: the integer {long[0]} is beyond 2**53 - 1, which cannot be "
+            "represented."
+        )
 
 
 HANDLERS: dict[tuple[str, str], Handler] = {
-    ("ai.onnx.ml", "TreeEnsemble"): _ensemble,
-    ("ai.onnx.ml", "TreeEnsembleClassifier"): _classifier,
-    ("ai.onnx.ml", "TreeEnsembleRegressor"): _regressor,
+    ("", "Add"): _arithmetic(np.add, "Add"),
+    ("", "ArgMax"): _argmax,
+    ("", "Cast"): _cast,
+    ("", "Clip"): _clip,
+    ("", "Concat"): _concat,
+    ("", "Constant"): _constant,
+    ("", "Div"): _arithmetic(np.divide, "Div"),
+    ("", "Flatten"): _flatten,
+    ("", "Gather"): _gather,
+    ("", "Greater"): _compare(np.greater, "Greater"),
+    ("", "GreaterOrEqual"): _compare(np.greater_equal, "GreaterOrEqual"),
+    ("", "Identity"): _identity,
+    ("", "Less"): _compare(np.less, "Less"),
+    ("", "LessOrEqual"): _compare(np.less_equal, "LessOrEqual"),
+    ("", "Mul"): _arithmetic(np.multiply, "Mul"),
+    ("", "ReduceMean"): _mean,
+    ("", "Reshape"): _reshape,
+    ("", "Sub"): _arithmetic(np.subtract, "Sub"),
+    ("ai.onnx.ml", "ArrayFeatureExtractor"): _extract,
+    ("ai.onnx.ml", "Imputer"): _imputer,
+    ("ai.onnx.ml", "LabelEncoder"): _label_encoder,
+    ("ai.onnx.ml", "OneHotEncoder"): _one_hot,
+    ("ai.onnx.ml", "Scaler"): _scaler,
 }

@@ -1,4 +1,4 @@
-"""Columns of a table as functions of the model's raw inputs, one input each.
+"""Tensors whose columns are functions of the model's raw inputs, one input each.
 
 The operators that converters write for scalers and encoders act on each column alone.
 They are followed here in the very arithmetic of onnxruntime.

@@ -1,4 +1,4 @@
-"""The tree operators of ONNX, old and new, as one description of their trees."""
+"""The three tree operators: their attributes as one forest, their labels and scores."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.onnx.answers import (
+    Answer,
+    Classifier,
+    Labels,
+    Scored,
+    Scores,
+    add_up,
+)
 from fatt.importers.onnx.forest import (
     EQ,
     GT,
@@ -23,7 +31,34 @@ from fatt.importers.onnx.forest import (
     checked,
     in_range,
 )
-from fatt.importers.onnx.proto import Attributes
+from fatt.importers.onnx.proto import DOUBLE, FLOAT, Attributes, Call, Handler
+from fatt.importers.onnx.tensors import INTEGERS, Table
+
+_AVERAGE, _SUM = 0, 1
+_NODES = (
+    *("nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_modes"),
+    *("nodes_values", "nodes_truenodeids", "nodes_falsenodeids", "nodes_hitrates"),
+    *("nodes_missing_value_tracks_true", "base_values", "post_transform"),
+    *("nodes_values_as_tensor", "nodes_hitrates_as_tensor", "base_values_as_tensor"),
+)
+_CLASSES = (
+    *("class_treeids", "class_nodeids", "class_ids", "class_weights"),
+    *("class_weights_as_tensor", "classlabels_strings", "classlabels_int64s"),
+)
+_TARGETS = (
+    *("target_treeids", "target_nodeids", "target_ids", "target_weights"),
+    *("target_weights_as_tensor", "n_targets", "aggregate_function"),
+)
+_LEAVES = (
+    *("nodes_featureids", "nodes_modes", "nodes_splits", "nodes_hitrates"),
+    *("nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs"),
+    *("nodes_falseleafs", "nodes_missing_value_tracks_true", "membership_values"),
+    *("leaf_targetids", "leaf_weights", "tree_roots", "n_targets"),
+    *("aggregate_function", "post_transform"),
+)
+#: Names of the functions that make other numbers of scores, in order of their codes.
+_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+_AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 
 _MODES = {
     "BRANCH_LEQ": LEQ,
@@ -38,7 +73,141 @@ _ID_LIMIT = 2**31
 _SMALL_SET = 30
 
 
-def read_nodes(
+def _reads(call: Call) -> tuple[Table, bool]:
+    """Return the table that a tree operator reads, and whether it holds float64."""
+    table = call.input(0)
+    if not isinstance(table, Table) or table.kind not in {FLOAT, DOUBLE, *INTEGERS}:
+        raise UnsupportedModelError(
+            f"{call.where}: it does not read a table of numbers."
+        )
+    if table.rank != 2:
+        raise UnsupportedModelError(f"{call.where}: its input is not a plain table.")
+    return table, table.kind == DOUBLE
+
+
+def _fitting(forest: Forest, table: Table) -> Forest:
+    inner = forest.mode != LEAF
+    used = forest.feature[inner]
+    if used.size and (used.min() < 0 or used.max() >= len(table.columns)):
+        raise MalformedModelError(
+            f"{forest.where}: a node reads a column beyond the {len(table.columns)} "
+            "that there are."
+        )
+    return forest
+
+
+def _classifier(call: Call) -> tuple[Any, ...]:
+    call.attributes.only(*_NODES, *_CLASSES)
+    table, double = _reads(call)
+    classifier = _read_classifier(call.attributes, double=double)
+    _fitting(classifier.forest, table)
+    operator = "TreeEnsembleClassifier"
+    label = probabilities = None
+    if call.wanted[0]:
+        label = Labels(Answer(classifier.label(), table, operator))
+    if len(call.wanted) > 1 and call.wanted[1]:
+        probabilities = Scores(classifier.probabilities(), table, operator)
+    return label, probabilities
+
+
+def _read_classifier(attributes: Attributes, *, double: bool) -> Classifier:
+    """Read a ``TreeEnsembleClassifier``."""
+    strings = attributes.strings("classlabels_strings")
+    integers = attributes.integers("classlabels_int64s").tolist()
+    if strings and integers:
+        raise MalformedModelError(
+            f"{attributes.where}: the classes have both strings and numbers as labels."
+        )
+    labels = tuple(strings or integers)
+    if len(labels) < 2:
+        raise UnsupportedModelError(
+            f"{attributes.where}: there are {len(labels)} classes, and a classifier "
+            "needs two."
+        )
+    transform = attributes.string("post_transform", "NONE")
+    if transform not in _TRANSFORMS:
+        raise MalformedModelError(
+            f"{attributes.where}: the post_transform {transform!r} is unknown."
+        )
+    forest = _read_nodes(attributes, "class", len(labels), double=double)
+    lengths = (0, 1, 2) if len(labels) == 2 else (0, len(labels))
+    if len(forest.base) not in lengths:
+        raise MalformedModelError(
+            f"{attributes.where}: there are {len(forest.base)} base values for "
+            f"{len(labels)} classes."
+        )
+    if not len(forest.weights[0]):
+        raise MalformedModelError(f"{attributes.where}: no leaf has a weight.")
+    return Classifier(forest, labels, transform)
+
+
+def _regressor(call: Call) -> tuple[Any, ...]:
+    call.attributes.only(*_NODES, *_TARGETS)
+    table, double = _reads(call)
+    get = call.attributes
+    if double:
+        raise UnsupportedModelError(
+            f"{call.where}: it adds in float64 and rounds to float32 at the end, which "
+            "cannot be represented. Use float inputs."
+        )
+    name = get.string("aggregate_function", "SUM")
+    if name not in _AGGREGATES:
+        raise MalformedModelError(f"{call.where}: aggregate_function {name!r}.")
+    forest = _read_nodes(get, "target", get.integer("n_targets", 0), double=False)
+    if len(forest.base) not in (0, forest.n_targets):
+        raise MalformedModelError(
+            f"{call.where}: {len(forest.base)} base values for {forest.n_targets} "
+            "targets."
+        )
+    _refuse_transform(forest, get.string("post_transform", "NONE"))
+    scored = _aggregated(_fitting(forest, table), _AGGREGATES.index(name))
+    return (Scores(scored, table, "TreeEnsembleRegressor"),)
+
+
+def _ensemble(call: Call) -> tuple[Any, ...]:
+    call.attributes.only(*_LEAVES)
+    table, double = _reads(call)
+    if table.kind in INTEGERS:
+        raise UnsupportedModelError(f"{call.where}: it does not take integers.")
+    get = call.attributes
+    forest = _read_ensemble(get, double=double)
+    transform = get.integer("post_transform", 0)
+    if not 0 <= transform < len(_TRANSFORMS):
+        raise MalformedModelError(f"{call.where}: post_transform is {transform}.")
+    _refuse_transform(forest, _TRANSFORMS[transform])
+    scored = _aggregated(
+        _fitting(forest, table), get.integer("aggregate_function", _SUM)
+    )
+    return (Scores(scored, table, "TreeEnsemble"),)
+
+
+def _refuse_transform(forest: Forest, name: str) -> None:
+    """Refuse functions of the scores, but not those that onnxruntime leaves out."""
+    if name == "NONE" or (forest.n_targets == 1 and name != "PROBIT"):
+        return
+    raise UnsupportedModelError(
+        f"{forest.where}: a label is made of scores behind post_transform {name}, "
+        "whose rounding cannot be represented. Export it with post_transform NONE: the "
+        "largest score stays the largest."
+    )
+
+
+def _aggregated(forest: Forest, how: int) -> Scored:
+    if not 0 <= how < len(_AGGREGATES):
+        raise MalformedModelError(f"{forest.where}: aggregate_function is {how}.")
+    base = forest.base if forest.base.size else np.zeros(forest.n_targets)
+    if how == _AVERAGE and base.any():
+        raise UnsupportedModelError(
+            f"{forest.where}: an average with base values cannot be represented."
+        )
+    if how not in (_AVERAGE, _SUM):
+        raise UnsupportedModelError(
+            f"{forest.where}: the aggregate function {_AGGREGATES[how]} is not a sum."
+        )
+    return add_up(forest, base, average=how == _AVERAGE)
+
+
+def _read_nodes(
     attributes: Attributes, prefix: str, n_targets: int, *, double: bool
 ) -> Forest:
     """Read a ``TreeEnsembleClassifier`` or ``TreeEnsembleRegressor``.
@@ -98,7 +267,7 @@ def read_nodes(
     return forest
 
 
-def read_ensemble(attributes: Attributes, *, double: bool) -> Forest:
+def _read_ensemble(attributes: Attributes, *, double: bool) -> Forest:
     """Read a ``TreeEnsemble``, in which leaves are apart from the other nodes."""
     where, get = attributes.where, attributes.integers
     mode = _mode_numbers(attributes)
@@ -279,3 +448,10 @@ def _members(attributes: Attributes, mode: Integers, double: bool) -> dict[int, 
             )
         members[node] = np.unique(mine)
     return members
+
+
+HANDLERS: dict[tuple[str, str], Handler] = {
+    ("ai.onnx.ml", "TreeEnsemble"): _ensemble,
+    ("ai.onnx.ml", "TreeEnsembleClassifier"): _classifier,
+    ("ai.onnx.ml", "TreeEnsembleRegressor"): _regressor,
+}
