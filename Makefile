@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test oldest lint bench docs coverage package clean
+.PHONY: demo test oldest mutants lint bench docs coverage package clean
 
 demo: $(VENV)/demo
 	$(RUN)/python examples/demo.py
@@ -17,6 +17,10 @@ oldest: $(VENV)/dev $(OLDEST)/ready
 	$(OLDEST)/bin/python -m pytest -m 'not slow' \
 	  tests/aif360_ext tests/test_metrics.py tests/audit/test_gaps.py \
 	  tests/region/test_transformer.py
+
+# Wrong versions of the search and of the checker: the tests must notice all of them.
+mutants: $(VENV)/dev
+	$(RUN)/python -m tests.mutants
 
 lint: $(VENV)/dev
 	$(RUN)/ruff check .

@@ -23,6 +23,7 @@ from fatt.ensemble import Ensemble
 from fatt.ensemble.encode import mark_missing
 from fatt.errors import SpecError
 from fatt.region import Boxes
+from tests.laws.gears import every_gear  # noqa: F401
 
 NOISE = Similarity(noise={"x0": 2})
 SLACK = 0.125

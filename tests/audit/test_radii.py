@@ -19,6 +19,7 @@ from fatt.region import Integer, Relation, Variables
 from fatt.region.neighbourhood import Neighbourhood
 from fatt.verdict import VERDICTS
 from fatt.verifier import Verifier
+from tests.laws.gears import every_gear  # noqa: F401
 
 MAX = float(np.finfo(np.float64).max)
 

@@ -5,9 +5,11 @@ Drawn cases mostly end before the later gears begin; here nothing cheap comes fi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from fatt.verifier.gears import Gears
 
@@ -46,3 +48,15 @@ def some_gears(seed: int) -> list[Gears]:
     first, *others = GEARS.values()
     drawn = np.random.default_rng(seed).permutation(len(others))[:3]
     return [first, *(others[number] for number in drawn)]
+
+
+@pytest.fixture(
+    scope="module",
+    autouse=True,
+    params=["defaults", "prices at once", "nothing but branching"],
+)
+def every_gear(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let a module that imports this run its tests in several gears."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fatt.verifier.search.Gears", lambda: GEARS[request.param])
+        yield

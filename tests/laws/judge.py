@@ -13,6 +13,7 @@ from tests.search_oracles import (
     is_member,
     labels_of,
     possible_of,
+    witnessed_labels,
 )
 
 
@@ -55,6 +56,8 @@ def assert_right(
             assert labels == {own}
         elif verdict == UNFAIR:
             assert_twin(case, person, outcomes.twin[person], own)
+            alone = case.people[person : person + 1]
+            assert witnessed_labels(ensemble, alone) <= {own}, "nobody fixes the own"
         else:
             assert verdict == UNKNOWN
             # The library does not fix the person's own label, or nobody's other one.

@@ -12,6 +12,7 @@ from fatt.errors import SpecError
 from fatt.region import Boxes
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 from fatt.verifier import Budget, Verifier
+from tests.laws.gears import every_gear  # noqa: F401
 from tests.verifier.stumps import corners, cube, stumps, verify_corner
 
 TINY32 = 2.0**-149

@@ -1,0 +1,38 @@
+"""Try all mutants, or those whose description holds a word: ``make mutants``.
+
+Usage: ``python -m tests.mutants [WORD ...]``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.mutants.mutant import Mutant, is_killed
+from tests.mutants.table import MUTANTS
+
+
+def main(words: list[str]) -> int:
+    """Print what became of each mutant; return 1 if one survived."""
+    chosen = [each for each in MUTANTS if all(word in str(each) for word in words)]
+    survived = 0
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
+        for mutant, (is_dead, seconds) in zip(
+            chosen, pool.map(_try, chosen), strict=True
+        ):
+            survived += not is_dead
+            said = "killed  " if is_dead else "SURVIVED"
+            print(f"{said} {seconds:5.0f} s  {mutant}", flush=True)  # noqa: T201
+    print(f"{len(chosen) - survived} of {len(chosen)} killed")  # noqa: T201
+    return int(survived > 0)
+
+
+def _try(mutant: Mutant) -> tuple[bool, float]:
+    begin = time.monotonic()
+    return is_killed(mutant), time.monotonic() - begin
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,38 @@
+"""Wrong versions of what stands before and behind the kernels, in plain Python."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import PROBE, Mutant
+
+MUTANTS = tuple(
+    Mutant(f"fatt/verifier/{file}", old, new, PROBE)
+    for file, old, new in (
+        # Whether the order of a sum is fixed.
+        ("rounding.py", 'rule["ordered"] = scoring.ordered', 'rule["ordered"] = 1'),
+        # Who wins when two classes are equal.
+        ("rounding.py", 'argmax.ties == "first"', 'argmax.ties == "last"'),
+        # In which precision the library adds up.
+        (
+            "rounding.py",
+            "= scoring.single, scoring.base_last",
+            "= 0, scoring.base_last",
+        ),
+        # The last bit of a leaf, off by one.
+        ("rounding.py", "- 53 + position - 1", "- 53 + position"),
+        # Bounds on scores, without the library's own rounding.
+        ("rounding.py", "np.nextafter(total + error, np.inf)", "total"),
+        # Whole numbers that are read as missing.
+        ("twins.py", "np.ceil(low) - 1, np.floor(high) + 1", "low, high"),
+        ("twins.py", "missing[:, index] |= some", "missing[:, index] &= some"),
+        # A budget of nodes for everybody.
+        ("search.py", "answers.verdict[late] = UNKNOWN\n", ""),
+        # Points in doubt that have the own label prove nothing.
+        (
+            "search.py",
+            "other = np.flatnonzero(found != label[who])",
+            "other = np.flatnonzero(found == found)",
+        ),
+        # Labels that the library itself does not fix.
+        ("search.py", "unsure = who[own.verdict != FAIR]", "unsure = who[:0]"),
+    )
+)

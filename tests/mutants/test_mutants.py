@@ -1,0 +1,43 @@
+"""The tests notice when the search or the checker is made wrong.
+
+``make mutants`` tries all of them; here are as many as fit into two minutes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.mutants.mutant import ROOT, Mutant, is_killed
+from tests.mutants.table import MUTANTS
+
+COMPILED = {
+    # Trees that bargain close every part.
+    "bound = may - 1",
+    # The other side of a cut is never looked at.
+    "boxes[row, fact.word_start + offset] &= sides[row, offset]",
+}
+
+#: Two that are compiled, each for about a minute, and a few of the others.
+SAMPLE = [
+    *(each for each in MUTANTS if each.is_compiled and each.new in COMPILED),
+    *[each for each in MUTANTS if not each.is_compiled][:12:4],
+]
+
+
+def test_there_are_enough_and_no_two_are_the_same() -> None:
+    assert len(set(MUTANTS)) == len(MUTANTS) >= 40
+    assert sum(each.is_compiled for each in MUTANTS) >= 30
+    assert sum(each.is_compiled for each in SAMPLE) == len(COMPILED)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_what_is_changed_stands_in_one_place(mutant: Mutant) -> None:
+    text = (ROOT / mutant.file).read_text(encoding="utf-8")
+    assert text.count(mutant.old) == 1
+    assert mutant.new not in {mutant.old, text}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", SAMPLE, ids=str)
+def test_wrong_versions_are_noticed(mutant: Mutant) -> None:
+    assert is_killed(mutant)
