@@ -241,9 +241,14 @@ def _codes(column: Codes, rule: Rule, values: Floats) -> Reach:
 
 def _near_levels(column: Codes, amount: Step | Range) -> Flags:
     """Tell which codes each code may become, if the levels of an ordinal may move."""
-    if not isinstance(column.variable, Ordinal) or not isinstance(amount, Step):
+    if not isinstance(column.variable, Ordinal):
         raise CertificateError(
             f"the similarity moves {column.variable.name!r}, which has no order."
+        )
+    if not isinstance(amount, Step) or amount.unit:
+        raise CertificateError(
+            f"the similarity moves {column.variable.name!r} by {amount.plain()!r}, "
+            "which is no number of levels."
         )
     order = [column.code(level) for level in column.variable.levels]
     near = np.zeros((column.n_codes, column.n_codes), dtype=bool)
@@ -254,6 +259,11 @@ def _near_levels(column: Codes, amount: Step | Range) -> Flags:
 
 
 def _numbers(column: Numbers, rule: Rule, values: Floats) -> Reach:
+    if rule.among is not None:
+        raise CertificateError(
+            f"the similarity lists values of {column.variable.name!r}, which is a "
+            "number."
+        )
     missing = np.isnan(values)
     low = np.where(missing, np.inf, values)
     high = np.where(missing, -np.inf, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,6 +41,7 @@ from tests.search_oracles import (
 Rng = np.random.Generator
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 MOST_POINTS = 200
+MOST_CUTS = 12
 
 #: The labels around people whom brute force has looked at.
 _FOUND: dict[tuple[str | bytes, ...], frozenset[int]] = {}
@@ -123,11 +125,28 @@ def _one_similarity(model: Ensemble, rng: Rng) -> Similarity:
     return Similarity(**given)
 
 
+@functools.cache
 def draft_of(seed: int) -> Draft:
-    """Draw a model, people and a similarity, decide, and take the certificate apart."""
+    """Draw a model, people and a similarity, decide, and take the certificate apart.
+
+    Proofs rarely need a cut: every other draft is drawn until some of its proofs do.
+    """
     rng = np.random.default_rng(seed)
     while True:
-        case = random_case(int(rng.integers(2**32)), n_people=4, most_points=1)
+        draft = _draft(rng)
+        steps = [step for proof in draft.proofs.values() for step in proof]
+        if seed % 2 == 0 or 0 < sum(step is not None for step in steps) <= MOST_CUTS:
+            return draft
+
+
+def _draft(rng: Rng) -> Draft:
+    while True:
+        case = random_case(
+            int(rng.integers(2**32)),
+            n_people=4,
+            most_points=1,
+            scale=int(rng.choice([1, 3])),
+        )
         model = case.ensemble
         schema, people = Schema.from_ensemble(model), case.people
         similarity = random_similarity(model, rng)
@@ -260,11 +279,20 @@ def _other_verdict(draft: Draft, rng: Rng) -> bool:
     own = labels_of(draft.model, draft.values[person : person + 1])[0]
     draft.labels[person] = -1 if verdict == UNKNOWN else own
     if verdict == PROVED:
-        draft.proofs[person] = [None] * int(rng.integers(1, 3))
+        ways = int(rng.integers(1, 3))
+        draft.proofs[person] = [step for _ in range(ways) for step in _any_proof(rng)]
     if verdict == UNFAIR:
         other = draft.values[rng.integers(len(draft.values))].copy()
         draft.twins[person] = other
     return True
+
+
+def _any_proof(rng: Rng, depth: int = 0) -> list[Cut | None]:
+    """Return a tree of cuts of which nobody knows what they part."""
+    if depth == 3 or rng.random() < 0.5:
+        return [None]
+    cut = Cut(int(rng.integers(4)), int(rng.integers(5)), bool(rng.integers(2)))
+    return [cut, *_any_proof(rng, depth + 1), *_any_proof(rng, depth + 1)]
 
 
 def _proof(draft: Draft, rng: Rng) -> list[Cut | None]:
