@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.mutants import kernels, python
+from tests.mutants import checker, kernels, python
 
-MUTANTS = (*kernels.MUTANTS, *python.MUTANTS)
+MUTANTS = (*kernels.MUTANTS, *python.MUTANTS, *checker.MUTANTS)

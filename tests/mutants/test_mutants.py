@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.mutants import checker, python
 from tests.mutants.mutant import ROOT, Mutant, is_killed
 from tests.mutants.table import MUTANTS
 
@@ -20,7 +21,8 @@ COMPILED = {
 #: Two that are compiled, each for about a minute, and a few of the others.
 SAMPLE = [
     *(each for each in MUTANTS if each.is_compiled and each.new in COMPILED),
-    *[each for each in MUTANTS if not each.is_compiled][:12:4],
+    *python.MUTANTS[::4],
+    *checker.MUTANTS[10::40],
 ]
 
 
