@@ -70,9 +70,12 @@ def read(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
             values = _codes(column, feature)
         missing = np.isnan(mark_missing(values[:, np.newaxis], (feature,))[:, 0])
         if not feature.accepts_missing and missing.any():
+            why = "the model does not take missing values"
+            if inputs.bounds_of == "fatt" and _is_float(feature):
+                why = "fatt cannot follow exactly what the model makes of it"
             raise DataError(
                 f"row {int(np.argmax(missing))}: column {feature.name!r} is missing, "
-                "and the model does not take missing values; drop or impute it."
+                f"and {why}; drop or impute it."
             )
         matrix[:, index] = values
     return matrix
@@ -185,10 +188,10 @@ def _largest(integers: NDArray[Any]) -> int:
 def _numbers(column: Column, feature: Numeric, inputs: Inputs) -> Matrix:
     if column.is_numeric:
         numbers = column.cells.astype(np.float64)
-        seen = _within_bounds(numbers, feature)
+        seen = _within_bounds(numbers, feature, inputs.bounds_of)
     else:
         numbers = _objects_to_numbers(column.cells, feature)
-        seen = _within_bounds(numbers, feature)
+        seen = _within_bounds(numbers, feature, inputs.bounds_of)
         if column.is_objects and not inputs.objects:
             raise DataError(
                 f"column {feature.name!r} holds Python objects or categories, of which "
@@ -214,20 +217,34 @@ def _mark_missing(numbers: Matrix, feature: Feature) -> Matrix:
     return np.where((numbers >= low) & (numbers <= high), np.nan, numbers)
 
 
-def _within_bounds(numbers: Matrix, feature: Feature) -> Matrix:
+def _is_float(feature: Feature) -> bool:
+    return isinstance(feature, Numeric) and not feature.integer
+
+
+def _within_bounds(
+    numbers: Matrix, feature: Feature, bounds_of: str = "library"
+) -> Matrix:
     """Turn the numbers read as missing into NaN; refuse those beyond the bounds."""
     numbers = _mark_missing(numbers, feature)
     refused = (numbers < feature.lower) | (numbers > feature.upper)
     if refused.any():
         row = int(np.argmax(refused))
-        raise _beyond_bounds(row, float(numbers[row]), feature)
+        raise _beyond_bounds(row, float(numbers[row]), feature, bounds_of)
     return numbers
 
 
-def _beyond_bounds(row: int, value: float, feature: Feature) -> DataError:
+def _beyond_bounds(
+    row: int, value: float, feature: Feature, bounds_of: str = "library"
+) -> DataError:
+    cell = f"row {row}: column {feature.name!r} is {value}"
+    if bounds_of == "fatt":
+        return DataError(
+            f"{cell}, and fatt cannot follow exactly what the model makes of numbers "
+            f"beyond {feature.lower} to {feature.upper}; leave the row out."
+        )
     return DataError(
-        f"row {row}: column {feature.name!r} is {value}, which the model's library "
-        f"refuses; it takes {feature.lower} to {feature.upper}."
+        f"{cell}, which the model's library refuses; it takes {feature.lower} to "
+        f"{feature.upper}."
     )
 
 

@@ -167,6 +167,10 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
         the columns: none, all, or those of other packages than pandas. From one in
         another order than the model's it would silently read other columns, so that
         one is refused. It has no part in the digest, since it changes no answer.
+    bounds_of
+        Who refuses what lies beyond the bounds of the features: the library, or fatt,
+        which cannot follow exactly what the library computes there. It has no part in
+        the digest either.
     """
 
     named: bool = True
@@ -174,3 +178,4 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     float32: bool = True
     objects: bool = True
     by_position: Literal["none", "all", "others"] = "none"
+    bounds_of: Literal["library", "fatt"] = "library"

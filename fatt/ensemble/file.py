@@ -20,9 +20,9 @@ from fatt.errors import MalformedModelError
 #: The first bytes of every file; the digest follows, then the payload.
 MAGIC = b"fatt-ensemble-1\n"
 
-#: Tells which tables are refused, not what is answered: a fitted model and its file
-#: have one digest, though only the file leaves the order of the columns open.
-_ASIDE = "by_position"
+#: Tell which tables are refused and why, not what is answered: a fitted model and its
+#: file have one digest, though only the file leaves the order of the columns open.
+_ASIDE = ("by_position", "bounds_of")
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
@@ -82,7 +82,7 @@ def _essence(value: Any) -> Any:
     members = {
         field.name: _essence(getattr(value, field.name))
         for field in msgspec.structs.fields(value)
-        if getattr(value, field.name) != field.default and field.name != _ASIDE
+        if getattr(value, field.name) != field.default and field.name not in _ASIDE
     }
     return [type(value).__name__, members]
 

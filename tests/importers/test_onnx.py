@@ -593,7 +593,7 @@ def test_integers_that_a_cast_would_wrap_are_not_taken() -> None:
     taken = np.array([[-(2**31) + 1], [-1], [1], [5], [2**31 - 1]])
     assert np.array_equal(run(model, {"X": taken})[0], read.predict(taken))
     for wrapped in (2**31, 2**32 + 1, -(2**31) - 1):
-        with pytest.raises(DataError, match="it takes -2147483647"):
+        with pytest.raises(DataError, match="beyond -2147483647"):
             read.predict([[wrapped]])
 
 

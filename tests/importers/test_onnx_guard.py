@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fatt
-from fatt.errors import FattError, UnsupportedModelError
+from fatt.errors import DataError, FattError, UnsupportedModelError
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -288,3 +288,37 @@ def test_what_does_not_lead_to_the_label_is_left_alone() -> None:
         fatt.load(model).predict(ROWS).tolist()
         == fatt.load(scaled()).predict(ROWS).tolist()
     )
+
+
+def test_numbers_that_onnxruntime_takes_are_refused_for_the_true_reason() -> None:
+    """Infinity times zero is no number, of which no operation can be followed."""
+    nodes = [
+        helper.make_node("Mul", ["X", "scale"], ["Y"]),
+        *classifier([full_tree()], [0, 1]).graph.node,
+    ]
+    nodes[-1].input[0] = "Y"
+    model = graph(
+        nodes,
+        [("X", TensorProto.FLOAT, [None, 2])],
+        [("label", TensorProto.INT64), ("scores", TensorProto.FLOAT)],
+        {"scale": np.array([0.0, 1.0], dtype=np.float32)},
+    )
+    read = fatt.load(model)
+    assert read.predict(ROWS).tolist() == answers(model)
+    for cell in (np.inf, -np.inf, 1e39):
+        with pytest.raises(DataError, match="fatt cannot follow exactly"):
+            read.predict([[cell, 0.0]])
+    with pytest.raises(DataError, match="is missing, and fatt cannot follow"):
+        read.predict([[np.nan, 0.0]])
+    assert read.predict([[0.0, np.inf]]).tolist() == [0]
+
+
+def test_infinities_are_read_where_onnxruntime_takes_them() -> None:
+    rows = np.array([[np.inf, 0.0], [-np.inf, 0.0], [np.nan, 0.0], [1e39, np.nan]])
+    for kind in ("classifier", "scaled"):
+        model = MODELS[kind]()
+        session = onnxruntime.InferenceSession(model.SerializeToString())
+        with np.errstate(over="ignore"):
+            single = rows.astype(np.float32)
+        expected = session.run(["label"], {"X": single})[0]
+        assert fatt.load(model).predict(rows).tolist() == expected.tolist()

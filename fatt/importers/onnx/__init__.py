@@ -59,7 +59,8 @@ def _import(model: Any, form: str) -> Ensemble:
     answer = follow(model, inputs)
     made = answer.table.numbers(f"the {answer.operator}")
     features = _raw_features(inputs, made)
-    reading = Inputs(named=all(item.width == 1 for item in inputs))
+    # onnxruntime itself takes every number.
+    reading = Inputs(named=all(item.width == 1 for item in inputs), bounds_of="fatt")
     source = _source(model, form, answer, inputs)
     forest, columns = _only_read(answer.labelled.scored.forest, made)
     if all(column.plain for column in columns):
