@@ -16,7 +16,7 @@ test: lint $(VENV)/browser oldest
 oldest: $(VENV)/dev $(OLDEST)/ready
 	$(OLDEST)/bin/python -m pytest -m 'not slow' \
 	  tests/aif360_ext tests/test_metrics.py tests/audit/test_gaps.py \
-	  tests/region/test_transformer.py
+	  tests/region/test_encoders.py
 
 # Wrong versions of the search and of the checker: the tests must notice all of them.
 mutants: $(VENV)/dev

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from fatt.ensemble import Argmax, Cut, Ensemble
 from fatt.region import (
     Boxes,
-    Neighbourhood,
     Number,
     OneHot,
     Relation,
     Schema,
+    Space,
     Variables,
 )
 from fatt.region.kinds import AnyVariable
@@ -79,7 +79,7 @@ class Veritas:
     def ask(self, rows: Any) -> Times:
         """Ask about each person."""
         values = self.variables.gather(self.variables.model.read(rows))
-        boxes = Neighbourhood(self.relation, self.variables).boxes(values)
+        boxes = Space(self.relation, self.variables).boxes(values)
         return self.times(self.ensemble.decide(values), boxes)
 
     def times(self, labels: NDArray[np.int64], boxes: Boxes) -> Times:

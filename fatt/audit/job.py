@@ -18,7 +18,7 @@ from fatt.audit.pace import Pace, chunk_size
 from fatt.errors import DataError, SpecError
 from fatt.importers import load
 from fatt.people import CHUNK, People
-from fatt.region import Boxes, Neighbourhood, Relation, Schema, Variables
+from fatt.region import Boxes, Relation, Schema, Space, Variables
 from fatt.region.amounts import is_number
 from fatt.region.flags import refuse_broken_groups
 from fatt.region.inference import infer
@@ -85,7 +85,7 @@ class Job:
         self.variables = Variables(ensemble, schema)
         self.people = People(X, self.variables)
         refuse_broken_groups(similarity, self.variables, X, inferred=is_inferred)
-        self._neighbourhood = Neighbourhood(similarity, self.variables)
+        self._space = Space(similarity, self.variables)
         self.verifier = Verifier(self.variables.ensemble)
         self.similarity = similarity
         self.budget = Budget() if budget is None else budget
@@ -171,13 +171,13 @@ class Job:
         """
         values = self.people.values(start, stop)
         try:
-            self._neighbourhood.check_reach(values)
+            self._space.check_reach(values)
             return Chunk(start, stop, values, self.boxes(values))
         except DataError:
             if start:
                 # Again from the first row, so that the message counts from there.
                 everybody = self.people.values(0, stop)
-                self._neighbourhood.check_reach(everybody)
+                self._space.check_reach(everybody)
                 self.boxes(everybody)
             raise
 
@@ -191,7 +191,7 @@ class Job:
         scale : ndarray of shape (n_people,), optional
             By how much each person's noise is multiplied.
         """
-        return self._neighbourhood.boxes(values, scale=scale)
+        return self._space.boxes(values, scale=scale)
 
     def search(
         self, values: Matrix, regions: Boxes, *, n_threads: int | None = None

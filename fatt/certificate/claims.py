@@ -18,8 +18,7 @@ from fatt.certificate.columns import Codes, Column, Numbers, columns_of
 from fatt.certificate.similar import Rule, reach_of, rules_of
 from fatt.errors import CertificateError, SpecError
 from fatt.region import Number, OneHot, Ordinal, Relation, Schema
-from fatt.region.amounts import Range, Step, short
-from fatt.region.conditions import Between, OneOf
+from fatt.region.amounts import Between, OneOf, Range, Step, short
 from fatt.region.kinds import AnyVariable
 
 #: What a code stands for that is behind those of all labels.

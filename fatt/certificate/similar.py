@@ -19,8 +19,7 @@ from fatt.certificate.columns import Codes, Column, Numbers
 from fatt.ensemble import Label
 from fatt.errors import CertificateError
 from fatt.region import Number, Ordinal, Relation, Schema, Similarity
-from fatt.region.amounts import Range, Step
-from fatt.region.conditions import Between, OneOf
+from fatt.region.amounts import Between, OneOf, Range, Step
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Numeric
 from fatt.ensemble.features import Label
 from fatt.errors import SpecError, hint
-from fatt.region.amounts import Amount, Range, Step, is_number
-from fatt.region.conditions import Between, Condition
+from fatt.region.amounts import Amount, Between, Condition, Range, Step, is_number
 from fatt.region.kinds import Number, Ordinal
 from fatt.region.similarity import Similarity
 from fatt.region.variables import Variables

@@ -139,7 +139,7 @@ class Schema(Record, frozen=True, kw_only=True):
         SpecError
             If the transformer is not fitted, or is of another kind.
         """
-        from fatt.region.transformer import from_transformer
+        from fatt.region.encoders import from_transformer
 
         return from_transformer(transformer)
 

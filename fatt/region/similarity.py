@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from fatt.ensemble.features import Label
-from fatt.errors import SpecError
-from fatt.region.amounts import Amount, Range, parse_amount
-from fatt.region.conditions import Condition, parse_condition, parse_labels
+from fatt.errors import SpecError, hint
+from fatt.region.amounts import (
+    Amount,
+    Condition,
+    OneOf,
+    Range,
+    parse_amount,
+    parse_condition,
+    parse_labels,
+    short,
+)
+from fatt.region.kinds import Category, Number, Ordinal
 from fatt.region.schema import Schema
 
 #: A similarity's keys, in Python and in TOML.
@@ -81,9 +93,7 @@ class Relation:
         - 'age' may differ by up to 3
         - 'sex' may be anything
         """
-        from fatt.region.words import describe
-
-        return describe(self, schema)
+        return _in_words(self, schema)
 
     def to_toml(self) -> str:
         """Return the TOML form, which `Similarity.from_toml` reads back equal.
@@ -95,9 +105,7 @@ class Relation:
         noise = { age = 3 }
         vary = ["sex"]
         """
-        from fatt.region.toml import to_toml
-
-        return to_toml(self)
+        return _to_toml(self)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -233,9 +241,7 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
         SpecError
             If the text is no TOML, or has keys that mean nothing.
         """
-        from fatt.region.toml import from_toml
-
-        return from_toml(text)
+        return _from_toml(text)
 
     @staticmethod
     def read_toml(path: str | Path) -> Relation:
@@ -320,3 +326,140 @@ def _name(name: object, key: str) -> str:
     if not isinstance(name, str):
         raise SpecError(f"{key} names {name!r}; names are texts.")
     return str(name)
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def _to_toml(relation: Relation) -> str:
+    """Return one ``[[similar]]`` table for each alternative."""
+    tables = []
+    for similarity in relation.alternatives:
+        lines = ["[[similar]]"]
+        lines += [f"{key} = {_write(v)}" for key, v in similarity.plain().items()]
+        tables.append("\n".join(lines) + "\n")
+    return "\n".join(tables)
+
+
+def _from_toml(text: str) -> Relation:
+    """Read what `to_toml` writes, strictly."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"the similarity is no valid TOML: {error}.") from None
+    _check_keys(document, ("similar",), "the file")
+    tables = document.get("similar")
+    if not isinstance(tables, list) or not tables:
+        raise SpecError("there is no [[similar]] table, which says who is similar.")
+    alternatives = []
+    for number, table in enumerate(tables, start=1):
+        if not isinstance(table, Mapping):
+            raise SpecError(f"similar number {number} is {table!r}; make it a table.")
+        _check_keys(table, KEYS, f"[[similar]] table {number}")
+        alternatives.append(Similarity(**table))
+    return any_of(*alternatives)
+
+
+def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
+    for key in table:
+        if key not in known:
+            raise SpecError(
+                f"{what} has the key {key!r}, which means nothing. {hint(key, known)}"
+            )
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, dict):
+        items = [f"{_key(name)} = {_write(item)}" for name, item in value.items()]
+        return f"{{ {', '.join(items)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_write, value))}]"
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _quote(name)
+
+
+def _quote(text: str) -> str:
+    """Quote as JSON does, which TOML reads, and escape what TOML alone forbids."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _in_words(relation: Relation, schema: Schema | None) -> str:
+    """Say in plain words who is similar; with a schema also in the columns' units."""
+    return "\n".join(
+        _describe(
+            similarity, schema, "Or they are" if index else "Two persons are similar"
+        )
+        for index, similarity in enumerate(relation.alternatives)
+    )
+
+
+def _describe(similarity: Similarity, schema: Schema | None, start: str) -> str:
+    lines = [f"- {line}" for line in _changes(similarity, schema)]
+    conditions = [f"{name!r} {_met(met)}" for name, met in similarity.where]
+    only = f" for both of them {' and '.join(conditions)}, and" if conditions else ""
+    return "\n".join(
+        [f"{start} if{only} they agree in everything, except that:", *lines]
+    )
+
+
+def _changes(similarity: Similarity, schema: Schema | None) -> list[str]:
+    lines = []
+    if isinstance(similarity.noise, tuple):
+        amounts = similarity.noise
+    elif schema is not None:
+        # Named in vary, a number may be anything; the noise for all is for the others.
+        varied = {schema.find(name).name for name, _ in similarity.vary}
+        named = [name for name in schema.numeric if name not in varied]
+        amounts = tuple((name, similarity.noise) for name in named)
+    else:
+        amounts = ()
+        lines.append(f"every number {_moves(similarity.noise, None)}")
+    for name, amount in amounts:
+        variable = None if schema is None else schema.find(name)
+        sd = variable.sd if isinstance(variable, Number) else None
+        is_ordinal = isinstance(variable, Ordinal)
+        lines.append(f"{name!r} {_moves(amount, sd)}{' levels' if is_ordinal else ''}")
+    for name, values in similarity.vary:
+        if values is None:
+            lines.append(f"{name!r} may be anything{_beyond(name, schema)}")
+        else:
+            shown = ", ".join(map(repr, values))
+            lines.append(f"the values {shown} of {name!r} are interchangeable")
+    lines += [
+        f"{name!r} may be missing for one and known for the other"
+        for name in similarity.missing
+    ]
+    return lines
+
+
+def _beyond(name: str, schema: Schema | None) -> str:
+    variable = None if schema is None else schema.find(name)
+    has_others = isinstance(variable, Category) and variable.others
+    return ", also a value that the model does not know" if has_others else ""
+
+
+def _moves(amount: Amount, sd: float | None) -> str:
+    if isinstance(amount, Range):
+        low, high = short(amount.low), short(amount.high)
+        return f"may be any number from {low} to {high} if it is one of them"
+    unit = {"": "", "sd": " standard deviations", "%": "%"}[amount.unit]
+    if amount.unit == "sd" and sd is not None:
+        unit += f" ({max(amount.below, amount.above) * sd:.6g})"
+    if amount.below == amount.above:
+        return f"may differ by up to {short(amount.above)}{unit}"
+    if amount.below:
+        return f"may be up to {short(amount.below)}{unit} lower"
+    return f"may be up to {short(amount.above)}{unit} higher"
+
+
+def _met(condition: Condition) -> str:
+    if isinstance(condition, OneOf):
+        return "is " + " or ".join(map(repr, condition.labels))
+    return f"is {condition.plain()}"

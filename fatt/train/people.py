@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
 from fatt.errors import DataError
-from fatt.region import Boxes, Neighbourhood, Relation, Schema, Variables
+from fatt.region import Boxes, Relation, Schema, Space, Variables
 from fatt.region.flags import refuse_broken_groups
 from fatt.train.exact import has_gaps
 
@@ -89,7 +89,7 @@ def gather_people(
     rows = blank.read(X)
     _refuse_empty(rows, blank)
     values = variables.gather(rows)
-    boxes = Neighbourhood(similarity, variables).boxes(values)
+    boxes = Space(similarity, variables).boxes(values)
     n_classes = len(class_weights)
     by_class = np.bincount(codes, weights=weights, minlength=n_classes)
     shares = np.where(by_class > 0, 1 / np.count_nonzero(by_class), 0)

@@ -15,7 +15,7 @@ from fatt.certificate.similar import Similar
 from fatt.errors import CertificateError
 from fatt.region import Category, Number, Ordinal, Schema, Similarity
 from fatt.region.kinds import AnyVariable
-from fatt.region.neighbourhood import Neighbourhood
+from fatt.region.space import Space
 from tests.certificate.made import reaches_of
 from tests.region import town
 from tests.region.oracle import similar
@@ -48,7 +48,7 @@ def test_regions_are_those_of_the_search(
     rng = np.random.default_rng(seed)
     relation = alternatives(found)
     people = town.encode(draw_points(rng, 6), VARIABLES)
-    boxes = Neighbourhood(relation, VARIABLES).boxes(people)
+    boxes = Space(relation, VARIABLES).boxes(people)
     theirs = reaches_of(VARIABLES.ensemble, boxes)
     taken = 0
     for who, reaches in Similar(CELLS, SCHEMA, relation).reaches(people):

@@ -1,4 +1,4 @@
-"""From people to boxes, for many people at once."""
+"""From people to boxes: where those who are similar to a person may be."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from fatt.region.kinds import (
     OneHot,
     Ordinal,
 )
-from fatt.region.merge import pack
-from fatt.region.rules import Rules
-from fatt.region.variables import Variables
+from fatt.region.rules import Rules, bind
+from fatt.region.similarity import Relation
+from fatt.region.variables import Variables, pack
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -29,6 +29,80 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 
 class Space:
+    """Who is similar to whom, among people with certain variables.
+
+    Parameters
+    ----------
+    similarity
+        Who is similar to whom.
+    variables
+        The model's variables.
+
+    Raises
+    ------
+    SpecError
+        If the similarity does not fit the variables.
+    """
+
+    def __init__(self, similarity: Relation, variables: Variables) -> None:
+        self._domains = Domains(variables)
+        self._rules = [bind(one, variables) for one in similarity.alternatives]
+
+    def check_reach(self, people: NDArray[np.float64]) -> None:
+        """Raise `DataError` if a person has a value that nobody could come to have.
+
+        Parameters
+        ----------
+        people : ndarray of shape (n_people, n_variables)
+            What `Variables.gather` returned.
+        """
+        for rules in self._rules:
+            self._domains.check_reach(people, rules)
+
+    def boxes(
+        self, people: NDArray[np.float64], *, scale: NDArray[np.float64] | None = None
+    ) -> Boxes:
+        """Return where people may move.
+
+        Parameters
+        ----------
+        people : ndarray of shape (n_people, n_variables)
+            What `Variables.gather` returned.
+        scale : ndarray of shape (n_people,), optional
+            Multiplies every amount of noise but ranges, for each person.
+
+        Raises
+        ------
+        DataError
+            If a person has a value that the schema excludes.
+        """
+        domains = self._domains
+        domains.check(people)
+        drafts = []
+        alone = np.ones(len(people), dtype=bool)
+        for rules in self._rules:
+            applies = domains.applies(people, rules)
+            draft = Draft(domains, people, np.flatnonzero(applies))
+            draft.spread(rules, None if scale is None else scale[applies])
+            drafts.append(draft)
+            alone &= ~applies
+        if alone.any():
+            drafts.append(Draft(domains, people, np.flatnonzero(alone)))
+        if len(drafts) == 1:
+            return drafts[0].boxes()
+        parts = [draft.boxes() for draft in drafts]
+        person = np.concatenate([part.person for part in parts])
+        order = np.argsort(person, kind="stable")
+        return Boxes(
+            person=person[order],
+            lower=np.concatenate([part.lower for part in parts])[order],
+            upper=np.concatenate([part.upper for part in parts])[order],
+            missing=np.concatenate([part.missing for part in parts])[order],
+            codes=np.concatenate([part.codes for part in parts])[order],
+        )
+
+
+class Domains:
     """All the values that people can have, by variable.
 
     Attributes
@@ -177,7 +251,7 @@ class Draft:
 
     Parameters
     ----------
-    space
+    domains
         What values there are.
     people : ndarray of shape (n_people, n_variables)
         Everybody.
@@ -185,26 +259,26 @@ class Draft:
         Who gets a box.
     """
 
-    def __init__(self, space: Space, people: Matrix, chosen: Places) -> None:
-        self.space, self.person = space, chosen
+    def __init__(self, domains: Domains, people: Matrix, chosen: Places) -> None:
+        self.domains, self.person = domains, chosen
         self.people = people if len(chosen) == len(people) else people[chosen]
         self.missing = np.isnan(self.people)
         self.lower = self.people.copy()
-        self.lower[:, space.categorical] = 0.0
+        self.lower[:, domains.categorical] = 0.0
         self.upper = self.lower.copy()
         if self.missing.any():
             absent = self.missing.copy()
-            absent[:, space.categorical] = False
+            absent[:, domains.categorical] = False
             self.lower[absent], self.upper[absent] = np.inf, -np.inf
-        self.codes = np.zeros((len(chosen), int(space.words[-1])), dtype=np.uint64)
+        self.codes = np.zeros((len(chosen), int(domains.words[-1])), dtype=np.uint64)
         # Sets of one word are all made at once; only a few variables need more.
-        sizes = np.diff(space.words)[space.categorical]
-        few, many = space.categorical[sizes == 1], space.categorical[sizes > 1]
-        self.codes[:, space.words[few]] = self._bits(self._code(few), few)
+        sizes = np.diff(domains.words)[domains.categorical]
+        few, many = domains.categorical[sizes == 1], domains.categorical[sizes > 1]
+        self.codes[:, domains.words[few]] = self._bits(self._code(few), few)
         rows = np.arange(len(chosen))
         for index in many.tolist():
             code = self._code(index)
-            word = space.words[index] + code // 64
+            word = domains.words[index] + code // 64
             self.codes[rows, word] = self._bits(code, index)
 
     def boxes(self) -> Boxes:
@@ -223,11 +297,11 @@ class Draft:
             self._step_levels(index, step, order, scale)
         for index, codes in rules.sets.items():
             self._exchange_codes(index, codes)
-        numeric = np.intersect1d(rules.free, self.space.numeric)
+        numeric = np.intersect1d(rules.free, self.domains.numeric)
         if len(numeric):
             shape = len(self.people), len(numeric)
             self._widen(numeric, np.full(shape, -np.inf), np.full(shape, np.inf))
-        for index in np.intersect1d(rules.free, self.space.categorical).tolist():
+        for index in np.intersect1d(rules.free, self.domains.categorical).tolist():
             self._free_codes(index, ~self.missing[:, index])
         for index in rules.missing:
             self._free_missing(index)
@@ -245,7 +319,7 @@ class Draft:
     def _step(self, steps: dict[int, Step], unit: str, scale: Matrix | None) -> None:
         columns = np.array(list(steps), dtype=np.int64)
         numbers = self.people[:, columns]
-        whole = self.space.integer[columns] & (numbers == np.trunc(numbers))
+        whole = self.domains.integer[columns] & (numbers == np.trunc(numbers))
         ends = []
         for sign, sizes in (
             (-1.0, [step.below for step in steps.values()]),
@@ -283,18 +357,18 @@ class Draft:
 
     def _widen(self, columns: Places, low: Matrix, high: Matrix) -> None:
         """Set the intervals to what is allowed from low to high, and the person."""
-        space, numbers = self.space, self.people[:, columns]
-        whole = space.integer[columns]
+        domains, numbers = self.domains, self.people[:, columns]
+        whole = domains.integer[columns]
         if whole.any():
             low[:, whole], high[:, whole] = (
                 np.ceil(low[:, whole]),
                 np.floor(high[:, whole]),
             )
-        np.maximum(low, space.low[columns], out=low)
-        np.minimum(high, space.high[columns], out=high)
-        if space.has_missing_range[columns].any():
+        np.maximum(low, domains.low[columns], out=low)
+        np.minimum(high, domains.high[columns], out=high)
+        if domains.has_missing_range[columns].any():
             # A number that only counts as missing is no end of an interval.
-            excluded = space.excluded(self.people, columns)
+            excluded = domains.excluded(self.people, columns)
             reaches = excluded & (low <= high)
             self.missing[:, columns] |= reaches
             numbers = np.where(reaches, low, numbers)
@@ -311,7 +385,7 @@ class Draft:
         self, index: int, step: Step, order: Places, scale: Matrix | None
     ) -> None:
         """Add the levels that are near in the order; a value outside it stays."""
-        features = self.space.variables.ensemble.features
+        features = self.domains.variables.ensemble.features
         rank = np.full(features[index].n_codes, -1, dtype=np.int64)
         rank[order] = np.arange(len(order))
         mine = rank[self._code(index)]
@@ -328,37 +402,37 @@ class Draft:
         high = np.minimum(mine + above + 1, len(order))
         moves = (mine >= 0) & ~self.missing[:, index]
         near = below_rank[high] & ~below_rank[low]
-        self.codes[moves, self.space.span(index)] |= near[moves]
+        self.codes[moves, self.domains.span(index)] |= near[moves]
 
     def _exchange_codes(self, index: int, members: Mask) -> None:
         inside = ~self.missing[:, index] & members[self._code(index)]
-        self.codes[inside, self.space.span(index)] |= pack(members[np.newaxis])
+        self.codes[inside, self.domains.span(index)] |= pack(members[np.newaxis])
 
     def _free_codes(self, index: int, who: Mask) -> None:
-        span = self.space.span(index)
-        self.codes[who, span] |= self.space.anything[span]
+        span = self.domains.span(index)
+        self.codes[who, span] |= self.domains.anything[span]
 
     def _free_missing(self, index: int) -> None:
         """Let a value become missing, and a missing one become anything."""
         columns = np.array([index])
         absent = np.isnan(self.people[:, index])
-        if index in self.space.categorical:
+        if index in self.domains.categorical:
             self._free_codes(index, absent)
         else:
-            absent |= self.space.reads_missing(self.people, columns)[:, 0]
-            self.lower[absent, index] = self.space.low[index]
-            self.upper[absent, index] = self.space.high[index]
+            absent |= self.domains.reads_missing(self.people, columns)[:, 0]
+            self.lower[absent, index] = self.domains.low[index]
+            self.upper[absent, index] = self.domains.high[index]
         self.missing[:, index] = True
 
     def _cut(self, rules: Rules) -> None:
         for index, (low, high) in rules.between.items():
-            whole = self.space.integer[index]
+            whole = self.domains.integer[index]
             least, most = (np.ceil(low), np.floor(high)) if whole else (low, high)
             self.lower[:, index] = np.maximum(self.lower[:, index], least)
             self.upper[:, index] = np.minimum(self.upper[:, index], most)
             self.missing[:, index] = False
         for index, codes in rules.among.items():
-            self.codes[:, self.space.span(index)] &= pack(codes[np.newaxis])
+            self.codes[:, self.domains.span(index)] &= pack(codes[np.newaxis])
             self.missing[:, index] = False
 
 

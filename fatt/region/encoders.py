@@ -1,4 +1,4 @@
-"""A schema from the encoders that made a model's columns."""
+"""A schema from scikit-learn's encoders."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ import fatt
 from fatt.ensemble import Categorical
 from fatt.errors import SpecError
 from fatt.region import Number, OneHot, Ordinal, Schema, Similarity, Variables
-from fatt.region.neighbourhood import Neighbourhood
+from fatt.region.space import Space
 
 
 def people(seed: int = 0) -> pd.DataFrame:
@@ -236,10 +236,10 @@ def test_names_of_columns_and_variables_work() -> None:
     model = fatt.load(DecisionTreeClassifier(max_depth=3).fit(table, frame["flag"]))
     variables = Variables(model, Schema.from_transformer(transformer))
     values = variables.gather(model.read(table))
-    first = Neighbourhood(
-        Similarity(noise={"age": 0.3}, vary=["race"]), variables
-    ).boxes(values)
-    second = Neighbourhood(
+    first = Space(Similarity(noise={"age": 0.3}, vary=["race"]), variables).boxes(
+        values
+    )
+    second = Space(
         Similarity(noise={"n__age": 0.3}, vary=["c__race_C"]), variables
     ).boxes(values)
     np.testing.assert_array_equal(first.lower, second.lower)
