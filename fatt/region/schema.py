@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from fatt.region.amounts import short
 from fatt.region.kinds import AnyVariable, Number, Variable
 
 
-class Schema(Record, frozen=True, kw_only=True):
+class Schema(Record, frozen=True, kw_only=True, dict=True):
     """The variables behind a model's columns, and the values they can have.
 
     Several columns may be one variable: ``race=White`` and ``race=Black`` are `race`.
@@ -51,12 +52,7 @@ class Schema(Record, frozen=True, kw_only=True):
         used = Counter(
             column for variable in self.variables for column in variable.columns
         )
-        absent = [column for column in used if column not in places]
-        if absent:
-            raise SpecError(
-                f"the schema names column {absent[0]!r}, which does not exist. "
-                + hint(absent[0], self.columns)
-            )
+        _require_columns(used, places)
         odd = [column for column in self.columns if used[column] != 1]
         if odd:
             count = "several variables" if used[odd[0]] else "no variable"
@@ -160,35 +156,45 @@ class Schema(Record, frozen=True, kw_only=True):
         SpecError
             If a name or column does not exist, or a variable would lose some columns.
         """
-        schema = self
+        named, owner = map(dict, self._index)
         for name, kind in {**(kinds or {}), **more}.items():
-            schema = schema._with(name, kind)
-        return schema
-
-    def _with(self, name: str, kind: AnyVariable) -> Schema:
-        if not isinstance(kind, Variable):
-            raise SpecError(
-                f"variable {name!r} is given as {kind!r}; write Number(), Integer(), "
-                "Binary(), Ordinal(), Category() or OneHot()."
-            )
-        changes: dict[str, Any] = {"name": name}
-        if not kind.columns:
-            changes["name"] = self.find(name).name
-            changes["columns"] = self.find(name).columns
-        before = {variable.columns: variable for variable in self.variables}
-        kind = msgspec.structs.replace(kind, **changes)
-        was = before.get(kind.columns)
-        if isinstance(kind, Number) and isinstance(was, Number) and kind.sd is None:
-            kind = msgspec.structs.replace(kind, sd=was.sd)
-        rest = [v for v in self.variables if not set(v.columns) <= set(kind.columns)]
-        for variable in rest:
-            if set(variable.columns) & set(kind.columns):
+            if not isinstance(kind, Variable):
                 raise SpecError(
-                    f"variable {name!r} would take some columns of "
-                    f"{variable.name!r}; name all of them, or give {variable.name!r} "
-                    "anew first."
+                    f"variable {name!r} is given as {kind!r}; write Number(), "
+                    "Integer(), Binary(), Ordinal(), Category() or OneHot()."
                 )
-        return Schema(columns=self.columns, variables=(*rest, kind))
+            changes: dict[str, Any] = {"name": name}
+            if not kind.columns:
+                known = _find(name, named, owner)
+                changes = {"name": known.name, "columns": known.columns}
+            new = msgspec.structs.replace(kind, **changes)
+            _require_columns(new.columns, owner)
+            taken = dict.fromkeys(owner[column].name for column in new.columns)
+            was = named[next(iter(taken))] if len(taken) == 1 else None
+            for variable in map(named.__getitem__, taken):
+                if not set(variable.columns) <= set(new.columns):
+                    raise SpecError(
+                        f"variable {name!r} would take some columns of "
+                        f"{variable.name!r}; name all of them, or give "
+                        f"{variable.name!r} anew first."
+                    )
+            if isinstance(new, Number) and isinstance(was, Number) and new.sd is None:
+                new = msgspec.structs.replace(new, sd=was.sd)
+            for other in taken:
+                del named[other]
+            if new.name in named:
+                raise SpecError(
+                    f"several variables have the name {new.name!r}; rename them."
+                )
+            named[new.name] = new
+            owner.update(dict.fromkeys(new.columns, new))
+        return Schema(columns=self.columns, variables=tuple(named.values()))
+
+    @functools.cached_property
+    def _index(self) -> tuple[dict[str, AnyVariable], dict[str, AnyVariable]]:
+        """The variable of each name, and of each column."""
+        owner = {column: one for one in self.variables for column in one.columns}
+        return {variable.name: variable for variable in self.variables}, owner
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -210,24 +216,7 @@ class Schema(Record, frozen=True, kw_only=True):
         SpecError
             If there is none, or the name means one variable and a column of another.
         """
-        named = [variable for variable in self.variables if variable.name == name]
-        owners = [variable for variable in self.variables if name in variable.columns]
-        found = named + [owner for owner in owners if owner not in named]
-        if len(found) > 1:
-            start = f"{said_in}: " if said_in else ""
-            raise SpecError(
-                f"{start}{name!r} is a variable and also a column of "
-                f"{found[1].name!r}; rename the variable with Schema.with_."
-            )
-        if not found:
-            names = [variable.name for variable in self.variables]
-            start = (
-                f"{said_in} names {name!r}, which is no variable and no column. "
-                if said_in
-                else f"there is no variable or column {name!r}. "
-            )
-            raise SpecError(start + hint(name, [*names, *self.columns]))
-        return found[0]
+        return _find(name, *self._index, said_in=said_in)
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file, whole or not at all."""
@@ -248,6 +237,42 @@ class Schema(Record, frozen=True, kw_only=True):
             return msgspec.json.decode(Path(path).read_bytes(), type=_File).schema
         except msgspec.MsgspecError as error:
             raise SpecError(f"{path} is no schema that fatt can use: {error}") from None
+
+
+def _require_columns(named: Iterable[str], known: Collection[str]) -> None:
+    """Raise unless all columns that a schema names exist."""
+    for column in named:
+        if column not in known:
+            raise SpecError(
+                f"the schema names column {column!r}, which does not exist. "
+                + hint(column, known)
+            )
+
+
+def _find(
+    name: str,
+    named: Mapping[str, AnyVariable],
+    owner: Mapping[str, AnyVariable],
+    *,
+    said_in: str = "",
+) -> AnyVariable:
+    """Return the variable of a name, or the one that owns the column; see `find`."""
+    found, owning = named.get(name), owner.get(name)
+    if found is not None and owning is not None and owning is not found:
+        start = f"{said_in}: " if said_in else ""
+        raise SpecError(
+            f"{start}{name!r} is a variable and also a column of "
+            f"{owning.name!r}; rename the variable with Schema.with_."
+        )
+    either = found or owning
+    if either is None:
+        start = (
+            f"{said_in} names {name!r}, which is no variable and no column. "
+            if said_in
+            else f"there is no variable or column {name!r}. "
+        )
+        raise SpecError(start + hint(name, [*named, *owner]))
+    return either
 
 
 def _brief(variable: AnyVariable) -> str:

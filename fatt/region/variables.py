@@ -223,14 +223,15 @@ def places(schema: Schema, model: Ensemble) -> dict[str, int]:
             raise SpecError(
                 f"the schema has {len(known)} columns and the model reads {len(names)}."
             )
+    of_model, of_schema = set(known), set(schema.columns)
     for column in schema.columns:
-        if column not in known:
+        if column not in of_model:
             raise SpecError(
                 f"the schema has the column {column!r}, which the model does not have. "
                 + hint(column, names)
             )
     for name in known:
-        if name not in schema.columns:
+        if name not in of_schema:
             raise SpecError(
                 f"the model reads the column {name!r}, which the schema lacks. "
                 + hint(name, schema.columns)

@@ -460,3 +460,23 @@ def test_the_names_of_one_hot_columns_change_no_verdict(
         reports.append(report.to_frame())
     pd.testing.assert_frame_equal(*reports)
     assert set(reports[0]["verdict"]) == {"fair", "unfair"}
+
+
+def test_many_variables_are_given_at_once_as_one_after_another() -> None:
+    names = [f"w{place}" for place in range(3000)]
+    numbers = [Number(name=name, columns=name, sd=1.5) for name in names]
+    schema = Schema(columns=names, variables=numbers)
+    kinds = {name: Integer(lower=place) for place, name in enumerate(names[:40])}
+    kinds["pair"] = OneHot(levels=("a", "b"), columns=("w50", "w51"))
+    kinds["w52"] = Number(name="w52", columns=("w52",), lower=0)
+    expected = schema
+    for name, kind in kinds.items():
+        expected = expected.with_({name: kind})
+    assert schema.with_(kinds) == expected
+    assert expected.find("w51").name == "pair"
+    assert expected.find("w7") == Integer(name="w7", columns=("w7",), lower=7, sd=1.5)
+    # In a second or two, where each used to cost as much as all.
+    whole = schema.with_(dict.fromkeys(names, Integer()))
+    assert all(isinstance(variable, Integer) for variable in whole.variables)
+    with pytest.raises(SpecError, match="would take some columns of 'pair'"):
+        schema.with_({**kinds, "w51": Number(columns=("w51",))})
