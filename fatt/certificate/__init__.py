@@ -10,6 +10,6 @@ for granted it says in words (`claims`). It is plain numpy, and compiles nothing
 from fatt.certificate.certificate import Certificate
 from fatt.certificate.checker import Checked
 from fatt.certificate.claims import Premise
-from fatt.certificate.maker import TwinChanges, make
+from fatt.certificate.prover import TwinChanges, make
 
 __all__ = ["Certificate", "Checked", "Premise", "TwinChanges", "make"]
