@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble
-from fatt.importers._registry import HEAD, format_of
 from fatt.importers.lightgbm.text import parse, rewritten
+from fatt.importers.registry import HEAD, format_of
 
 Matrix = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from fatt.ensemble import Ensemble
 from fatt.errors import MalformedModelError, ModelError, UntrustedModelError
-from fatt.importers._registry import HEAD, converter_for, format_of
+from fatt.importers.registry import HEAD, format_of, library_of
 
 __all__ = ["load"]
 
@@ -65,7 +65,7 @@ def load(
     if isinstance(model, Ensemble):
         return model
     if not isinstance(model, str | os.PathLike):
-        return converter_for(model).convert(model, missing=missing)
+        return library_of(model).convert(model, missing=missing)
     path = Path(model)
     try:
         data = path.read_bytes()
@@ -83,6 +83,6 @@ def load(
             "allow_pickle=True) instead (on the command line: --allow-pickle)."
         )
     try:
-        return kind.reader().read(data, missing=missing)
+        return kind.library().read(data, missing=missing)
     except ModelError as error:
         raise type(error)(f"{path}: {error}") from error

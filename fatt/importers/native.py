@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from fatt.ensemble import Ensemble
 from fatt.ensemble.file import from_bytes
 from fatt.errors import UnsupportedModelError
-from fatt.importers._refusals import refuse_missing
+from fatt.importers.registry import refuse_missing
 
 
 def read(data: bytes, *, missing: float | None) -> Ensemble:
@@ -40,3 +43,14 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
             "fitted model."
         )
     return ensemble
+
+
+def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
+    """Return what reads the dense copy as a classifier reads sparse rows.
+
+    Zeros are zeros, and NaN is refused whatever the training data.
+    """
+    features = [
+        msgspec.structs.replace(f, accepts_missing=False) for f in ensemble.features
+    ]
+    return replace(ensemble, features=tuple(features))

@@ -24,7 +24,7 @@ from fatt.errors import (
     UntrustedModelError,
     needs,
 )
-from fatt.importers._loaded import convert_loaded, with_versions
+from fatt.importers.pickles import convert_loaded, with_versions
 from fatt.importers.versions import check_file
 
 #: What tree models and their preprocessing hold besides scikit-learn's estimators,

@@ -23,7 +23,8 @@ from fatt.ensemble import (
     Trees,
 )
 from fatt.errors import DataError, UnsupportedModelError
-from fatt.importers.pullback import Coded, Column, Mapped, Same, pull_back
+from fatt.importers.pullback import pull_back
+from fatt.importers.pullback.columns import Coded, Column, Mapped, Same
 from tests.probes import candidates, same_bits
 
 Floats = NDArray[np.float64]

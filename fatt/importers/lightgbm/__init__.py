@@ -28,14 +28,15 @@ from fatt.ensemble import (
 from fatt.ensemble.floats import smallest_float
 from fatt.ensemble.scoring import sigmoid
 from fatt.errors import UnsupportedModelError
-from fatt.importers._refusals import refuse_missing, refuse_replaced
 from fatt.importers.lightgbm.normal_form import (
+    ZERO,
     lay_out,
     read_columns,
     read_forest,
     read_names,
 )
 from fatt.importers.lightgbm.text import Text, fail, parse
+from fatt.importers.registry import refuse_missing, refuse_replaced
 from fatt.importers.versions import note_newer
 
 # Arrays of integers become float32.
@@ -108,6 +109,28 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
         f"cannot import a lightgbm {type(model).__qualname__}: it gives no class "
         "labels. Pass a Booster or LGBMClassifier."
     )
+
+
+def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
+    """Return what reads the dense copy as a model reads sparse rows.
+
+    Tiny numbers are zeros only to dense rows; thresholds lie at their limits. The
+    importer moves a threshold at the lower limit just below it, since the limit
+    itself is a zero. In sparse rows it is not, and the threshold stays.
+    """
+    text = parse(model.booster_.model_to_string().encode())
+    forest = read_forest(text, len(ensemble.features))
+    thresholds = forest.threshold[forest.subset < 0]
+    moved = np.nextafter(-ZERO, -np.inf)
+    if np.any((np.abs(thresholds) < ZERO) | (thresholds == moved)):
+        raise UnsupportedModelError(
+            "the LightGBM model splits tiny numbers and gets a sparse matrix, in which "
+            "they are not zero. Fit the pipeline with sparse_output=False in its "
+            "encoders."
+        )
+    nodes = ensemble.trees.nodes.copy()
+    nodes["threshold"][nodes["threshold"] == moved] = -ZERO
+    return replace(ensemble, trees=replace(ensemble.trees, nodes=nodes))
 
 
 def _in_order(ensemble: Ensemble) -> Ensemble:

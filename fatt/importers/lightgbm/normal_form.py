@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Feature, Label, Numeric, Trees
 from fatt.ensemble.trees import starts_of
 from fatt.errors import UnsupportedModelError
-from fatt.importers._limits import CODES, SET_BITS
 from fatt.importers.lightgbm.text import (
     Floats,
     Ints,
@@ -24,6 +23,7 @@ from fatt.importers.lightgbm.text import (
     read_floats,
     read_ints,
 )
+from fatt.importers.registry import CODES, SET_BITS
 
 #: Numbers up to this size, either way, are zero for LightGBM before any tree sees them.
 ZERO = float(np.float32(1e-35))

@@ -18,13 +18,13 @@ from fatt.ensemble import (
     Source,
 )
 from fatt.errors import UnsupportedModelError
-from fatt.importers._refusals import refuse_missing
 from fatt.importers.onnx.answers import Answer, Labelled
 from fatt.importers.onnx.forest import LEAF, Forest, lay_out
 from fatt.importers.onnx.graph import Input, follow, inputs_of
 from fatt.importers.onnx.proto import INT32, INT64, STRING, parse
 from fatt.importers.onnx.tensors import INT32_LIMIT, INTEGER_LIMIT, INTEGERS, Column
 from fatt.importers.pullback import pull_back
+from fatt.importers.registry import refuse_missing
 from fatt.importers.versions import TESTED, check_file, note_newer
 
 _INFINITE = -math.inf, math.inf

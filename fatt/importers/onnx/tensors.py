@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from fatt.ensemble import Label
 from fatt.ensemble.floats import FLOAT32_LIMIT, largest_where
 from fatt.errors import UnsupportedModelError
-from fatt.importers import pullback
 from fatt.importers.onnx.proto import DTYPES, INT32, INT64, STRING, Call
+from fatt.importers.pullback import columns as pullback
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

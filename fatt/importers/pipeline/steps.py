@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Feature, Label, Numeric
 from fatt.ensemble.features import NumberTypes
 from fatt.errors import UnsupportedModelError
-from fatt.importers.pullback import (
+from fatt.importers.pullback.columns import (
     Flags,
     Floats,
     Mapped,

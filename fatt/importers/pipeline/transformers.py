@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from fatt.ensemble import Label
 from fatt.ensemble.features import NumberTypes
 from fatt.errors import UnsupportedModelError
-from fatt.importers._labels import plain_label
 from fatt.importers.pipeline.steps import (
     FINITE_ONLY,
     UNKNOWN,
@@ -31,8 +30,8 @@ from fatt.importers.pipeline.steps import (
     Step,
     is_nan,
 )
-from fatt.importers.pullback import Floats, below
-from fatt.importers.sklearn.members import check_members
+from fatt.importers.pullback.columns import Floats, below
+from fatt.importers.sklearn.members import check_members, plain_label
 
 
 @dataclass

@@ -244,6 +244,12 @@ def seen_by(feature: Feature, values: Floats) -> Floats:
         feature, lower=-math.inf, upper=math.inf, accepts_missing=True
     )
     if isinstance(lenient, Categorical):
+        if any(isinstance(category, str) for category in lenient.categories):
+            raise UnsupportedModelError(
+                f"the steps make numbers of column {feature.name!r}, in which the "
+                "model knows texts, and it refuses to compare the two. Fit the "
+                "pipeline as a whole."
+            )
         lenient = msgspec.structs.replace(lenient, accepts_unknown=True)
     return encode(values[:, np.newaxis], (lenient,), Inputs())[:, 0]
 

@@ -1,5 +1,157 @@
-"""scikit-learn's tree classifiers."""
+"""scikit-learn's tree classifiers, chosen by their exact type."""
 
-from fatt.importers.sklearn.model import convert
+from __future__ import annotations
 
-__all__ = ["convert"]
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from fatt.ensemble import Ensemble
+from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.registry import refuse_missing
+from fatt.importers.sklearn.members import check_members
+
+_SUPPORTED = (
+    "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, "
+    "ExtraTreesClassifier, BaggingClassifier of trees, GradientBoostingClassifier, "
+    "HistGradientBoostingClassifier, and pipelines that end in one of them"
+)
+
+_INSIDE = (
+    "it changes the answers of the model inside. If the answers of that model are "
+    "what you use, pass that model."
+)
+_SEARCH = "it is a search, not a model: pass its best_estimator_."
+_SEVERAL = (
+    "it combines several models in a way that trees cannot describe exactly. Pass one "
+    "of the models inside, or train a forest or a boosted model."
+)
+_COLUMNS = "it answers several columns of y at once: pass one of the models inside."
+_NO_LABEL = "it gives no class labels: pass a classifier."
+
+#: What to do about models that hold tree models, or look like them.
+_HINTS = {
+    "AdaBoostClassifier": _SEVERAL,
+    "CalibratedClassifierCV": _INSIDE,
+    "ClassifierChain": _COLUMNS,
+    "FixedThresholdClassifier": _INSIDE,
+    "FrozenEstimator": "pass its estimator.",
+    "GridSearchCV": _SEARCH,
+    "HalvingGridSearchCV": _SEARCH,
+    "HalvingRandomSearchCV": _SEARCH,
+    "IsolationForest": _NO_LABEL,
+    "MultiOutputClassifier": _COLUMNS,
+    "OneVsOneClassifier": _SEVERAL,
+    "OneVsRestClassifier": _SEVERAL,
+    "OutputCodeClassifier": _SEVERAL,
+    "RFE": "it chooses columns itself: pass its estimator_ and those columns.",
+    "RFECV": "it chooses columns itself: pass its estimator_ and those columns.",
+    "RandomTreesEmbedding": _NO_LABEL,
+    "RandomizedSearchCV": _SEARCH,
+    "SelfTrainingClassifier": "pass its estimator_, which gives the same answers.",
+    "StackingClassifier": _SEVERAL,
+    "TunedThresholdClassifierCV": _INSIDE,
+    "VotingClassifier": _SEVERAL,
+}
+
+
+def convert(model: Any, *, missing: float | None) -> Ensemble:
+    """Convert a fitted scikit-learn model.
+
+    Parameters
+    ----------
+    model
+        Fitted classifier or pipeline.
+    missing
+        Reaches the last step of a pipeline, which may be an XGBoost model; no model of
+        scikit-learn's own takes it.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model is of another type, is not fitted, or answers several questions.
+
+    Notes
+    -----
+    Forests with ``n_jobs`` None or 1 add up their trees in order, unless the caller's
+    own ``joblib.parallel_config`` lets them use several threads.
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+
+    if type(model) in {Pipeline, ColumnTransformer}:
+        from fatt.importers import pipeline
+
+        return pipeline.convert(model, missing=missing)
+    converter = _converter_for(model)
+    refuse_missing(missing, f"a scikit-learn {type(model).__name__}")
+    check_members(model)
+    _check_fitted(model)
+    if getattr(model, "n_outputs_", 1) != 1:
+        raise UnsupportedModelError(
+            f"the {type(model).__name__} answers {model.n_outputs_} columns of y at "
+            "once: train one model per column."
+        )
+    try:
+        return converter(model)
+    except AttributeError as error:
+        raise MalformedModelError(
+            f"the {type(model).__name__} lacks a part that its library gives it "
+            f"({error}). Fit it again."
+        ) from error
+
+
+def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
+    """Return what reads the dense copy as a model reads sparse rows.
+
+    Zeros are zeros, and NaN is refused whatever the training data.
+    """
+    features = [
+        msgspec.structs.replace(f, accepts_missing=False) for f in ensemble.features
+    ]
+    return replace(ensemble, features=tuple(features))
+
+
+def _converter_for(model: Any) -> Callable[[Any], Ensemble]:
+    from sklearn import ensemble, tree
+
+    from fatt.importers.sklearn import forests, gradient_boosting
+    from fatt.importers.sklearn import hist_gradient_boosting as histograms
+
+    converters: dict[type, Callable[[Any], Ensemble]] = {
+        tree.DecisionTreeClassifier: forests.convert_tree,
+        tree.ExtraTreeClassifier: forests.convert_tree,
+        ensemble.RandomForestClassifier: forests.convert_forest,
+        ensemble.ExtraTreesClassifier: forests.convert_forest,
+        ensemble.BaggingClassifier: forests.convert_bagging,
+        ensemble.GradientBoostingClassifier: gradient_boosting.convert,
+        ensemble.HistGradientBoostingClassifier: histograms.convert,
+    }
+    if type(model) not in converters:
+        raise _refusal(model)
+    return converters[type(model)]
+
+
+def _refusal(model: Any) -> UnsupportedModelError:
+    from sklearn.base import RegressorMixin
+
+    name = type(model).__name__
+    if isinstance(model, RegressorMixin):
+        hint = f"it is a regressor. {_NO_LABEL.capitalize()}"
+    else:
+        hint = _HINTS.get(name, f"supported are {_SUPPORTED}.")
+    return UnsupportedModelError(f"cannot import a scikit-learn {name}: {hint}")
+
+
+def _check_fitted(model: Any) -> None:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        raise UnsupportedModelError(
+            f"the {type(model).__name__} is not fitted: call its fit method first."
+        ) from error

@@ -1,4 +1,4 @@
-"""What fitted objects of scikit-learn hold, from version 1.5 to 1.9.
+"""What fitted objects of scikit-learn hold and say, from version 1.5 to 1.9.
 
 A later version may keep something else in them that decides: what is not known here is
 refused by its name, and never ignored. scikit-learn puts what it learns into attributes
@@ -13,9 +13,12 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from fatt.ensemble import Inputs, Label, Source
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers._refusals import refuse_replaced
-from fatt.importers.versions import releases_of
+from fatt.importers.registry import FEATURES, refuse_replaced
+from fatt.importers.versions import note_newer, releases_of
 
 _ANY = """
     n_features_in_ feature_names_in_ _sklearn_output_config _metadata_request
@@ -144,6 +147,12 @@ _IN_TREE = """
 _SAVED = "max_depth node_count nodes values"
 _ARGUMENTS = 3
 
+#: What to do about a model of a version that is not known yet.
+TRAIN_ANEW = (
+    f"Train the model with scikit-learn {releases_of('scikit-learn')}, or install a "
+    "newer fatt."
+)
+
 
 def check_members(part: Any) -> None:
     """Refuse a fitted object that holds what no known version gives it.
@@ -211,11 +220,6 @@ def check_hist_nodes(nodes: Any) -> None:
     _check_fields(nodes.dtype.names or (), _names(_HIST_NODE))
 
 
-#: What to do about a model of a version that is not known yet.
-TRAIN_ANEW = (
-    f"Train the model with scikit-learn {releases_of('scikit-learn')}, or install a "
-    "newer fatt."
-)
 _ADVICE = f"A newer scikit-learn than fatt knows may decide by it. {TRAIN_ANEW}"
 
 
@@ -259,3 +263,84 @@ def _data_members(kind: type) -> frozenset[str]:
         for name in dir(kind)
         if not name.startswith("_") and not callable(getattr(kind, name))
     )
+
+
+def n_features(model: Any) -> int:
+    """Return the number of columns that the model reads."""
+    count = int(model.n_features_in_)
+    if not 0 < count <= FEATURES:
+        raise UnsupportedModelError(
+            f"the model claims to read {count} columns; fatt reads models of 1 to "
+            f"{FEATURES} columns."
+        )
+    return count
+
+
+def feature_names(model: Any) -> tuple[str, ...]:
+    """Return the names of the columns, or x0, x1, ... if the model was given none."""
+    count = n_features(model)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return tuple(f"x{index}" for index in range(count))
+    if len(names) != count:
+        raise MalformedModelError(
+            f"the model names {len(names)} columns and reads {count}."
+        )
+    return tuple(str(name) for name in names)
+
+
+def inputs(model: Any, *, integer_limit: int = 2**53) -> Inputs:
+    """Say how the model reads tables."""
+    return Inputs(
+        named=hasattr(model, "feature_names_in_"), integer_limit=integer_limit
+    )
+
+
+def labels(values: Any, what: str) -> tuple[Label, ...]:
+    """Return numpy or Python values as the strings and numbers they stand for."""
+    return tuple(plain_label(value, what) for value in np.asarray(values))
+
+
+def classes(model: Any) -> tuple[Label, ...]:
+    """Return the labels that the model answers, in its order."""
+    return labels(model.classes_, "the list of classes")
+
+
+def source(model: Any, *, objective: str = "", notes: tuple[str, ...] = ()) -> Source:
+    """Describe where the model came from."""
+    import sklearn
+
+    version = str(sklearn.__version__)
+    return Source(
+        library="scikit-learn",
+        version=version,
+        format="fitted object",
+        model=type(model).__name__,
+        objective=objective,
+        notes=(*note_newer("scikit-learn", version), *notes),
+    )
+
+
+def plain_label(value: Any, what: str) -> Label:
+    """Return the string, number or boolean that a value stands for.
+
+    Parameters
+    ----------
+    value
+        A category or class, as numpy or Python holds it.
+    what
+        What holds it, for the message.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is of another kind. Dates are: numpy would turn some into integers.
+    """
+    is_date = isinstance(value, np.datetime64 | np.timedelta64)
+    plain = value.item() if isinstance(value, np.generic) and not is_date else value
+    if not isinstance(plain, str | int | float):
+        raise UnsupportedModelError(
+            f"{what} holds {value!r} of type {type(value).__name__}; fatt knows "
+            "strings, numbers and booleans. Train the model on such values."
+        )
+    return plain

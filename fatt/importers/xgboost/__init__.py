@@ -1,5 +1,370 @@
-"""XGBoost's classifiers, as objects and as files."""
+"""XGBoost: fitted objects, and JSON and UBJSON files without the xgboost package.
 
-from fatt.importers.xgboost.model import convert, read
+What XGBoost does depends on who asks. `XGBClassifier.predict` reads arrays in place,
+takes infinities, stops at the best iteration, and in dart rounds each leaf against the
+base margin; `Booster.predict` reads a DMatrix, refuses infinities, and uses all trees.
+Objects are imported as their own `predict` computes, and files as the `XGBClassifier`
+that loads them would.
+"""
 
-__all__ = ["convert", "read"]
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import (
+    Argmax,
+    Cut,
+    Decision,
+    Ensemble,
+    Inputs,
+    Scoring,
+    Source,
+    libm,
+)
+from fatt.ensemble.floats import FLOAT32_LIMIT, smallest_float
+from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
+from fatt.importers.registry import refuse_replaced
+from fatt.importers.versions import check_file, is_installed, note_newer
+from fatt.importers.xgboost.file import ModelFile, parse
+from fatt.importers.xgboost.normal_form import Cells, lay_out, make_features
+
+_BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
+_MULTI = ("multi:softprob", "multi:softmax")
+#: `expf` overflows beyond this; XGBoost stops its sigmoid there.
+_SIGMOID_LIMIT = float(np.float32(88.7))
+#: Base scores of `binary:logistic` are kept this far from 0 and 1, since this version.
+_LEAST = np.float32(1e-6)
+_BOUNDED_SINCE = (3, 2)
+
+
+@dataclass(frozen=True)
+class _Caller:
+    """Who asks the model for predictions, and how."""
+
+    format: str
+    model: str
+    # XGBClassifier reads arrays in place and honours the best iteration.
+    in_place: bool
+    missing: float
+    notes: tuple[str, ...] = ()
+    # XGBClassifier looks at no names in frames of polars and pyarrow.
+    by_position: Literal["none", "others"] = "none"
+
+
+def read(data: bytes, *, missing: float | None) -> Ensemble:
+    """Read a JSON or UBJSON model file.
+
+    Parameters
+    ----------
+    data
+        The bytes of the file.
+    missing
+        The number that the model takes for missing besides NaN; files do not keep it.
+
+    Raises
+    ------
+    MalformedModelError
+        If the file is damaged.
+    UnsupportedModelError
+        If it is no classifier made of trees.
+    """
+    file = parse(data)
+    version = ".".join(map(str, file.version))
+    newer = check_file(
+        "XGBoost",
+        version,
+        at_hand=lambda: is_installed("xgboost", version),
+        way_out=f"Install xgboost {version}, or train with a tested version.",
+    )
+    notes = [
+        *newer,
+        "Computes what XGBClassifier.predict answers on arrays after load_model.",
+    ]
+    if missing is None:
+        notes.append(
+            "The file does not say which number counts as missing; only NaN does here."
+        )
+    if file.best_iteration is not None:
+        notes.append(
+            f"Stops at the best iteration, {file.best_iteration}, as XGBClassifier "
+            "does; Booster.predict would use all trees."
+        )
+    if _rounds_against_base(file):
+        notes.append(
+            "Booster.predict on a DMatrix rounds the weights of dart differently."
+        )
+    if file.objective == "multi:softprob" and file.n_outputs == 2:
+        notes.append(
+            "The label is the class with the larger probability; XGBClassifier would "
+            "answer a matrix for two classes of multi:softprob."
+        )
+    caller = _Caller(
+        format=f"{file.format} file",
+        model=file.booster,
+        in_place=True,
+        missing=math.nan if missing is None else missing,
+        notes=tuple(notes),
+    )
+    return _ensemble(file, caller)
+
+
+def convert(model: Any, *, missing: float | None) -> Ensemble:
+    """Convert a fitted Booster, XGBClassifier or XGBRFClassifier.
+
+    Parameters
+    ----------
+    model
+        The fitted object.
+    missing
+        The number that a Booster's DMatrix is told to take for missing.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the object is no classifier made of trees, or not fitted.
+    SpecError
+        If `missing` contradicts what an XGBClassifier was made with.
+    """
+    import xgboost
+
+    refuse_replaced(model)
+    if type(model) is xgboost.Booster:
+        caller = _Caller(
+            format="fitted object",
+            model="Booster",
+            in_place=False,
+            missing=math.nan if missing is None else missing,
+            notes=(
+                *note_newer("XGBoost", xgboost.__version__),
+                "Computes what Booster.predict answers on a DMatrix.",
+            ),
+        )
+        return _ensemble(parse(bytes(model.save_raw("ubj"))), caller)
+    if type(model) in {xgboost.XGBClassifier, xgboost.XGBRFClassifier}:
+        return _convert_classifier(model, missing)
+    name = type(model).__name__
+    if name in {"XGBRegressor", "XGBRFRegressor", "XGBRanker"}:
+        raise UnsupportedModelError(
+            f"a {name} predicts a number, not a label; fatt verifies classifiers: "
+            "pass an XGBClassifier."
+        )
+    raise UnsupportedModelError(
+        f"cannot import a {type(model).__module__}.{name}: it may predict something "
+        "else than XGBoost's own classes. Pass a Booster, XGBClassifier or "
+        "XGBRFClassifier."
+    )
+
+
+def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
+    """Return what reads the dense copy as a model reads sparse rows.
+
+    Cells that are not stored, which are the zeros, are missing.
+    """
+    zero = (0.0, 0.0)
+    if any(f.missing_range not in {None, zero} for f in ensemble.features):
+        raise UnsupportedModelError(
+            "the XGBoost model takes a number for missing and gets a sparse matrix, in "
+            "which zeros are missing too. Fit the pipeline with sparse_output=False in "
+            "its encoders."
+        )
+    features = [
+        msgspec.structs.replace(f, missing_range=zero) for f in ensemble.features
+    ]
+    return replace(ensemble, features=tuple(features))
+
+
+def _convert_classifier(model: Any, missing: float | None) -> Ensemble:
+    import xgboost
+
+    name = type(model).__name__
+    if not model.__sklearn_is_fitted__():
+        raise UnsupportedModelError(f"the {name} is not fitted; call fit first.")
+    own = model.missing
+    if isinstance(own, bool) or not isinstance(own, int | float | np.number):
+        raise UnsupportedModelError(
+            f"the {name} has missing={own!r}, which is no number."
+        )
+    if missing is not None and not (
+        missing == own or (math.isnan(missing) and math.isnan(own))
+    ):
+        raise SpecError(
+            f"missing={missing} was given for a {name} that has missing={own} itself; "
+            "leave the argument out."
+        )
+    if callable(model.objective):
+        raise UnsupportedModelError(
+            f"the {name} has an objective of its own, {model.objective!r}, whose "
+            "labels XGBoost does not define; use a built-in objective."
+        )
+    booster = model.get_booster()
+    refuse_replaced(booster)
+    file = parse(bytes(booster.save_raw("ubj")))
+    if model.objective != file.objective:
+        raise UnsupportedModelError(
+            f"the {name} says its objective is {model.objective!r}, and its booster "
+            f"was trained with {file.objective!r}; fit it again."
+        )
+    if file.objective == "multi:softprob" and model.n_classes_ == 2:
+        raise UnsupportedModelError(
+            f"the {name} answers a matrix, not a label, since it has two classes and "
+            "the objective multi:softprob; use binary:logistic."
+        )
+    caller = _Caller(
+        format="fitted object",
+        model=name,
+        in_place=True,
+        missing=float(own),
+        notes=(
+            *note_newer("XGBoost", xgboost.__version__),
+            f"Computes what {name}.predict answers on arrays.",
+        ),
+        by_position="others",
+    )
+    return _ensemble(file, caller)
+
+
+def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
+    decision = _decision(file)
+    base = _base_margin(file)
+    n_trees = _n_trees(file, caller)
+    # A DMatrix refuses infinities unless one of them means missing.
+    takes_infinity = caller.in_place or math.isinf(caller.missing)
+    cells = Cells(
+        missing=caller.missing, limit=math.inf if takes_infinity else FLOAT32_LIMIT
+    )
+    features, n_codes = make_features(file, cells)
+    return Ensemble(
+        features=features,
+        classes=tuple(range(max(file.n_outputs, 2))),
+        trees=lay_out(file, n_trees, n_codes, _rounded_leaves(file, caller, base)),
+        scoring=Scoring(dtype="float32", base=tuple(base.tolist())),
+        decision=decision,
+        inputs=Inputs(
+            named=bool(file.feature_names),
+            objects=False,
+            by_position=caller.by_position,
+        ),
+        source=Source(
+            library="xgboost",
+            version=".".join(map(str, file.version)),
+            format=caller.format,
+            model=caller.model,
+            objective=file.objective,
+            notes=caller.notes,
+        ),
+    )
+
+
+def _decision(file: ModelFile) -> Decision:
+    objective, n_outputs = file.objective, file.n_outputs
+    if objective not in _BINARY + _MULTI:
+        raise UnsupportedModelError(
+            f"the objective is {objective!r}, which has no class label of its own; "
+            f"fatt reads {', '.join(_BINARY + _MULTI)}."
+        )
+    if (objective in _MULTI) != (n_outputs > 1):
+        raise MalformedModelError(
+            f"the objective {objective!r} does not fit the number of classes, "
+            f"{n_outputs}."
+        )
+    if objective == "multi:softprob":
+        return Argmax(link="softmax")
+    if objective == "multi:softmax":
+        return Argmax()
+    half = np.float32(0.5)
+    if objective == "binary:logistic":
+        return Cut(at=smallest_float(lambda m: bool(_sigmoid(m) > half), np.float32))
+    at = half if objective == "binary:logitraw" else np.float32(0)
+    return Cut(at=float(np.nextafter(at, np.float32(1))))
+
+
+def _sigmoid(margin: float) -> np.float32:
+    """Return the logistic function, rounded to float32 at each step."""
+    power = np.float32(libm.exp(min(-margin, _SIGMOID_LIMIT), single=True))
+    return np.float32(1) / (power + np.float32(1))
+
+
+def _base_margin(file: ModelFile) -> NDArray[np.float32]:
+    """Return the score before any tree, one per output."""
+    base = file.base_score
+    if file.objective == "binary:logistic":
+        odds = np.float32(1) / _probability(file) - np.float32(1)
+        base = np.array([-libm.log_float32(float(odds))], dtype=np.float32)
+    return np.resize(base, file.n_outputs)
+
+
+def _probability(file: ModelFile) -> np.float32:
+    """Return the base score of `binary:logistic` as XGBoost bounds it."""
+    given = file.base_score[0]
+    if not 0 <= given <= 1:
+        raise MalformedModelError(
+            f"the base score is {given}, which is no probability, as the objective "
+            "binary:logistic needs."
+        )
+    bounded = np.clip(given, _LEAST, np.float32(1) - _LEAST)
+    if bounded != given and file.version < _BOUNDED_SINCE:
+        raise UnsupportedModelError(
+            f"the base score is {given}, so close to 0 or 1 that XGBoost 3.2 changed "
+            "what it means, and an older version wrote the model. Load it in XGBoost "
+            "3.2 or newer, save it again, and verify that file."
+        )
+    return np.float32(bounded)
+
+
+def _n_trees(file: ModelFile, caller: _Caller) -> int:
+    """Return how many trees take part."""
+    if not caller.in_place or file.best_iteration is None:
+        return len(file.groups)
+    if file.best_iteration >= len(file.round_ends):
+        raise MalformedModelError(
+            f"the best iteration is {file.best_iteration}, and there are only "
+            f"{len(file.round_ends)} rounds of trees."
+        )
+    n_trees = int(file.round_ends[file.best_iteration])
+    if not n_trees and file.weights is not None:
+        raise MalformedModelError(
+            "the best iteration comes before all trees, and XGBoost itself does not "
+            "predict with a dart that has none."
+        )
+    return n_trees
+
+
+def _rounds_against_base(file: ModelFile) -> bool:
+    """Tell whether weights meet leaves that were added to the base margin before.
+
+    So did the booster dart; since XGBoost 3.3 there is only gbtree.
+    """
+    return file.booster == "dart"
+
+
+def _rounded_leaves(
+    file: ModelFile, caller: _Caller, base: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return what each node would add to the score if it were a leaf."""
+    if len(file.trees.vectors):
+        if file.weights is not None:
+            raise UnsupportedModelError(
+                "the model is a dart whose leaves are vectors, which XGBoost itself "
+                "does not predict before version 3.4, and fatt does not read; train "
+                "it with multi_strategy='one_output_per_tree'."
+            )
+        return file.trees.vectors
+    leaves = file.trees.condition
+    if file.weights is None:
+        return leaves
+    weights = np.repeat(file.weights, file.trees.sizes)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not _rounds_against_base(file):
+            return leaves * weights
+        # Each tree is added to a start, which is then taken off again: the base margin
+        # in place, and zero (which turns a leaf of negative zero into zero) for a
+        # DMatrix.
+        start = base if caller.in_place else np.zeros_like(base)
+        starts = np.repeat(start[file.groups], file.trees.sizes)
+        return ((starts + leaves) - starts) * weights

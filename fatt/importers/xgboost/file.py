@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers._limits import FEATURES
+from fatt.importers.registry import FEATURES
 from fatt.importers.xgboost import ubjson
 from fatt.importers.xgboost.arrays import (
     TreeArrays,

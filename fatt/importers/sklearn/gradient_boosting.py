@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Argmax, Cut, Decision, Ensemble, Scoring
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.sklearn import facts
+from fatt.importers.sklearn import members
+from fatt.importers.sklearn.forests import all_columns, bounded, lay_out, table_of
 from fatt.importers.sklearn.members import check_members
-from fatt.importers.sklearn.trees import all_columns, bounded, lay_out, table_of
 
 # Processors on which scikit-learn's compiled `score += rate * leaf` rounds twice.
 # Elsewhere compilers may fuse the two steps, and round once.
@@ -24,29 +24,30 @@ def convert(model: Any) -> Ensemble:
     stages = np.asarray(model.estimators_, dtype=object)
     if stages.ndim != 2 or not stages.size:
         raise MalformedModelError("the boosted model holds no table of trees.")
-    classes = facts.classes(model)
+    classes = members.classes(model)
     n_outputs = stages.shape[1]
     base = _base(model, n_outputs)
     decision: Decision = Cut(at=0.0) if n_outputs == 1 else Argmax()
-    members = stages.ravel().tolist()
+    parts = stages.ravel().tolist()
     rate = float(model.learning_rate)
     ordered = platform.machine().lower() in _ROUNDS_TWICE
     notes = () if ordered else (_fused_note(),)
     return Ensemble(
         features=tuple(
-            bounded(name, accepts_missing=False) for name in facts.feature_names(model)
+            bounded(name, accepts_missing=False)
+            for name in members.feature_names(model)
         ),
         classes=classes,
         trees=lay_out(
-            [_regressor(member).tree_ for member in members],
-            columns=[all_columns(model)] * len(members),
-            values=[rate * table_of(member) for member in members],
+            [_regressor(part).tree_ for part in parts],
+            columns=[all_columns(model)] * len(parts),
+            values=[rate * table_of(part) for part in parts],
             targets=np.tile(np.arange(n_outputs), len(stages)).tolist(),
         ),
         scoring=Scoring(dtype="float64", base=base, ordered=ordered),
         decision=decision,
-        inputs=facts.inputs(model),
-        source=facts.source(model, objective=str(model.loss), notes=notes),
+        inputs=members.inputs(model),
+        source=members.source(model, objective=str(model.loss), notes=notes),
     )
 
 

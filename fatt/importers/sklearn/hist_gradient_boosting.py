@@ -22,7 +22,7 @@ from fatt.ensemble import (
 )
 from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.sklearn import facts
+from fatt.importers.sklearn import members
 from fatt.importers.sklearn.members import check_hist_nodes, check_members
 
 # Integers become float64 as everywhere in numpy, however large they are.
@@ -42,7 +42,7 @@ def convert(model: Any) -> Ensemble:
     base = np.asarray(model._baseline_prediction)
     if base.dtype != np.float64 or base.ndim != 2 or len(base) != 1:
         raise MalformedModelError("the baseline is no row of float64 numbers.")
-    classes = facts.classes(model)
+    classes = members.classes(model)
     # The second class needs a score above zero: the first float above is the cut.
     decision: Decision = Cut(at=5e-324) if len(classes) == 2 else Argmax()
     return Ensemble(
@@ -51,8 +51,8 @@ def convert(model: Any) -> Ensemble:
         trees=_lay_out(model._predictors, base.shape[1], table),
         scoring=Scoring(dtype="float64", base=tuple(base[0].tolist())),
         decision=decision,
-        inputs=facts.inputs(model, integer_limit=_ANY_INTEGER),
-        source=facts.source(model, objective=str(model.loss)),
+        inputs=members.inputs(model, integer_limit=_ANY_INTEGER),
+        source=members.source(model, objective=str(model.loss)),
     )
 
 
@@ -77,7 +77,7 @@ class _Table:
 
     @classmethod
     def of(cls, model: Any) -> _Table:
-        names = facts.feature_names(model)
+        names = members.feature_names(model)
         features: list[Feature] = [Numeric(name=name) for name in names]
         is_categorical = np.zeros(len(names), dtype=bool)
         if model._preprocessor is not None:
@@ -139,7 +139,7 @@ def _categories(values: Any, name: str) -> tuple[Label, ...]:
             "data frames take it for a missing value. Train it with NaN, or with a "
             "string such as 'none'."
         )
-    return facts.labels(values, f"the list of categories of column {name!r}")
+    return members.labels(values, f"the list of categories of column {name!r}")
 
 
 def _lay_out(stages: Any, n_outputs: int, table: _Table) -> Trees:

@@ -1,4 +1,4 @@
-"""Which importer reads which model: by the type of an object or the look of a file."""
+"""Which importer reads which model, and what all of them bound and refuse."""
 
 from __future__ import annotations
 
@@ -7,25 +7,46 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
 from fatt.ensemble import Ensemble
-from fatt.errors import UnsupportedModelError
+from fatt.errors import SpecError, UnsupportedModelError
 
 #: How many first bytes of a file the importers look at.
 HEAD = 4096
 
+#: Packages whose objects are converted, and the modules that do it.
+PACKAGES = {
+    "sklearn": "sklearn",
+    "xgboost": "xgboost",
+    "lightgbm": "lightgbm",
+    "onnx": "onnx",
+    "fatt": "native",
+}
 
-class Reader(Protocol):
-    """A module that reads model files."""
+# A file of some bytes can name any number of columns, or any large category. Real
+# models stay far below these bounds; without them a small file could fill the memory.
+
+#: Columns of one model.
+FEATURES = 2**17
+
+#: Categories of all columns together; each is listed, also if no split names it.
+CODES = 2**20
+
+#: Bits of all category sets together.
+SET_BITS = 2**27
+
+
+class Library(Protocol):
+    """What a module of this package does for its models, as far as they need it."""
 
     def read(self, data: bytes, *, missing: float | None) -> Ensemble:
         """Read the bytes of a file."""
         ...
 
-
-class Converter(Protocol):
-    """A module that converts fitted objects."""
-
     def convert(self, model: Any, *, missing: float | None) -> Ensemble:
         """Convert a fitted object."""
+        ...
+
+    def on_sparse_rows(self, ensemble: Ensemble, model: Any) -> Ensemble:
+        """Return what reads the dense copy as the fitted model reads sparse rows."""
         ...
 
 
@@ -37,9 +58,9 @@ class Format(NamedTuple):
     looks_so: Callable[[bytes], bool]
     runs_code: bool = False
 
-    def reader(self) -> Reader:
+    def library(self) -> Library:
         """Import the module that reads the format."""
-        return cast(Reader, _module(self.module))
+        return _module(self.module)
 
 
 FORMATS = (
@@ -60,15 +81,6 @@ FORMATS = (
     # A protobuf message has no magic number: ONNX starts with its field 1, a number.
     Format("onnx", (".onnx",), lambda head: head.startswith(b"\x08")),
 )
-
-#: Packages whose objects are converted, and the modules that do it.
-PACKAGES = {
-    "sklearn": "sklearn",
-    "xgboost": "xgboost",
-    "lightgbm": "lightgbm",
-    "onnx": "onnx",
-    "fatt": "native",
-}
 
 
 def format_of(name: str, head: bytes) -> Format:
@@ -94,11 +106,11 @@ def format_of(name: str, head: bytes) -> Format:
     )
 
 
-def converter_for(model: object) -> Converter:
+def library_of(model: object) -> Library:
     """Choose the module that converts a fitted object, by the package of its class."""
     package = type(model).__module__.partition(".")[0]
     if package in PACKAGES:
-        return cast(Converter, _module(PACKAGES[package]))
+        return _module(PACKAGES[package])
     if package == "builtins":
         raise UnsupportedModelError(
             f"cannot import a {type(model).__name__}: pass the path of a model file, "
@@ -111,5 +123,39 @@ def converter_for(model: object) -> Converter:
     )
 
 
-def _module(name: str) -> object:
-    return importlib.import_module(f"fatt.importers.{name}")
+def _module(name: str) -> Library:
+    return cast(Library, importlib.import_module(f"fatt.importers.{name}"))
+
+
+def refuse_missing(missing: float | None, what: str) -> None:
+    """Raise unless the caller left `missing` alone, which only XGBoost knows."""
+    if missing is not None:
+        raise SpecError(
+            f"missing={missing} was given for {what}; only XGBoost models take a "
+            "number for missing. Leave the argument out."
+        )
+
+
+def refuse_replaced(model: object) -> None:
+    """Refuse an object on which somebody replaced a method of its class.
+
+    Parameters
+    ----------
+    model
+        Fitted object of any library.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If an attribute of the object hides a method or property of its class, and
+        with it what the class would have answered.
+    """
+    kind = type(model)
+    for name in getattr(model, "__dict__", ()):
+        hidden = next((c.__dict__[name] for c in kind.__mro__ if name in c.__dict__), 0)
+        if callable(hidden) or hasattr(hidden, "__get__"):
+            raise UnsupportedModelError(
+                f"the {name} of this {kind.__name__} was replaced on the object, so "
+                f"that it may answer something else than a {kind.__name__} does. "
+                f"Delete the replacement (del model.{name}), or load the model anew."
+            )

@@ -13,7 +13,7 @@ from fatt.ensemble import Argmax, Ensemble, Numeric, Scoring, Trees
 from fatt.ensemble.floats import FLOAT32_LIMIT, at_most_float32
 from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.sklearn import facts
+from fatt.importers.sklearn import members
 from fatt.importers.sklearn.members import TRAIN_ANEW, check_members, check_tree
 
 _LEAF = -1
@@ -117,7 +117,7 @@ def table_of(member: Any) -> NDArray[np.float64]:
 
 def all_columns(model: Any) -> NDArray[np.int64]:
     """Return the columns of a model that hands all of them to its trees."""
-    return np.arange(facts.n_features(model))
+    return np.arange(members.n_features(model))
 
 
 def bounded(name: str, *, accepts_missing: bool) -> Numeric:
@@ -142,7 +142,7 @@ def bounded(name: str, *, accepts_missing: bool) -> Numeric:
 class _Forest:
     """Trees that vote with probabilities, and which columns and classes each knows."""
 
-    members: list[Any]
+    estimators: list[Any]
     columns: list[NDArray[np.int64]]
     classes: list[NDArray[np.int64] | None]
     divisor: int
@@ -156,10 +156,10 @@ def convert_tree(model: Any) -> Ensemble:
 
 def convert_forest(model: Any) -> Ensemble:
     """Convert a RandomForestClassifier or ExtraTreesClassifier."""
-    members = list(model.estimators_)
-    count = len(members)
+    estimators = list(model.estimators_)
+    count = len(estimators)
     columns = [all_columns(model)] * count
-    forest = _Forest(members, columns, [None] * count, count, model.n_jobs)
+    forest = _Forest(estimators, columns, [None] * count, count, model.n_jobs)
     return _convert(model, forest)
 
 
@@ -167,14 +167,14 @@ def convert_bagging(model: Any) -> Ensemble:
     """Convert a BaggingClassifier of trees."""
     # What counts is the parameter: scikit-learn takes so many trees and divides by it.
     count = int(model.n_estimators)
-    members = list(model.estimators_)[:count]
+    estimators = list(model.estimators_)[:count]
     chosen = list(model.estimators_features_)[:count]
-    if len(chosen) != len(members):
+    if len(chosen) != len(estimators):
         raise MalformedModelError("not every bagged tree says which columns it reads.")
     forest = _Forest(
-        members=members,
-        columns=[_subset(columns, facts.n_features(model)) for columns in chosen],
-        classes=[np.asarray(member.classes_) for member in members],
+        estimators=estimators,
+        columns=[_subset(columns, members.n_features(model)) for columns in chosen],
+        classes=[np.asarray(member.classes_) for member in estimators],
         divisor=count,
         n_jobs=model.n_jobs,
     )
@@ -189,14 +189,14 @@ def _subset(chosen: Any, n_features: int) -> NDArray[np.int64]:
 
 
 def _convert(model: Any, forest: _Forest) -> Ensemble:
-    _check_members(model, forest.members)
-    classes = facts.classes(model)
+    _check_estimators(model, forest.estimators)
+    classes = members.classes(model)
     values = [
         _spread(table_of(member), known, len(classes))
-        for member, known in zip(forest.members, forest.classes, strict=True)
+        for member, known in zip(forest.estimators, forest.classes, strict=True)
     ]
     trees = lay_out(
-        [member.tree_ for member in forest.members],
+        [member.tree_ for member in forest.estimators],
         columns=forest.columns,
         values=values,
         targets=[-1] * len(values),
@@ -214,8 +214,8 @@ def _convert(model: Any, forest: _Forest) -> Ensemble:
             ordered=ordered,
         ),
         decision=Argmax(),
-        inputs=facts.inputs(model),
-        source=facts.source(model, objective=_criterion(model), notes=notes),
+        inputs=members.inputs(model),
+        source=members.source(model, objective=_criterion(model), notes=notes),
     )
 
 
@@ -224,12 +224,12 @@ def _criterion(model: Any) -> str:
     return str(getattr(model, "criterion", ""))
 
 
-def _check_members(model: Any, members: list[Any]) -> None:
+def _check_estimators(model: Any, estimators: list[Any]) -> None:
     from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-    if not members:
+    if not estimators:
         raise MalformedModelError(f"the {type(model).__name__} holds no tree.")
-    for member in members:
+    for member in estimators:
         if type(member) not in {DecisionTreeClassifier, ExtraTreeClassifier}:
             raise UnsupportedModelError(
                 f"the {type(model).__name__} holds a {type(member).__name__}; fatt "
@@ -263,10 +263,10 @@ def _spread(
 
 def _features(model: Any, forest: _Forest) -> tuple[Numeric, ...]:
     """Describe the columns; one that no tree is handed, bagging never looks at."""
-    names = facts.feature_names(model)
+    names = members.feature_names(model)
     handed = np.zeros(len(names), dtype=bool)
     refuses = np.zeros(len(names), dtype=bool)
-    for member, columns in zip(forest.members, forest.columns, strict=True):
+    for member, columns in zip(forest.estimators, forest.columns, strict=True):
         handed[columns] = True
         refuses[columns] |= not _takes_missing(member)
     return tuple(
