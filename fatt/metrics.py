@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from fatt.audit import verify
+from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.region import Relation, Schema
 from fatt.verifier import Budget
 
@@ -25,6 +26,7 @@ def individual_fairness_score(
     schema: Schema | None = None,
     budget: Budget | None = None,
     sample_weight: Any = None,
+    spot_checks: int = SPOT_CHECKS,
 ) -> float:
     """Return the share of people who are proved to be treated fairly.
 
@@ -34,7 +36,7 @@ def individual_fairness_score(
     ----------
     estimator
         Fitted model, as `fatt.load` takes it.
-    X, similarity, schema, budget, sample_weight
+    X, similarity, schema, budget, sample_weight, spot_checks
         As in `fatt.verify`.
 
     Returns
@@ -58,6 +60,7 @@ def individual_fairness_score(
         schema=schema,
         budget=budget,
         sample_weight=sample_weight,
+        spot_checks=spot_checks,
     )
     if report.interrupted:
         # Half a score must not decide which model is chosen.
@@ -136,13 +139,14 @@ class FairnessScorer(WeightedScorer):
 
     Attributes
     ----------
-    similarity, schema, budget
+    similarity, schema, budget, spot_checks
         As in `fatt.verify`.
     """
 
     similarity: Relation
     schema: Schema | None = None
     budget: Budget | None = None
+    spot_checks: int = SPOT_CHECKS
 
     def __call__(
         self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
@@ -167,17 +171,22 @@ class FairnessScorer(WeightedScorer):
             schema=self.schema,
             budget=self.budget,
             sample_weight=sample_weight,
+            spot_checks=self.spot_checks,
         )
 
 
 def fairness_scorer(
-    similarity: Relation, *, schema: Schema | None = None, budget: Budget | None = None
+    similarity: Relation,
+    *,
+    schema: Schema | None = None,
+    budget: Budget | None = None,
+    spot_checks: int = SPOT_CHECKS,
 ) -> FairnessScorer:
     """Make a scorer for `GridSearchCV` and its kin.
 
     Parameters
     ----------
-    similarity, schema, budget
+    similarity, schema, budget, spot_checks
         As in `fatt.verify`.
 
     Returns
@@ -197,4 +206,4 @@ def fairness_scorer(
     ...     DecisionTreeClassifier(), {"max_depth": [1, 4]}, refit="fairness",
     ...     scoring={"accuracy": "accuracy", "fairness": fairness})
     """
-    return FairnessScorer(similarity, schema, budget)
+    return FairnessScorer(similarity, schema, budget, spot_checks)

@@ -26,6 +26,7 @@ from fatt.aif360_ext.dataset import (
     with_preprocess,
 )
 from fatt.audit import verify
+from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.importers import load
 from fatt.region import Relation, Schema
 from fatt.report import Counterexamples, Report
@@ -77,6 +78,8 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
         What the columns mean. By default it is derived from `dataset`; see `schema_of`.
     budget
         Limits of the search; by default there are none.
+    spot_checks
+        As in `fatt.verify`.
 
     Raises
     ------
@@ -109,6 +112,7 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
         preprocess: Any = None,
         schema: Schema | None = None,
         budget: Budget | None = None,
+        spot_checks: int = SPOT_CHECKS,
     ) -> None:
         super().__init__(
             dataset,
@@ -130,6 +134,7 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
         if similarity is None:
             similarity = free(self._schema, protected_names(dataset))
         self._similarity, self._budget = similarity, budget
+        self._spot_checks = spot_checks
 
     @functools.cached_property
     def _report(self) -> Report:
@@ -140,6 +145,7 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
             schema=self._schema,
             budget=self._budget,
             sample_weight=weights_of(self.dataset),
+            spot_checks=self._spot_checks,
         )
         if report.interrupted:
             # Half a result must not pass for the whole.

@@ -30,6 +30,7 @@ from fatt.aif360_ext.dataset import (
     with_levels,
 )
 from fatt.audit import verify
+from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Ensemble
 from fatt.errors import SpecError
 from fatt.importers import load
@@ -180,6 +181,7 @@ def individual_fairness_score(
     schema: Schema | None = None,
     budget: Budget | None = None,
     sample_weight: Any = None,
+    spot_checks: int = SPOT_CHECKS,
 ) -> float:
     """Return the share of people who are proved to be treated fairly.
 
@@ -199,7 +201,7 @@ def individual_fairness_score(
     similarity
         Who is similar. By default the protected attributes may have any of their
         values, and nothing else may change.
-    schema, budget, sample_weight
+    schema, budget, sample_weight, spot_checks
         As in `fatt.verify`.
 
     Returns
@@ -222,6 +224,7 @@ def individual_fairness_score(
         schema=schema,
         budget=budget,
         sample_weight=sample_weight,
+        spot_checks=spot_checks,
     )
     return float(shares(report, _weights(sample_weight, len(report))).fair)
 
@@ -237,6 +240,7 @@ def individual_unfairness_difference(
     schema: Schema | None = None,
     budget: Budget | None = None,
     sample_weight: Any = None,
+    spot_checks: int = SPOT_CHECKS,
 ) -> float:
     """Return how much larger the share of unfairly treated unprivileged people is.
 
@@ -245,7 +249,7 @@ def individual_unfairness_difference(
 
     Parameters
     ----------
-    X, y_pred, estimator, similarity, schema, budget, sample_weight
+    X, y_pred, estimator, similarity, schema, budget, sample_weight, spot_checks
         As in `individual_fairness_score`.
     prot_attr
         What makes the groups: as in `individual_fairness_score`, or arrays with one
@@ -271,6 +275,7 @@ def individual_unfairness_difference(
         schema=schema,
         budget=budget,
         sample_weight=sample_weight,
+        spot_checks=spot_checks,
     )
     return float(unprivileged - privileged)
 
@@ -286,12 +291,13 @@ def individual_unfairness_ratio(
     schema: Schema | None = None,
     budget: Budget | None = None,
     sample_weight: Any = None,
+    spot_checks: int = SPOT_CHECKS,
 ) -> float:
     """Return how many times larger the share of unfairly treated unprivileged is.
 
     Parameters
     ----------
-    X, y_pred, estimator, similarity, schema, budget, sample_weight
+    X, y_pred, estimator, similarity, schema, budget, sample_weight, spot_checks
         As in `individual_fairness_score`.
     prot_attr, priv_group
         As in `individual_unfairness_difference`.
@@ -311,6 +317,7 @@ def individual_unfairness_ratio(
         schema=schema,
         budget=budget,
         sample_weight=sample_weight,
+        spot_checks=spot_checks,
     )
     return float(ratio(unprivileged, privileged))
 
@@ -352,6 +359,7 @@ def _verify(
     schema: Schema | None,
     budget: Budget | None,
     sample_weight: Any,
+    spot_checks: int,
 ) -> Report:
     ensemble = load(estimator)
     if y_pred is not None:
@@ -367,6 +375,7 @@ def _verify(
         schema=schema,
         budget=budget,
         sample_weight=sample_weight,
+        spot_checks=spot_checks,
     )
     if report.interrupted:
         # Half a score must not decide anything.

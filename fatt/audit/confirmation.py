@@ -47,7 +47,7 @@ def confirm_twins(
     label = certificate.labels[unfair].astype(np.int64)
     replay = Replay(model, people.variables)
     try:
-        _, is_asked = replay.check(
+        _, is_asked = replay.twins(
             people, unfair, certificate.values[unfair], certificate.twins(), label
         )
     except ReplayError as error:

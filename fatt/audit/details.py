@@ -128,6 +128,8 @@ def _alone(
                 budget=report.budget,
                 n_jobs=n_jobs,
                 progress=progress,
+                # People similar to these were asked about already.
+                spot_checks=0,
             ),
         )
         for one in parts

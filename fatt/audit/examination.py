@@ -62,13 +62,13 @@ class Examiner:
     ----------
     job
         The people, and who is similar to whom.
-    model
-        Whatever `fatt.load` takes.
+    replay
+        Asks the model itself.
     """
 
-    def __init__(self, job: Job, model: Any) -> None:
+    def __init__(self, job: Job, replay: Replay) -> None:
         self._job = job
-        self._replay = Replay(model, job.variables)
+        self._replay = replay
 
     def about(self, rows: Any, budget: Budget) -> Examiner:
         """Return an examiner of other people, for whom all is prepared already."""
@@ -108,7 +108,7 @@ class Examiner:
                     f"row {index[np.argmin(is_similar)]}: the twin that was found is "
                     f"not similar. {BUG}"
                 )
-            twin_label, on_model = self._replay.check(
+            twin_label, on_model = self._replay.twins(
                 self._job.people, index, people, twins, label
             )
         return Found(

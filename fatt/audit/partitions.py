@@ -6,7 +6,7 @@ import functools
 import os
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,12 +15,13 @@ import msgspec
 from fatt import storage
 from fatt.audit.job import check_types
 from fatt.audit.parts import Counts, Question, Tally, do_part
+from fatt.audit.spot_checks import SPOT_CHECKS, check_spot_checks
 from fatt.ensemble import Ensemble
 from fatt.errors import DataError, JournalError, MissingDependencyError, SpecError
 from fatt.importers import load
 from fatt.region import Relation, Schema
 from fatt.region.inference import conclude, look
-from fatt.report import Group
+from fatt.report import Asked, Group
 from fatt.report.groups import in_order, share_of_fair
 from fatt.verdict import VERDICTS, Bounds, Value
 from fatt.verifier import Budget
@@ -38,6 +39,7 @@ def verify_partitions(
     budget: Budget | None = None,
     groups: Sequence[str | Sequence[str]] = (),
     keep: Sequence[str] = (),
+    spot_checks: int = SPOT_CHECKS,
 ) -> PartitionedReport:
     """Verify people part by part on whatever Dask runs on, and write Parquet.
 
@@ -66,6 +68,8 @@ def verify_partitions(
         Names to count by; a list of several names counts their intersections.
     keep
         Columns to write beside the findings, such as an id.
+    spot_checks
+        As in `fatt.verify`, for all parts together; each has the same share.
 
     Returns
     -------
@@ -84,6 +88,7 @@ def verify_partitions(
         If the folder holds findings about something else, or cannot be written.
     """
     check_types(similarity, schema, budget, None)
+    check_spot_checks(spot_checks)
     budget = Budget() if budget is None else budget
     if budget.total_nodes is not None or budget.total_seconds is not None:
         raise SpecError(
@@ -102,6 +107,8 @@ def verify_partitions(
         budget=budget,
         groups=tuple((one,) if isinstance(one, str) else tuple(one) for one in groups),
         keep=tuple(keep),
+        spot_checks=spot_checks,
+        n_parts=len(parts),
     )
     folder = Path(output)
     names = _prepared(folder, question, len(parts))
@@ -157,6 +164,15 @@ class PartitionedReport:
         """The share of fair people lies between these; unknown people lie between."""
         return _group(self._total).fairness
 
+    @property
+    def asked(self) -> Asked:
+        """How many people the model itself was asked about, in all parts."""
+        people, similar = (
+            sum(tally.asked[place] for tally in self.tallies) for place in (0, 1)
+        )
+        reasons = dict.fromkeys(tally.reason for tally in self.tallies if tally.reason)
+        return Asked(people=people, similar=similar, reason="; ".join(reasons))
+
     def by_group(self, *names: str) -> dict[Value | tuple[Value, ...], Group]:
         """Return the counts of groups that were asked for, as `Report.by_group` does.
 
@@ -188,6 +204,7 @@ class PartitionedReport:
             **self.question.identity(),
             "parts": len(self.tallies),
             "counts": self.counts,
+            "asked": asdict(self.asked),
             "fairness": self.fairness._asdict(),
             "groups": [
                 {

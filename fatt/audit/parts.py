@@ -43,6 +43,9 @@ class Question(msgspec.Struct, frozen=True):
         The names by which to count, several for intersections.
     keep
         The columns to write beside the findings.
+    spot_checks, n_parts
+        How many people similar to the fair are asked about in all parts together, and
+        the number of parts.
     """
 
     model: Any
@@ -52,6 +55,8 @@ class Question(msgspec.Struct, frozen=True):
     budget: Budget
     groups: tuple[tuple[str, ...], ...]
     keep: tuple[str, ...]
+    spot_checks: int
+    n_parts: int
 
     def identity(self) -> dict[str, Any]:
         """Return what can be compared and kept; findings are equal if this is."""
@@ -63,14 +68,21 @@ class Question(msgspec.Struct, frozen=True):
             "budget": repr(self.budget),
             "by": [list(names) for names in self.groups],
             "keep": list(self.keep),
+            "spot_checks": self.spot_checks,
         }
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """How many people are fair, unfair and unknown: all, and by groups and values."""
+    """How many people are fair, unfair and unknown: all, and by groups and values.
+
+    Beside them stands about how many people, and similar people of the fair, the model
+    itself was asked, and why it was not.
+    """
 
     total: Counts
     groups: tuple[tuple[tuple[tuple[Value, ...], Counts], ...], ...]
+    asked: tuple[int, int]
+    reason: str
 
 
 class _Note(msgspec.Struct, frozen=True):
@@ -107,7 +119,7 @@ def do_part(question: bytes, number: int, part: Any, path: str) -> Tally:
     if done is not None:
         return done
     try:
-        report = _verified(asked, part)
+        report = _verified(asked, number, part)
     except DataError as error:
         raise DataError(f"part {number}: {error}") from error
     table, tally = _table(asked, part, report), _tally(asked, report)
@@ -128,15 +140,19 @@ def _opened(question: bytes) -> Question:
     return asked
 
 
-def _verified(asked: Question, part: Any) -> Report | None:
+def _verified(asked: Question, number: int, part: Any) -> Report | None:
     if not len(part):
         return None
+    first, last = (
+        asked.spot_checks * place // asked.n_parts for place in (number, number + 1)
+    )
     report = verify(
         asked.model,
         part,
         similarity=asked.similarity,
         schema=asked.schema,
         budget=asked.budget,
+        spot_checks=last - first,
     )
     if report.people.variables.model.digest != asked.digest:
         raise ModelError(
@@ -174,7 +190,7 @@ def _done(path: str, question: str, data: str) -> Tally | None:
 
 def _tally(asked: Question, report: Report | None) -> Tally:
     if report is None:
-        return Tally((0, 0, 0), ((),) * len(asked.groups))
+        return Tally((0, 0, 0), ((),) * len(asked.groups), (0, 0), "")
     groups = []
     for names in asked.groups:
         by_value = report.by_group(*names)
@@ -184,7 +200,9 @@ def _tally(asked: Question, report: Report | None) -> Tally:
                 for value, group in by_value.items()
             )
         )
-    return Tally(_counts(report.counts), tuple(groups))
+    known = report.asked
+    counted = (known.people, known.similar)
+    return Tally(_counts(report.counts), tuple(groups), counted, known.reason)
 
 
 def _values(value: Any, names: tuple[str, ...]) -> tuple[Value, ...]:

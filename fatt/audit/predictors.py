@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,30 @@ from fatt.importers.registry import HEAD, format_of
 
 Matrix = NDArray[np.float64]
 
-#: Takes a table and what `Ensemble.read` makes of it; gives a label per row.
-Predictor: TypeAlias = Callable[[Any, Matrix], Any]
+#: Takes a table, and gives a label per row.
+Predict: TypeAlias = Callable[[Any], Any]
+
+
+class NotAtHand(Exception):  # noqa: N818
+    """Says why a model itself cannot be asked."""
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A model itself, which answers for rows.
+
+    Attributes
+    ----------
+    predict
+        Gives a label per row of a table.
+    is_given
+        Whether it is the very object that the user passed. Then what it refuses, its
+        library refuses; a model that was read from a file may only want another form.
+    """
+
+    predict: Predict
+    is_given: bool
+
 
 _ONNX_TYPES = {
     "tensor(float)": np.float32,
@@ -25,11 +48,13 @@ _ONNX_TYPES = {
     "tensor(int32)": np.int32,
     "tensor(int64)": np.int64,
 }
+#: Of what a library raises, so many characters are told.
+_LONGEST = 200
 _ONNX_LABELS = {"tensor(int32)", "tensor(int64)", "tensor(string)"}
 
 
-def predictor_of(model: Any, ensemble: Ensemble) -> Predictor | None:
-    """Return how to ask a model for its labels, or None if it is not at hand.
+def predictor_of(model: Any, ensemble: Ensemble) -> Predictor:
+    """Return how to ask a model for its labels.
 
     Parameters
     ----------
@@ -38,35 +63,49 @@ def predictor_of(model: Any, ensemble: Ensemble) -> Predictor | None:
     ensemble
         What it made of the model.
 
-    Returns
-    -------
-    callable or None
-        None for an `Ensemble`, for files that hold no model of their own (or whose
-        objects are not to be trusted), and if the model's library is not installed or
-        does not take the model, for instance because the file is too old for it.
+    Raises
+    ------
+    NotAtHand
+        For an `Ensemble`, for files that hold no model of their own (or whose objects
+        are not to be trusted), and if the model's library is not installed or does not
+        take the model, for instance because the file is too old for it.
     """
     if isinstance(model, Ensemble):
-        return None
+        raise NotAtHand("what was passed is its exact form, not the model itself")
+    is_file = isinstance(model, str | os.PathLike)
     try:
-        if isinstance(model, str | os.PathLike):
-            return _of_file(Path(model), ensemble)
-        return _of_object(model, ensemble)
-    except Exception:  # libraries raise what they like
-        return None
+        of = _of_file(Path(model), ensemble) if is_file else _of_object(model, ensemble)
+    except NotAtHand:
+        raise
+    except ImportError as error:
+        raise NotAtHand(f"{error.name or error} is not installed") from error
+    except Exception as error:  # libraries raise what they like
+        raise NotAtHand(f"its library does not take it ({in_short(error)})") from error
+    return Predictor(of, is_given=not is_file)
 
 
-def _of_file(path: Path, ensemble: Ensemble) -> Predictor | None:
+def in_short(error: Exception) -> str:
+    """Return what a library raised, in a line."""
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0][:_LONGEST]}".rstrip(": .")
+
+
+def _of_file(path: Path, ensemble: Ensemble) -> Predict:
     data = path.read_bytes()
     match format_of(path.name, data[:HEAD]).module:
         case "xgboost":
             import xgboost
 
-            if _release(ensemble.source.version) != _release(xgboost.__version__):
+            saved, installed = ensemble.source.version, str(xgboost.__version__)
+            if _release(saved) != _release(installed):
                 # Some files of other versions make it kill the process.
-                return None
+                raise NotAtHand(
+                    f"XGBoost {saved or 'of another version'} saved it, and "
+                    f"{installed} is installed"
+                )
             classifier = xgboost.XGBClassifier(enable_categorical=True)
             classifier.load_model(bytearray(data))
-            return lambda table, _: classifier.predict(table)
+            return cast(Predict, classifier.predict)
         case "lightgbm":
             import lightgbm
 
@@ -75,14 +114,16 @@ def _of_file(path: Path, ensemble: Ensemble) -> Predictor | None:
             return _of_lightgbm(lightgbm.Booster(model_str=text))
         case "onnx":
             return _of_onnx(data, ensemble)
-    return None
+        case "skops":
+            raise NotAtHand("a skops file is read, and none of its objects is run")
+    raise NotAtHand("the file holds its exact form, not the model itself")
 
 
 def _release(version: str) -> list[str]:
     return version.split(".")[:2]
 
 
-def _of_object(model: Any, ensemble: Ensemble) -> Predictor | None:
+def _of_object(model: Any, ensemble: Ensemble) -> Predict:
     package = type(model).__module__.partition(".")[0]
     match package, type(model).__name__:
         case "xgboost", "Booster":
@@ -91,13 +132,13 @@ def _of_object(model: Any, ensemble: Ensemble) -> Predictor | None:
             return _of_lightgbm(model)
         case "onnx", _:
             return _of_onnx(model.SerializeToString(), ensemble)
-    return lambda table, _: model.predict(table)
+    return cast(Predict, model.predict)
 
 
-def _of_xgboost(booster: Any, objective: str) -> Predictor:
+def _of_xgboost(booster: Any, objective: str) -> Predict:
     import xgboost
 
-    def predict(table: Any, _: Matrix) -> Any:
+    def predict(table: Any) -> Any:
         names: dict[str, Any] = {}
         if isinstance(table, np.ndarray):
             names = {
@@ -115,8 +156,8 @@ def _of_xgboost(booster: Any, objective: str) -> Predictor:
     return predict
 
 
-def _of_lightgbm(booster: Any) -> Predictor:
-    def predict(table: Any, _: Matrix) -> Any:
+def _of_lightgbm(booster: Any) -> Predict:
+    def predict(table: Any) -> Any:
         answers = booster.predict(table)
         if answers.ndim == 1:
             answers = np.column_stack([1.0 - answers, answers])
@@ -125,7 +166,7 @@ def _of_lightgbm(booster: Any) -> Predictor:
     return predict
 
 
-def _of_onnx(data: bytes, ensemble: Ensemble) -> Predictor | None:
+def _of_onnx(data: bytes, ensemble: Ensemble) -> Predict:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -135,9 +176,10 @@ def _of_onnx(data: bytes, ensemble: Ensemble) -> Predictor | None:
     )
     outputs = [o.name for o in session.get_outputs() if o.type in _ONNX_LABELS]
     if len(outputs) != 1:
-        return None
+        raise NotAtHand(f"it has {len(outputs)} outputs of labels")
 
-    def predict(_: Any, matrix: Matrix) -> Any:
+    def predict(table: Any) -> Any:
+        matrix = ensemble.read(table)
         feed, start = {}, 0
         for item in session.get_inputs():
             stop = start + item.shape[1]

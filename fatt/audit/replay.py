@@ -1,34 +1,43 @@
-"""Every counterexample is run through the model itself, with no tolerance."""
+"""What is found, asked again of the model itself, with no tolerance.
+
+Where the model's own library is at hand, it answers for everybody in the user's own
+table, for every twin, and for some people similar to those who are fair. An answer that
+is not ours ends the audit: then the model or the table was read wrongly.
+"""
 
 from __future__ import annotations
 
 import functools
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.predictors import Predictor, predictor_of
-from fatt.ensemble import Ensemble
+from fatt.audit.predictors import NotAtHand, Predictor, in_short, predictor_of
+from fatt.audit.spot_checks import Drawn
 from fatt.ensemble.encode import mark_missing
-from fatt.ensemble.table import places_of
-from fatt.errors import ReplayError
-from fatt.people import People
+from fatt.ensemble.table import as_frame, places_of
+from fatt.errors import DataError, ReplayError
+from fatt.people import CHUNK, People
 from fatt.people.edits import with_changes
 from fatt.region import Variables
 
 Matrix = NDArray[np.float64]
 Classes = NDArray[np.int64]
+Places = NDArray[np.int64]
+
+#: Makes of a table one that the model's library takes.
+Form: TypeAlias = Callable[[Any], Any]
 
 #: Ends every message about an answer that contradicts the search.
 BUG = "This is a bug in fatt: please report it with the model and the row."
 
 
 class Replay:
-    """Asks a model again for the labels of unfair people and their twins.
+    """Asks a model itself what it answers, and compares that with what was found.
 
     Parameters
     ----------
@@ -36,19 +45,82 @@ class Replay:
         Whatever `fatt.load` takes.
     variables
         How the model reads people.
+
+    Attributes
+    ----------
+    reason
+        Why the model itself cannot be asked; empty if it can, or was not yet.
     """
 
     def __init__(self, model: Any, variables: Variables) -> None:
+        self.reason = ""
         self._model = model
         self._variables = variables
         self._ensemble = variables.model
+        self._codes = {label: code for code, label in enumerate(self._ensemble.classes)}
+        self._form: Form | None = None
         # Not every library lets several threads ask a model at the same time.
         self._lock = threading.Lock()
 
-    def check(
+    def everybody(self, people: People) -> Classes | None:
+        """Ask for everybody's own answer, in the user's own table.
+
+        Returns
+        -------
+        ndarray of shape (n_people,), or None
+            The class of each person; None if the model itself cannot be asked.
+
+        Raises
+        ------
+        DataError
+            If the model that the user passed refuses a row.
+        ReplayError
+            If an answer is none of the model's classes.
+        """
+        parts = []
+        for start in range(0, len(people), CHUNK):
+            stop = min(start + CHUNK, len(people))
+            try:
+                answers = self._ask(people.rows(start, stop))
+            except _RefusedError as error:
+                # What we refuse ourselves, we can say more about.
+                people.values(start, stop)
+                raise self._refused(people, start, stop, error) from error
+            if answers is None:
+                return None
+            parts.append(self._classes_of(answers, np.arange(start, stop)))
+        return np.concatenate(parts)
+
+    def compare(
+        self, people: People, start: int, answers: Classes, label: NDArray[np.int32]
+    ) -> None:
+        """Compare the answers of some people with what was found.
+
+        Parameters
+        ----------
+        people
+            All people.
+        start
+            The row of the first of them.
+        answers, label : ndarray of shape (n_some,)
+            The class of each as the model says, and as the search does.
+
+        Raises
+        ------
+        ReplayError
+            If the model answers what it cannot, if it is what was read.
+        """
+        wrong = np.flatnonzero(answers != label)
+        if wrong.size and not self._ensemble.scoring.ordered:
+            # Where the library does not fix its sums, it may answer either.
+            possible = self._ensemble.possible_labels(people.take(start + wrong))
+            wrong = wrong[~possible[np.arange(len(wrong)), answers[wrong]]]
+        self._require_equal(start + wrong, answers[wrong], label[wrong], "the person")
+
+    def twins(
         self,
         everybody: People,
-        index: NDArray[np.int64],
+        index: Places,
         people: Matrix,
         twins: Matrix,
         label: Classes,
@@ -79,9 +151,7 @@ class Replay:
             If the model gives other labels.
         """
         own, other = (self._variables.scatter(v) for v in (people, twins))
-        own_label = self._decide(own)
-        if not np.array_equal(own_label, label):
-            self._compare(index, self._labels(own_label), label, "the person")
+        self._require_equal(index, self._decide(own), label, "the person")
         twin_label = self._decide(other)
         for case in np.flatnonzero(twin_label == label):
             raise ReplayError(
@@ -89,75 +159,191 @@ class Replay:
                 f"label, {self._ensemble.classes[label[case]]!r}. {BUG}"
             )
         rows = everybody.take(index)
-        is_asked = self._ask_model(index, rows, (own, other), (label, twin_label))
-        return twin_label, is_asked
+        if self._form is None:
+            # Elsewhere than where everybody was asked: how does it take such rows?
+            answers = self._ask(rows)
+            if answers is None:
+                return twin_label, False
+            found = self._classes_of(answers, index)
+            self._require_equal(index, found, label, "the person")
+        table = with_changes(rows, own, other, self._ensemble)
+        found = self._ask_others(table, index, "the twin that was found")
+        self._require_equal(index, found, twin_label, "the twin")
+        return twin_label, True
+
+    def similar(self, drawn: Drawn, label: Classes) -> int:
+        """Confirm that people similar to the fair get their label.
+
+        Parameters
+        ----------
+        drawn
+            The similar people.
+        label : ndarray of shape (n_drawn,)
+            The class of the person to whom each is similar.
+
+        Returns
+        -------
+        int
+            How many were asked about; none if the model itself cannot be asked.
+
+        Raises
+        ------
+        ReplayError
+            If the model gives somebody another label, or refuses somebody.
+        """
+        if self._form is None:
+            return 0
+        found = self._ask_others(drawn.table, drawn.index, "somebody similar")
+        for place in np.flatnonzero(found != label).tolist():
+            classes = self._ensemble.classes
+            raise ReplayError(
+                f"row {drawn.index[place]}: the search says that everybody similar "
+                f"gets {classes[label[place]]!r}, and the model answers "
+                f"{classes[found[place]]!r} for one who differs in "
+                f"{drawn.changes(place, self._variables)}. {BUG}"
+            )
+        return len(found)
 
     def _decide(self, matrix: Matrix) -> Classes:
         return self._ensemble.decide(mark_missing(matrix, self._ensemble.features))
 
-    def _labels(self, places: Classes) -> list[Any]:
-        return [self._ensemble.classes[place] for place in places.tolist()]
-
     @functools.cached_property
     def _predictor(self) -> Predictor | None:
-        # Libraries are imported only when there is something to replay.
-        return predictor_of(self._model, self._ensemble)
-
-    def _answers(self, ask: Predictor, table: Any, matrix: Matrix) -> list[Any]:
-        """Return a label per row."""
-        with self._lock, warnings.catch_warnings():
-            # On names of columns that an array does not have, and the like.
-            warnings.simplefilter("ignore")
-            answers = np.asarray(ask(_copied(table), matrix))
-        if answers.shape != (len(matrix),):
-            raise ValueError(f"the model answers an array of shape {answers.shape}.")
-        return list(answers.tolist())
-
-    def _ask_model(
-        self,
-        index: NDArray[np.int64],
-        rows: Any,
-        values: tuple[Matrix, Matrix],
-        labels: tuple[Classes, Classes],
-    ) -> bool:
-        with self._lock:
-            ask = self._predictor
-        own, other = values
-        if ask is None:
-            return False
-        for form in _forms(rows, self._ensemble):
-            try:
-                answers = self._answers(ask, form(rows), own)
-            except Exception:  # libraries raise what they like
-                continue
-            break
-        else:
-            # The model takes no table of this kind, for instance no array.
-            return False
-        self._compare(index, answers, labels[0], "the person")
-        table = form(with_changes(rows, own, other, self._ensemble))
+        # Libraries are imported only when there is something to ask.
         try:
-            answers = self._answers(ask, table, other)
-        except Exception as error:
-            raise ReplayError(
-                f"row {index[0]} or a later one: the model takes the person and not "
-                f"the twin that was found ({type(error).__name__}: {error}). {BUG}"
-            ) from error
-        self._compare(index, answers, labels[1], "the twin")
-        return True
+            return predictor_of(self._model, self._ensemble)
+        except NotAtHand as error:
+            self.reason = str(error)
+            return None
 
-    def _compare(
-        self, index: NDArray[np.int64], answers: list[Any], label: Classes, who: str
+    def _ask(self, rows: Any) -> list[Any] | None:
+        """Return a label per row, or None if the model itself cannot be asked.
+
+        Raises
+        ------
+        _RefusedError
+            If the model that the user passed takes the rows in no form.
+        """
+        with self._lock:
+            predictor = self._predictor
+            if predictor is None or self.reason:
+                return None
+            forms = [self._form] if self._form is not None else self._forms(rows)
+            errors: list[Exception] = []
+            for form in forms:
+                try:
+                    answers = _answers(predictor, form(rows), len(rows))
+                except Exception as error:  # libraries raise what they like
+                    errors.append(error)
+                    continue
+                self._form = form
+                return answers
+            told = in_short(errors[0])
+            if predictor.is_given:
+                raise _RefusedError(told) from errors[0]
+            self.reason = f"its library takes the rows in no form ({told})"
+            return None
+
+    def _forms(self, rows: Any) -> list[Form]:
+        """Return ways to hand a table to the model, the surest first.
+
+        To the model that the user passed the rows go as they are. If it refuses them,
+        as some libraries do if there are more columns than they know, or in another
+        order: only the columns that it reads, in its order; and if it knows no such
+        tables, or wants names: as a frame of pandas. A model that was read from a file
+        gets its columns in its order at once, for those of files go by name; or else
+        the codes of its categories.
+        """
+        model = self._ensemble
+        is_given = self._predictor is not None and self._predictor.is_given
+        frame = as_frame(rows)
+        forms: list[Form] = [lambda table: table]
+        if frame is not None:
+            places = places_of(frame, model.features, model.inputs)
+            if places != list(range(len(frame.columns))):
+                forms.append(lambda table: _selected(table, places).to_native())
+            if is_given and not frame.implementation.is_pandas_like():
+                forms.append(lambda table: _selected(table, places).to_pandas())
+        elif is_given and model.inputs.named:
+            names = [feature.name for feature in model.features]
+            forms.append(functools.partial(_named, names))
+        return forms if is_given else [*forms[::-1], model.read]
+
+    def _ask_others(self, table: Any, index: Places, who: str) -> Classes:
+        """Return the class of each of some people whom we made from the user's."""
+        assert self._form is not None
+        try:
+            answers = self._ask(table)
+        except _RefusedError as error:
+            refused = str(error)
+        else:
+            if answers is not None:
+                return self._classes_of(answers, index)
+            refused = self.reason
+        raise ReplayError(
+            f"row {index[0]} or a later one: the model takes the person and not {who} "
+            f"({refused}). {BUG}"
+        )
+
+    def _refused(
+        self, people: People, start: int, stop: int, refused: _RefusedError
+    ) -> DataError:
+        """Say which row the model's library refuses: half by half, some of them."""
+        first, last = start, stop
+        while last - first > 1:
+            middle = (first + last) // 2
+            if self._refuses(people.rows(first, middle)):
+                last = middle
+            else:
+                first = middle
+        alone = self._refuses(people.rows(first, last))
+        where = f"row {first}" if alone else f"rows {start} to {stop - 1}"
+        return DataError(
+            f"{where}: the model's own library refuses this ({refused}), and gives no "
+            "answer that could be fair; pass rows that model.predict takes."
+        )
+
+    def _refuses(self, rows: Any) -> bool:
+        try:
+            self._ask(rows)
+        except _RefusedError:
+            return True
+        return False
+
+    def _classes_of(self, answers: list[Any], index: Places) -> Classes:
+        found = np.array([self._codes.get(answer, -1) for answer in answers])
+        for place in np.flatnonzero(found < 0):
+            raise ReplayError(
+                f"row {index[place]}: the model answers {answers[place]!r}, which is "
+                f"none of its classes {list(self._ensemble.classes)}. {BUG}"
+            )
+        return found.astype(np.int64)
+
+    def _require_equal(
+        self, index: Places, answers: Classes, label: NDArray[Any], who: str
     ) -> None:
-        expected = self._labels(label)
-        if answers == expected:
-            return
-        for row, answer, said in zip(index.tolist(), answers, expected, strict=True):
-            if answer != said:
-                raise ReplayError(
-                    f"row {row}: the search says that {who} gets {said!r}, and the "
-                    f"model answers {answer!r}. {BUG}"
-                )
+        for place in np.flatnonzero(answers != label):
+            classes = self._ensemble.classes
+            raise ReplayError(
+                f"row {index[place]}: the search says that {who} gets "
+                f"{classes[label[place]]!r}, and the model answers "
+                f"{classes[answers[place]]!r}. {BUG}"
+            )
+
+
+class _RefusedError(Exception):
+    """What a library raised, in short."""
+
+
+def _answers(predictor: Predictor, table: Any, n_rows: int) -> list[Any]:
+    """Return a label per row."""
+    with warnings.catch_warnings():
+        # On names of columns that an array does not have, and the like.
+        warnings.simplefilter("ignore")
+        answers = np.asarray(predictor.predict(_copied(table)))
+    if answers.shape != (n_rows,):
+        raise ValueError(f"the model answers an array of shape {answers.shape}.")
+    return list(answers.tolist())
 
 
 def _copied(table: Any) -> Any:
@@ -170,19 +356,11 @@ def _copied(table: Any) -> Any:
     return table.copy() if hasattr(table, "iloc") else table
 
 
-def _forms(rows: Any, model: Ensemble) -> Iterator[Callable[[Any], Any]]:
-    """Yield ways to hand a table to the model, the surest first.
+def _selected(table: Any, places: list[int]) -> Any:
+    return as_frame(table)[:, places]
 
-    Libraries look for columns by name or by position, and some refuse more columns than
-    they know: first only the columns that the ensemble reads, in its order, are tried.
-    """
-    if not isinstance(rows, np.ndarray) and model.inputs.named:
-        import narwhals as nw
 
-        frame = nw.from_native(rows, eager_only=True)
-        places = places_of(frame, model.features, model.inputs)
-        if places != list(range(len(frame.columns))):
-            yield lambda table: nw.from_native(table, eager_only=True)[
-                :, places
-            ].to_native()
-    yield lambda table: table
+def _named(names: list[str], table: NDArray[Any]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(table, columns=names)

@@ -15,12 +15,14 @@ from fatt.audit import workers
 from fatt.audit.examination import Examiner, Found
 from fatt.audit.job import Job, Progress
 from fatt.audit.journal import Journal, identity_of
+from fatt.audit.replay import Replay
+from fatt.audit.spot_checks import SPOT_CHECKS, check_spot_checks, draw
 from fatt.ensemble import Label
 from fatt.errors import DataError
 from fatt.region import Relation, Schema
-from fatt.report import Counterexamples, Findings, Report, Twins
+from fatt.report import Asked, Counterexamples, Findings, Report, Twins
 from fatt.report.findings import pack
-from fatt.verdict import UNKNOWN
+from fatt.verdict import FAIR, UNKNOWN
 from fatt.verifier import Budget
 
 #: About how much work is lost at most if a run with a journal is killed.
@@ -38,6 +40,7 @@ def verify(
     progress: Progress | None = None,
     sample_weight: Any = None,
     journal: str | Path | None = None,
+    spot_checks: int = SPOT_CHECKS,
 ) -> Report:
     """Prove of each person that all similar people get the same label, or refute it.
 
@@ -72,6 +75,10 @@ def verify(
         whatever reason, the same call goes on from there, also with other `n_jobs`, and
         its report is the one of an undisturbed run. Budgets for the whole run count the
         nodes and seconds of all its parts.
+    spot_checks
+        Where the model's own library is at hand, it is asked for everybody's own
+        answer, and for those of so many people at most who are similar to the fair;
+        0 for none of these. The same question gives the same people.
 
     Returns
     -------
@@ -84,11 +91,11 @@ def verify(
     SpecError
         If the similarity or schema names something absent.
     DataError
-        If there are no rows, or the model's library would refuse one.
+        If there are no rows, or the model's library refuses one.
     ModelError
         If the model cannot be imported exactly.
     ReplayError
-        If the model itself denies a counterexample: a bug in `fatt`.
+        If the model itself answers otherwise than was found: a bug in `fatt`.
     JournalError
         If the journal is damaged, is about something else, or cannot be written.
 
@@ -106,6 +113,7 @@ def verify(
     >>> print(report.counterexamples[0])
     #2  grant → deny   x0 40.0 → 35.0
     """
+    check_spot_checks(spot_checks)
     job = Job(
         model,
         X,
@@ -117,12 +125,22 @@ def verify(
     )
     weight = _weights(sample_weight, len(job.people))
     results = _Results(job)
+    replay = Replay(model, job.variables)
+    n_asked = n_similar = 0
     try:
-        examine = _way(job, model, n_jobs)
+        answers = replay.everybody(job.people)
+        # Asking is no part of the search, whose seconds may be limited.
+        job.set_seconds(0.0)
+        examine = _way(job, model, replay, n_jobs)
         with contextlib.closing(_examined(job, examine, journal)) as examined:
             for found in examined:
+                if answers is not None:
+                    own = answers[found.start : found.stop]
+                    replay.compare(job.people, found.start, own, found.label)
+                    n_asked = found.stop
                 results.keep(found)
                 job.report(found.stop)
+        n_similar = _spot_check(job, replay, results, spot_checks)
     except KeyboardInterrupt:
         job.interrupted = True
     return Report(
@@ -133,7 +151,19 @@ def verify(
         budget=job.budget,
         interrupted=job.interrupted,
         sample_weight=weight,
+        asked=Asked(people=n_asked, similar=n_similar, reason=replay.reason),
     )
+
+
+def _spot_check(job: Job, replay: Replay, results: _Results, count: int) -> int:
+    """Ask the model about some people similar to the fair; return about how many."""
+    if replay.reason:
+        return 0
+    findings = results.findings()
+    drawn = draw(job, np.flatnonzero(findings.verdicts == FAIR), count)
+    if drawn is None:
+        return 0
+    return replay.similar(drawn, findings.label[drawn.index].astype(np.int64))
 
 
 class _Way(Protocol):
@@ -144,11 +174,11 @@ class _Way(Protocol):
     ) -> Iterator[Found]: ...
 
 
-def _way(job: Job, model: Any, n_jobs: int | None) -> _Way:
+def _way(job: Job, model: Any, replay: Replay, n_jobs: int | None) -> _Way:
     """Return where people are examined: in threads, or where joblib was told to."""
     if workers.are_wanted():
         return functools.partial(workers.in_workers, job, model, n_jobs)
-    return functools.partial(job.in_threads, Examiner(job, model).examine)
+    return functools.partial(job.in_threads, Examiner(job, replay).examine)
 
 
 def _examined(

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from fatt.audit.examination import Examiner, Found
 from fatt.audit.job import Job
 from fatt.audit.pace import Pace, chunk_size
+from fatt.audit.replay import Replay
 from fatt.errors import FattError, ModelError
 from fatt.people import People
 from fatt.region import Relation
@@ -93,7 +94,8 @@ def in_workers(
                 pace.learn(stop - start, seconds)
                 if isinstance(found, FattError):
                     # Here the message counts from the first row of all.
-                    Examiner(job, model).examine(job.chunk(start, stop), n_threads=1)
+                    examiner = Examiner(job, Replay(model, job.variables))
+                    examiner.examine(job.chunk(start, stop), n_threads=1)
                     raise found
                 yield found.moved(start)
     except KeyboardInterrupt:
@@ -148,4 +150,4 @@ def examiner_of(question: bytes) -> Examiner:
             "workers find it, or pass the fitted model itself."
         )
     job = Job(ensemble, row, **given, budget=None, n_jobs=None, progress=None)
-    return Examiner(job, model)
+    return Examiner(job, Replay(model, job.variables))

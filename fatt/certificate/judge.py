@@ -64,7 +64,9 @@ class Judge:
     def __init__(self, model: Ensemble, schema: Schema, similarity: Relation) -> None:
         self.cells = Cells(model, schema)
         self.arithmetic = Arithmetic(model)
-        self._similar = Similar(self.cells, schema, similarity)
+        self._similar = Similar(
+            [axis.column for axis in self.cells.axes], schema, similarity
+        )
 
     def labels(self, values: Floats) -> Integers:
         """Return the class that the model gives to people with these values."""

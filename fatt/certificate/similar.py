@@ -7,14 +7,13 @@ numbers or a set of codes, and perhaps missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.certificate.cells import Axis, Cells
 from fatt.certificate.columns import Codes, Column, Numbers
 from fatt.ensemble import Label
 from fatt.errors import CertificateError
@@ -118,17 +117,24 @@ class Similar:
 
     Parameters
     ----------
-    cells
-        The model.
+    columns
+        What the model reads, by variable.
     schema
         Its variables.
     similarity
         Who is similar to whom.
+
+    Attributes
+    ----------
+    alternatives
+        What each alternative says of each variable.
     """
 
-    def __init__(self, cells: Cells, schema: Schema, similarity: Relation) -> None:
-        self._axes = cells.axes
-        self._alternatives = rules_of(similarity, schema)
+    def __init__(
+        self, columns: Sequence[Column], schema: Schema, similarity: Relation
+    ) -> None:
+        self._columns = tuple(columns)
+        self.alternatives = rules_of(similarity, schema)
 
     def reaches(self, people: Floats) -> list[tuple[Flags, list[Reach]]]:
         """Return where people may move: who, and how far in each variable.
@@ -142,20 +148,24 @@ class Similar:
         """
         found = []
         alone = np.ones(len(people), dtype=bool)
-        for rules in self._alternatives:
+        for rules in self.alternatives:
             who = np.ones(len(people), dtype=bool)
-            for index, (axis, rule) in enumerate(zip(self._axes, rules, strict=True)):
-                if rule.condition is not None:
-                    who &= _meets(axis, rule.condition, people[:, index])
+            for index, column in enumerate(self._columns):
+                condition = rules[index].condition
+                if condition is not None:
+                    who &= _meets(column, condition, people[:, index])
             alone &= ~who
             found.append((who, self._spread(rules, people[who])))
-        found.append((alone, self._spread([Rule()] * len(self._axes), people[alone])))
+        still = [Rule()] * len(self._columns)
+        found.append((alone, self._spread(still, people[alone])))
         return found
 
     def _spread(self, rules: list[Rule], people: Floats) -> list[Reach]:
         return [
-            reach_of(axis.column, rule, people[:, index])
-            for index, (axis, rule) in enumerate(zip(self._axes, rules, strict=True))
+            reach_of(column, rule, people[:, index])
+            for index, (column, rule) in enumerate(
+                zip(self._columns, rules, strict=True)
+            )
         ]
 
 
@@ -166,9 +176,9 @@ def reach_of(column: Column, rule: Rule, values: Floats) -> Reach:
     return _codes(column, rule, values)
 
 
-def _meets(axis: Axis, condition: Between | OneOf, values: Floats) -> Flags:
+def _meets(column: Column, condition: Between | OneOf, values: Floats) -> Flags:
     """Tell whose value meets a condition."""
-    column, known = axis.column, ~np.isnan(values)
+    known = ~np.isnan(values)
     if isinstance(column, Numbers):
         low, high = _interval(condition)
         # A number that is only read as missing is nobody's number.

@@ -56,6 +56,10 @@ _LIBRARIES = ("numpy", "numba", "sklearn", "xgboost", "lightgbm", "onnxruntime")
               help="The share that must be treated fairly, such as 0.95; the exit code "
               "tells.")  # fmt: skip
 @search_options
+@click.option("--spot-checks", type=click.IntRange(min=0), default=1000,
+              show_default=True, metavar="N",
+              help="Ask the model itself about so many people who are similar to the "
+              "fair; 0 for none.")  # fmt: skip
 @click.option("--journal", type=click.Path(), metavar="FILE",
               help="Keep findings in this file as they are made.")  # fmt: skip
 @click.option("--resume", is_flag=True,
@@ -111,6 +115,7 @@ class Request:
     min_fairness: float | None
     budget: tuple[str, ...]
     jobs: int
+    spot_checks: int
     journal: str | None
     resume: bool
     html: str | None
@@ -158,6 +163,7 @@ def _run(request: Request) -> Exit:
             n_jobs=request.jobs,
             progress=show,
             journal=request.journal,
+            spot_checks=request.spot_checks,
         )
     if report.interrupted and request.journal is not None:
         say(f"what is done is kept in {request.journal}; --resume goes on from there.")

@@ -43,6 +43,8 @@ def print_report(
         f"Fairness: {share(report.fairness)} of {len(report):,}.",
         "",
         report.similarity.describe(report.people.variables.schema),
+        "",
+        str(report.asked),
     ]
     for names in _together(groups):
         lines += ["", *_by_group(report, names)]

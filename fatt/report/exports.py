@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -94,6 +95,7 @@ def to_json(report: Report) -> str:
         "budget": msgspec.to_builtins(report.budget),
         "interrupted": report.interrupted,
         "counts": report.counts,
+        "asked": asdict(report.asked),
         "fairness": report.fairness._asdict(),
         "findings": _findings(report.findings),
         "counterexamples": [_case(case) for case in report.counterexamples],

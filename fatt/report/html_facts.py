@@ -72,6 +72,7 @@ def limits(report: Report, details: Details) -> Markup:
         if given
         else "The search had no limits of time or effort."
     ]
+    lines.append(str(report.asked))
     if details.nodes is not None:
         lines.append(
             f"Each search for differences of scores and for multiples of the noise was "

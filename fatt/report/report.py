@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Label
 from fatt.errors import SpecError, UnfairError
 from fatt.people import People
+from fatt.report.asked import Asked
 from fatt.report.counterexamples import Counterexamples
 from fatt.report.findings import Findings
 from fatt.report.groups import Group, by_group, count
@@ -48,6 +49,8 @@ class Report:
         Whether the run was interrupted; those not reached then are unknown.
     sample_weight : ndarray of shape (n_people,), optional
         Weight of each person in the shares of fair people.
+    asked
+        How many people the model itself was asked about.
     """
 
     findings: Findings
@@ -57,6 +60,7 @@ class Report:
     budget: Budget
     interrupted: bool = False
     sample_weight: NDArray[np.float64] | None = None
+    asked: Asked = field(default_factory=Asked)
 
     def __len__(self) -> int:
         return len(self.findings)
@@ -153,12 +157,14 @@ class Report:
         str
             An object with ``format`` (``"fatt-report-1"``), ``model`` (its ``digest``,
             ``library``, ``version``, ``kind`` and ``classes``), ``similarity``,
-            ``budget``, ``interrupted``, ``counts``, ``fairness`` (``lower`` and
-            ``upper``), ``findings`` (``verdict``, ``label`` and ``labels`` of each
-            person, in order) and ``counterexamples``, closest first (``index``,
-            ``label``, ``twin_label``, ``individual``, ``twin``, ``changes`` with
-            ``before`` and ``after``, ``replayed_on``). Missing values are null, and
-            infinities the texts ``"inf"`` and ``"-inf"``.
+            ``budget``, ``interrupted``, ``counts``, ``asked`` (how many ``people``, and
+            how many people ``similar`` to the fair, the model itself was asked about,
+            or the ``reason`` why it was not), ``fairness`` (``lower`` and ``upper``),
+            ``findings`` (``verdict``, ``label`` and ``labels`` of each person, in
+            order) and ``counterexamples``, closest first (``index``, ``label``,
+            ``twin_label``, ``individual``, ``twin``, ``changes`` with ``before`` and
+            ``after``, ``replayed_on``). Missing values are null, and infinities the
+            texts ``"inf"`` and ``"-inf"``.
         """
         from fatt.report.exports import to_json
 

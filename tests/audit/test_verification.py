@@ -141,7 +141,7 @@ def test_every_kind_of_table_gives_the_same_report() -> None:
         assert report.to_json() == expected
 
 
-def test_an_array_of_objects_cannot_be_replayed_on_a_model_that_wants_names() -> None:
+def test_an_array_is_named_for_a_model_that_wants_names() -> None:
     fitted, table = pipeline(MODELS[0]), people()
     ensemble = fatt.load(fitted)
     schema = fatt.Schema.infer(ensemble, table)
@@ -149,7 +149,10 @@ def test_an_array_of_objects_cannot_be_replayed_on_a_model_that_wants_names() ->
     similarity = Similarity(noise={"age": 2}, vary=["sex"])
     report = fatt.verify(fitted, array, similarity=similarity, schema=schema)
     assert report.counts == fatt.verify(fitted, table, similarity=similarity).counts
-    assert {case.replayed_on for case in report.counterexamples} == {"ensemble"}
+    with pytest.raises(ValueError, match="string"):
+        fitted.predict(array)
+    assert {case.replayed_on for case in report.counterexamples} == {"model"}
+    assert report.asked.people == len(array)
 
 
 def test_an_ensemble_is_replayed_on_itself() -> None:

@@ -23,6 +23,7 @@ from tests.region.test_boxes import VARIABLES, alternatives, draw_points, near, 
 
 SCHEMA = town.schema()
 CELLS = Cells(town.make(), SCHEMA)
+COLUMNS = [axis.column for axis in CELLS.axes]
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -51,7 +52,7 @@ def test_regions_are_those_of_the_search(
     boxes = Space(relation, VARIABLES).boxes(people)
     theirs = reaches_of(VARIABLES.ensemble, boxes)
     taken = 0
-    for who, reaches in Similar(CELLS, SCHEMA, relation).reaches(people):
+    for who, reaches in Similar(COLUMNS, SCHEMA, relation).reaches(people):
         for row, person in enumerate(np.flatnonzero(who).tolist()):
             mine = [_plain(one, row) for one in reaches]
             rows = np.flatnonzero(boxes.person == person)
