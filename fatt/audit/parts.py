@@ -119,7 +119,7 @@ def do_part(question: bytes, number: int, part: Any, path: str) -> Tally:
     if done is not None:
         return done
     try:
-        report = _verified(asked, number, part)
+        report = _verified(asked, part, number)
     except DataError as error:
         raise DataError(f"part {number}: {error}") from error
     table, tally = _table(asked, part, report), _tally(asked, report)
@@ -140,7 +140,7 @@ def _opened(question: bytes) -> Question:
     return asked
 
 
-def _verified(asked: Question, number: int, part: Any) -> Report | None:
+def _verified(asked: Question, part: Any, number: int) -> Report | None:
     if not len(part):
         return None
     first, last = (

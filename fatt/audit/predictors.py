@@ -132,6 +132,9 @@ def _of_object(model: Any, ensemble: Ensemble) -> Predict:
             return _of_lightgbm(model)
         case "onnx", _:
             return _of_onnx(model.SerializeToString(), ensemble)
+        case "fatt", "FATT":
+            # Its own predict takes datasets of AIF360; the classifier in it takes rows.
+            model = model.model_
     return cast(Predict, model.predict)
 
 

@@ -321,7 +321,8 @@ def _numbers(
     count = len(own)
     near_low, near_high = _within_reach(low, high, cuts, own)
     kind = rng.random(count)
-    numbers = near_low + rng.random(count) * (near_high - near_low)
+    with np.errstate(invalid="ignore", over="ignore"):
+        numbers = near_low + rng.random(count) * (near_high - near_low)
     numbers = np.where(kind < 0.1, low, np.where(kind > 0.9, high, numbers))
     first, last = np.searchsorted(cuts, low), np.searchsorted(cuts, high, side="right")
     at = (kind > 0.1) & (kind < 0.6) & (first < last)
@@ -479,7 +480,8 @@ class _Words:
         if isinstance(self.column, Codes):
             return _pick(self.reach.codes, share).astype(np.float64)
         low, high = self.reach.low, self.reach.high
-        values = np.where(share < 1, low + share * (high - low), high)
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = np.where(share < 1, low + share * (high - low), high)
         if self.column.integer:
             values = np.rint(values)
         values = np.clip(values, low, high)

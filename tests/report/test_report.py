@@ -163,6 +163,7 @@ def test_the_json_holds_all() -> None:
         "budget",
         "interrupted",
         "counts",
+        "asked",
         "fairness",
         "findings",
         "counterexamples",
