@@ -17,17 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.job import Job
-from fatt.audit.tables import with_changes
 from fatt.certificate.columns import Codes, Column, Numbers, columns_of
 from fatt.certificate.similar import Reach, Rule, Similar
 from fatt.ensemble import Categorical, Ensemble, Numeric
 from fatt.ensemble.encode import mark_missing
 from fatt.ensemble.table import places_of
 from fatt.errors import SpecError
+from fatt.people import People
+from fatt.people.edits import with_changes
 from fatt.region import Boxes, Variables, code_words
-from fatt.report import People
-from fatt.report.words import values_of
-from fatt.verdict import changes_between
+from fatt.verdict import changes_between, values_of
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -65,8 +64,10 @@ class Drawn:
     def changes(self, place: int, variables: Variables) -> str:
         """Say how one of them differs from the person, as far as we can read it."""
         features = variables.ensemble.features
-        own, other = (values_of(features, v[place]) for v in (self.own, self.values))
-        changes = changes_between(own, other)
+        own, other = self.own[place], self.values[place]
+        changes = changes_between(
+            values_of(features, own), values_of(features, other, made_of=own)
+        )
         return ", ".join(f"{name} {change}" for name, change in changes.items())
 
 
@@ -468,10 +469,14 @@ class _Words:
             pick = (share * len(self.donor)).astype(np.int64)
         values = self.donated[pick]
         known = ~self._is_absent(values)
-        may = known & (absent & self.rule.may_miss | ~absent & self.rule.is_free)
-        if isinstance(self.column, Codes) and self.rule.among is not None:
+        reached = known.copy()
+        if isinstance(self.column, Codes):
             code = np.where(known, values, 0).astype(np.int64)
-            may |= known & ~absent & self.reach.codes[np.arange(len(who)), code]
+            reached &= self.reach.codes[np.arange(len(who)), code]
+        # What may be anything is not compared with what we take for anything.
+        may = np.where(absent, reached & self.rule.may_miss, known & self.rule.is_free)
+        if self.rule.among is not None:
+            may |= reached & ~absent
         cast.take(who[may], index, self.donor[pick[may]], values[may])
 
     def _moved(self, own: Floats, rng: Random) -> Floats:

@@ -29,7 +29,7 @@ from fatt.audit.job import Job
 from fatt.audit.membership import are_similar
 from fatt.errors import ReplayError, SpecError
 from fatt.region import Ordinal, Relation
-from fatt.region.spread import Draft
+from fatt.region.space import Draft
 
 N_PEOPLE = 200
 SEXES, WARDS = ["F", "M"], ["N", "E", "S", "W", "C"]
@@ -278,7 +278,7 @@ def test_a_category_left_out_of_the_region(
         if index == ward:
             gone = draft.people[:, index] != WARDS.index("C")
             bit = ~np.uint64(1 << WARDS.index("C"))
-            draft.codes[gone, draft.space.span(index)] &= bit
+            draft.codes[gone, draft.domains.span(index)] &= bit
 
     monkeypatch.setattr(Draft, "_free_codes", forgetful)
     table = people()
@@ -316,11 +316,11 @@ def test_levels_that_stop_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_alternative_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fatt.region import neighbourhood
+    from fatt.region import space
 
-    bind = neighbourhood.bind
+    bind = space.bind
     first = Similarity(noise={"pay": 0.01})
-    monkeypatch.setattr(neighbourhood, "bind", lambda _, given: bind(first, given))
+    monkeypatch.setattr(space, "bind", lambda _, given: bind(first, given))
     similarity = first | Similarity(vary=["ward"])
     fair_yet_denied(ward_matters(), people(), similarity)
 
