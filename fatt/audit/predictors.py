@@ -50,6 +50,8 @@ _ONNX_TYPES = {
 }
 #: Of what a library raises, so many characters are told.
 _LONGEST = 200
+#: Why nothing can be asked of an `Ensemble`, nor of a file that holds one.
+_EXACT_FORM = "what was passed is its exact form, not the model itself"
 _ONNX_LABELS = {"tensor(int32)", "tensor(int64)", "tensor(string)"}
 
 
@@ -71,7 +73,7 @@ def predictor_of(model: Any, ensemble: Ensemble) -> Predictor:
         take the model, for instance because the file is too old for it.
     """
     if isinstance(model, Ensemble):
-        raise NotAtHand("what was passed is its exact form, not the model itself")
+        raise NotAtHand(_EXACT_FORM)
     is_file = isinstance(model, str | os.PathLike)
     try:
         of = _of_file(Path(model), ensemble) if is_file else _of_object(model, ensemble)
@@ -116,7 +118,7 @@ def _of_file(path: Path, ensemble: Ensemble) -> Predict:
             return _of_onnx(data, ensemble)
         case "skops":
             raise NotAtHand("a skops file is read, and none of its objects is run")
-    raise NotAtHand("the file holds its exact form, not the model itself")
+    raise NotAtHand(_EXACT_FORM)
 
 
 def _release(version: str) -> list[str]:

@@ -193,7 +193,7 @@ def test_without_the_model_itself_nothing_is_asked(tmp_path: Path) -> None:
     asked = fatt.verify(tmp_path / "tree.fatt", AGES, similarity=STILL).asked
     assert (asked.people, asked.reason) == (
         0,
-        "the file holds its exact form, not the model itself",
+        "what was passed is its exact form, not the model itself",
     )
     answers = KEPT / "xgboost-2.0.3-softprob-vectors.npz"
     rows = np.load(answers)["rows"][:5]
