@@ -149,6 +149,176 @@ _SETTLING = _of(
     ),
 )
 
+_BAND = _of(
+    "band.py",
+    _lost(
+        "least = np.int64(0 if wins_ties(rule, own, rival) else 1)",
+        "0 if wins_ties(rule, own, rival) else 1",
+        "1",
+    ),
+    _lost("least = -_to_units(-at) if own == 0 else _to_units(-at) + 1", "+ 1", "+ 2"),
+    _lost(
+        "least = -_to_units(-at) if own == 0 else _to_units(-at) + 1",
+        "-_to_units(-at) if",
+        "1 - _to_units(-at) if",
+    ),
+    _lost(
+        "return _to_units(-(error + more)) - 1, _to_units(error + more) + 2",
+        "_to_units(-(error + more)) - 1",
+        "np.int64(1)",
+    ),
+    _lost(
+        "if total.mass * _SLACK <= math.ldexp(step, 24 if rule.single != 0 else 53):",
+        "total.mass * _SLACK <= math.ldexp(step, 24 if rule.single != 0 else 53)",
+        "total.mass >= 0",
+    ),
+    _lost(
+        "return 2.0**-24 if rule.single != 0 else 2.0**-53",
+        "2.0**-24 if rule.single != 0 else 2.0**-53",
+        "2.0**-53",
+    ),
+    _lost(
+        "return _to_units(at - error) - 1, _to_units(at + error) + 2",
+        "_to_units(at - error) - 1",
+        "_to_units(at) + 1",
+    ),
+    _lost("if rule.link == IDENTITY:", "== IDENTITY", "!= -1"),
+    _lost("return divisions * (2", "divisions", "0 * divisions"),
+)
+
+_SCREEN = _of(
+    "screen.py",
+    _lost(
+        "                    found = 1 if lower[box, feature] <= threshold else 0\n                    if upper[box, feature] > threshold:\n                        found |= 2\n                elif only",
+        "<=",
+        "<",
+    ),
+    _lost(
+        "                    found = 1 if lower[box, feature] <= threshold else 0\n                    if upper[box, feature] > threshold:\n                        found |= 2\n                else",
+        "<=",
+        "<",
+    ),
+    _lost("if size == 0 and box + 1 < start[person + 1]:", "box + 1", "box + 2"),
+    _lost("totals[0].lead = -totals[0].low", "low", "high"),
+    _lost(
+        "totals[rival].lead = totals[rival].high - totals[own].low",
+        "totals[own].low",
+        "totals[own].high",
+    ),
+    _lost(
+        "return 1 + is_right if code == node.alone >> 1 else 2 - is_right",
+        "code == node.alone",
+        "code != node.alone",
+    ),
+    _lost(
+        "count += 1 if word & (word - ONE) == 0 else 2",
+        " if word & (word - ONE) == 0 else 2",
+        "",
+    ),
+    _lost("            if members & ~left != 0:", "!= 0", "== members"),
+    _lost("        if number <= cuts[middle]:", "<=", "<"),
+    _lost(
+        "total.tree_high = max(total.tree_high, value)",
+        "max(total.tree_high, value)",
+        "value",
+    ),
+)
+
+_EXTRACTION = _of(
+    "extract.py",
+    _lost("if mine.first <= min(node.split, mine.last):", "<=", "<"),
+    _lost("if max(mine.first, node.split + 1) <= mine.last:", "<=", "<"),
+    _lost(
+        "            mine.last = min(mine.last, node.split)",
+        "node.split)",
+        "node.split - 1)",
+    ),
+    _lost("if (node.missing_left != 0) != is_left:", ") != is_left", ") == is_left"),
+    _lost("        if mine.missing != 0:", "!= 0", "> 1"),
+    _lost(
+        "mine.first, mine.last, mine.missing = old.first, old.last, old.missing",
+        "old.missing",
+        "mine.missing",
+    ),
+    _lost("        if here & ~left != 0:", "!= 0", "== here"),
+)
+
+_COMPACTION = _of(
+    "compact.py",
+    _lost("        if ask.missing != 0:", "!= 0", "> 1"),
+    _lost("last = class_of[begin + ask.last - mine.first]", "ask.last", "ask.first"),
+)
+
+_DECISION = _of(
+    "search.py",
+    _lost(
+        "    for leaf in range(len(leaves) - 1):",
+        "range(len(leaves) - 1)",
+        "range(1, 1)",
+    ),
+    _lost("if outcome == STOPPED or count > 0:", "outcome == STOPPED or ", ""),
+    _lost(
+        "for other in range(place, n_open):",
+        "range(place, n_open)",
+        "range(place, place + 1)",
+    ),
+    _lost("if box + 1 < regions.start[person + 1]:", "box + 1", "box + 2"),
+    _lost(
+        "for box in range(regions.start[person], regions.start[person + 1]):",
+        "range(regions.start[person], ",
+        "range(regions.start[person + 1] - 1, ",
+    ),
+    _lost("        if rival != own:", "!=", ">"),
+    _lost(
+        "answers.bound[person] = max(answers.bound[person], bound)",
+        "max(answers.bound[person], bound)",
+        "bound",
+    ),
+)
+
+_ONE_TREE = _of(
+    "single.py",
+    _lost("possible[labels[leaf]] = True", "labels[leaf]", "own"),
+    _lost(
+        "return min(max(own, mine.first), mine.last)",
+        "min(max(own, mine.first), mine.last)",
+        "max(own, mine.first)",
+    ),
+)
+
+_POINTS = _of(
+    "points.py",
+    _lost(
+        "after = np.nextafter(below, np.inf)", "np.nextafter(below, np.inf)", "below"
+    ),
+    _lost(
+        "low, high = max(low, lower[box, index]), min(high, upper[box, index])",
+        "max(low, lower[box, index])",
+        "low",
+    ),
+)
+
+#: What only numbers tell that nobody draws: the last bits of links and of sums.
+_LAST_BITS = [
+    Mutant(f"{_FOLDER}/{file}", *_lost(*change), ("tests/verifier/test_search.py",))
+    for file, *change in (
+        (
+            "lead.py",
+            "if rule.link == SOFTMAX and abs(mine - other) <= 32 * unit_of(rule):",
+            "32",
+            "0",
+        ),
+        (
+            "lead.py",
+            "merged + 2 / scale * (reach > 30)",
+            "merged + 2 / scale * (reach > 30)",
+            "0 * merged",
+        ),
+        ("band.py", "if rule.link == IDENTITY:", "== IDENTITY", "!= SIGMOID"),
+        ("screen.py", "total.mass += max(abs(low), abs(high))", "max", "min"),
+    )
+]
+
 MUTANTS = (
     *_PROPAGATION,
     *_DUAL,
@@ -156,4 +326,12 @@ MUTANTS = (
     *_BRANCHING,
     *_CLIMB,
     *_SETTLING,
+    *_BAND,
+    *_SCREEN,
+    *_EXTRACTION,
+    *_COMPACTION,
+    *_DECISION,
+    *_ONE_TREE,
+    *_POINTS,
+    *_LAST_BITS,
 )

@@ -1,4 +1,4 @@
-"""Ensembles of stumps: tree i splits variable i at one half."""
+"""Ensembles of stumps: tree i splits variable i, or another, at one half."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ from fatt.verifier import Outcomes, Verifier
 
 
 def stumps(
-    leaves: list[tuple[float, float]], targets: list[int], decision: Any, **scoring: Any
+    leaves: list[tuple[float, float]],
+    targets: list[int],
+    decision: Any,
+    *,
+    variables: list[int] | None = None,
+    **scoring: Any,
 ) -> Ensemble:
     """An ensemble whose trees give the first leaf at 0 and the second at 1."""
     n = len(leaves)
+    split = list(range(n)) if variables is None else variables
     trees = Trees.lay_out(
         roots=3 * np.arange(n),
-        feature=np.array([[tree, -1, -1] for tree in range(n)]).ravel(),
+        feature=np.array([[variable, -1, -1] for variable in split]).ravel(),
         threshold=np.tile([0.5, 0.0, 0.0], n),
         left=np.array([[3 * tree + 1, -1, -1] for tree in range(n)]).ravel(),
         right=np.array([[3 * tree + 2, -1, -1] for tree in range(n)]).ravel(),
@@ -29,7 +35,7 @@ def stumps(
         targets=targets,
     )
     return Ensemble(
-        features=tuple(Numeric(name=f"x{tree}") for tree in range(n)),
+        features=tuple(Numeric(name=f"x{index}") for index in range(max(split) + 1)),
         classes=tuple(range(max(2, len(scoring["base"])))),
         trees=trees,
         scoring=Scoring(**scoring),

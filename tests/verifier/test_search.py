@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -167,3 +169,52 @@ def test_no_threads_and_no_time_are_refused() -> None:
         Verifier(ensemble).verify(np.zeros((1, 1)), cube(1), n_jobs=0)
     with pytest.raises(SpecError, match="seconds"):
         Budget(seconds=-1)
+
+
+@pytest.mark.parametrize("ties", ["first", "last"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("link", "score", "most"),
+    [
+        ("softmax", 1.0, 40),
+        ("softmax", 2.0**-10, 2**14),
+        ("sigmoid", 5.0, 400),
+        ("sigmoid", 20.0, 2**27),
+    ],
+)
+def test_links_merge_scores_that_are_close(
+    link: Any, score: float, most: int, dtype: str, ties: Any
+) -> None:
+    """A class that comes near, but not up to the other, may win a tie of the link."""
+    unit, seen = float(np.spacing(np.dtype(dtype).type(score))), set()
+    steps = np.unique(np.geomspace(1, most, 40).astype(int))
+    for step in [*(-steps).tolist(), 0, *steps.tolist()]:
+        near = score + step * unit
+        leaves = [(score, score), (0.0, near)]
+        scoring = {"dtype": dtype, "base": (0.0, 0.0)}
+        rule = Argmax(link=link, ties=ties)
+        ensemble = stumps(leaves, [0, 1], rule, **scoring)
+        outcomes, labels = verify_corner(ensemble, [0.0, 0.0])
+        own = int(outcomes.label[0])
+        assert labels <= set(np.flatnonzero(outcomes.labels[0]))
+        if outcomes.verdict[0] == FAIR:
+            assert labels == {own}
+        elif outcomes.verdict[0] == UNFAIR:
+            assert len(labels) > 1
+        seen.add(len(labels))
+    assert seen == {1, 2}
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [("float32", 24), ("float64", 53)])
+def test_large_leaves_round_small_ones_where_they_are_reached(
+    dtype: str, digits: int
+) -> None:
+    """At one corner two large leaves cancel, and what lies between them is rounded."""
+    large = 2.0**digits + 2
+    leaves = [(0.0, large), (0.0, 1.0), (0.0, -large)]
+    scoring = {"dtype": dtype, "base": (0.0,)}
+    ensemble = stumps(leaves, [0] * 3, Cut(at=2.0), variables=[0, 1, 0], **scoring)
+    for corner in corners(ensemble).tolist():
+        outcomes, labels = verify_corner(ensemble, corner)
+        assert labels == {0, 1}
+        assert outcomes.verdict[0] == UNFAIR
