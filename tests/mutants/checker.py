@@ -149,7 +149,7 @@ _SIMILAR = [
             "ends.append(values + sign * size)",
             "ends.append(values + sign * size / 2)",
         ),
-        ("for rules in self._alternatives:", "for rules in self._alternatives[:1]:"),
+        ("for rules in self.alternatives:", "for rules in self.alternatives[:1]:"),
         (
             "if condition.without_high else high",
             "if not condition.without_high else high",

@@ -278,7 +278,6 @@ _DECISION = _of(
 
 _ONE_TREE = _of(
     "single.py",
-    _lost("possible[labels[leaf]] = True", "labels[leaf]", "own"),
     _lost(
         "return min(max(own, mine.first), mine.last)",
         "min(max(own, mine.first), mine.last)",
