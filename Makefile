@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test oldest mutants lint bench docs coverage package clean
+.PHONY: demo test oldest mutants lint kernels sanitize bench docs coverage package clean
 
 demo: $(VENV)/demo
 	$(RUN)/python examples/demo.py
@@ -13,20 +13,31 @@ test: lint $(VENV)/browser oldest
 	$(RUN)/pytest
 
 # What users of AIF360 have installed is often older: its tests, and a few of the core.
-oldest: $(VENV)/dev $(OLDEST)/ready
+oldest: kernels $(OLDEST)/ready
 	$(OLDEST)/bin/python -m pytest -m 'not slow' \
 	  tests/aif360_ext tests/test_metrics.py tests/audit/test_gaps.py \
-	  tests/region/test_encoders.py
+	  tests/region/test_encoders.py tests/verifier/test_kept.py
 
 # Wrong versions of the search and of the checker: the tests must notice all of them.
-mutants: $(VENV)/dev
+mutants: kernels
 	$(RUN)/python -m tests.mutants
 
-lint: $(VENV)/dev
+lint: kernels
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
 	$(RUN)/lint-imports
+	PATH="$(CURDIR)/$(RUN):$$PATH" $(RUN)/cython-lint fatt
+	$(RUN)/python tools/lint_kernels.py build/$(VENV)
+
+# A changed kernel is built at the next import; here that is done before several
+# processes import at once.
+kernels: $(VENV)/dev
+	$(RUN)/python -c 'import fatt.ensemble'
+
+# The laws, with the compiler's own checks of addresses and undefined behaviour.
+sanitize: $(VENV)/dev
+	tools/sanitize.sh $(RUN)/python
 
 bench: $(VENV)/dev
 	$(RUN)/python benchmarks/importers.py
@@ -38,7 +49,7 @@ docs: $(VENV)/docs
 	$(RUN)/sphinx-build -W --keep-going -q -b linkcheck docs build/links
 	@echo build/docs/index.html
 
-coverage: $(VENV)/dev
+coverage: kernels
 	$(RUN)/pytest --cov=fatt --cov-report=term:skip-covered
 
 # The wheel must work where only the core dependencies are.
@@ -50,18 +61,16 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install -q --upgrade 'pip>=25.1'
 
-# A file per set-up remembers that it was done with this pyproject.toml. The search is
-# compiled here, about a minute once, so that neither the demo nor the tests wait for it.
+# A file per set-up remembers that it was done with this pyproject.toml. The kernels are
+# built into a folder per environment, which finds its tools again by their full names.
 $(VENV)/demo $(VENV)/dev $(VENV)/docs: $(VENV)/%: pyproject.toml | $(VENV)/bin/python
-	$(RUN)/python -m pip install -q -e '.[all]' --group $*
-	$(RUN)/python -m fatt.verifier.warm
+	tools/install.sh $(VENV) '.[all]' $*
 	@touch $@
 
-# Compiled code does not depend on the versions here, so that nothing is compiled again.
 $(OLDEST)/ready: pyproject.toml
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip install -q --upgrade 'pip>=25.1'
-	$(OLDEST)/bin/python -m pip install -q -e '.[aif360]' --group oldest
+	tools/install.sh $(OLDEST) '.[aif360]' oldest
 	@touch $@
 
 # Pages are tested in Chromium. Where it is absent, root on Debian can install it; else

@@ -19,11 +19,9 @@ from __future__ import annotations
 
 import argparse
 import functools
-import os
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -261,18 +259,12 @@ print(time.perf_counter() - ready, time.perf_counter() - start)
 
 
 def fresh_processes(n_rows: int) -> None:
-    """Time the first answer with and without compiled code, and measure memory."""
-    lines = []
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
-        for what in ("nothing compiled yet", "compiled code kept on disk"):
-            command = [sys.executable, "-W", "ignore", "-c", FIRST]
-            found = subprocess.run(
-                command, env=environment, capture_output=True, text=True, check=True
-            )
-            answer, whole = map(float, found.stdout.split())
-            lines.append([f"first answer, {what}", f"{answer:.1f} s", f"{whole:.1f} s"])
-            progress(" ".join(lines[-1]))
+    """Time the first answer of a process, and measure memory."""
+    command = [sys.executable, "-W", "ignore", "-c", FIRST]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    answer, whole = map(float, found.stdout.split())
+    lines = [["first answer", f"{answer:.1f} s", f"{whole:.1f} s"]]
+    progress(" ".join(lines[-1]))
     print_table(["fresh process", "fatt.verify", "with all imports"], lines)
     lines = []
     for count in (n_rows // 10, n_rows):
@@ -305,7 +297,7 @@ def main() -> None:
 
 
 def warm_up() -> None:
-    """Compile, so that nobody's time is counted in which that happens."""
+    """Import all, so that nobody's time is counted in which that happens."""
     tree = DecisionTreeClassifier().fit([[20.0], [40.0]], [0, 1])
     fatt.verify(tree, [[29.0]], similarity=Similarity(noise=3))
 

@@ -6,7 +6,6 @@ carried by the package scikit-lego: who was released with a summons, and who was
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 
@@ -79,7 +78,6 @@ def main() -> None:
     model, X = train()
     similarity = Similarity(noise={"age": 2}, vary=["colour", "sex"])
     print(similarity.describe())
-    print("(A new installation first compiles the search, once.)", file=sys.stderr)
     start = time.perf_counter()
     report = fatt.verify(model, X, similarity=similarity, n_jobs=-1)
     show_fairness(report)

@@ -12,8 +12,6 @@ import click
 #: Told how many people are done, and how many there are.
 Progress: TypeAlias = Callable[[int, int], None]
 
-_FIRST = "preparing (a new installation first compiles the search, about a minute)"
-
 
 def say(message: str) -> None:
     """Write a message, which is no result, to stderr."""
@@ -55,7 +53,7 @@ def progress(what: str, *, quiet: bool) -> Iterator[Progress | None]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(_FIRST, total=None)
+        task = bar.add_task("preparing", total=None)
 
         def show(done: int, total: int) -> None:
             bar.update(task, description=what, completed=done, total=total)

@@ -1,9 +1,18 @@
 """The intermediate representation: one exact form for every tree ensemble."""
 
+import importlib.util
+
 from fatt.ensemble.ensemble import Ensemble, ScoreBounds, Source
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Numeric
 from fatt.ensemble.scoring import Argmax, Cut, Decision, Scoring
 from fatt.ensemble.trees import NODE, Trees
+from fatt.errors import MissingDependencyError
+
+if importlib.util.find_spec("fatt.ensemble.kernels") is None:
+    raise MissingDependencyError(
+        "the compiled part of fatt is absent, for this copy of it was never built: run "
+        "'pip install .' in its folder, with a C compiler at hand, or 'make lint'."
+    )
 
 __all__ = [
     "NODE",

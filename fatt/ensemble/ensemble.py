@@ -302,7 +302,7 @@ class Ensemble:
         self, encoded: NDArray[np.float64], of: Callable[[Any], Any]
     ) -> NDArray[np.float64]:
         """Add up `of` the base and the leaves, in order, in the library's precision."""
-        from fatt.ensemble.kernels import add_leaves
+        from fatt.ensemble import kernels
 
         base = of(np.array(self.scoring.base, dtype=np.float64))
         scores = np.zeros((len(encoded), self.n_outputs))
@@ -310,7 +310,7 @@ class Ensemble:
             # Assigned, not added to zero: a negative zero keeps its sign.
             scores[:] = base
         trees, (edges, cells) = self.trees, self._cells
-        add_leaves(
+        kernels.add_leaves(
             trees.nodes,
             trees.roots,
             trees.words,

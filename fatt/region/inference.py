@@ -413,10 +413,10 @@ class Groups:
 
     def see(self, cells: NDArray[np.float64]) -> None:
         """Look at some rows, which lie on their side."""
-        from fatt.region.kernels import see_groups
+        from fatt.region import kernels
 
         found = (self._is_variable, self._least, self._most)
-        see_groups(cells, self._places, self._starts, *found)
+        kernels.see_groups(cells, self._places, self._starts, *found)
 
     def joined(self, other: Groups) -> Groups:
         """Return what the rows of both show."""

@@ -132,14 +132,15 @@ class Variables:
 
     def _gather(self, table: Matrix, limits: Limits, values: Matrix) -> int:
         """Fill in the values; return a place where there is none, -1 if all is well."""
-        from fatt.region.kernels import gather
+        from fatt.region import kernels
 
-        return int(gather(table, *limits, *self._lookup, values))
+        given = (*limits, *self._lookup, values)
+        return kernels.gather(table, *given)
 
     @functools.cached_property
     def _lookup(self) -> tuple[NDArray[Any], ...]:
         """What the compiled `gather` needs to know of the variables, as arrays."""
-        from fatt.region.kernels import COLUMN, LEVEL, NUMBER
+        from fatt.region import kernels
 
         kinds, levels, zeros = [], [], []
         for variable, merge in zip(self.schema.variables, self._merges, strict=True):
@@ -148,8 +149,8 @@ class Variables:
             zero = np.flatnonzero((table == 0).all(axis=1))
             zeros.append(int(zero[0]) if len(zero) else -1)
             levels.append(np.empty(0) if by_column else table[:, 0])
-            kind = COLUMN if by_column else LEVEL
-            kinds.append(NUMBER if merge.table is None else kind)
+            kind = kernels.COLUMN if by_column else kernels.LEVEL
+            kinds.append(kernels.NUMBER if merge.table is None else kind)
         columns = [merge.columns for merge in self._merges]
         return (
             np.array(kinds, dtype=np.int64),
@@ -172,11 +173,11 @@ class Variables:
         -------
         ndarray of shape (n_rows, n_columns)
         """
-        from fatt.region.kernels import scatter
+        from fatt.region import kernels
 
         rows = np.empty((len(values), len(self.model.features)))
         columns, starts = self._lookup[1:3]
-        scatter(values, columns, starts, *self._cells, rows)
+        kernels.scatter(values, columns, starts, *self._cells, rows)
         return rows
 
     @functools.cached_property

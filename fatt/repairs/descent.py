@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Cut, Ensemble
 from fatt.region import Boxes
-from fatt.repairs.kernels import weigh
+from fatt.repairs import kernels
 from fatt.repairs.reach import Reach, points, reach_of
 
 Floats = NDArray[np.float64]
@@ -178,7 +178,7 @@ def _weigh(
 ) -> Floats:
     """Add what the leads of rivals cost to the pulls; return the largest leads."""
     args = task.columns, task.base, reach, label, task.steep
-    return np.asarray(weigh(values, *args, *pulls))
+    return np.asarray(kernels.weigh(values, *args, *pulls))
 
 
 def _hold(task: Task, moved: Floats, pulls: Floats) -> None:

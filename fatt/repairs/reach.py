@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature
 from fatt.region.boxes import Boxes, code_words
-from fatt.repairs.kernels import collect
-from fatt.verifier.kernels.records import scratch_for
+from fatt.repairs import kernels
 from fatt.verifier.ranks import forest_of
-from fatt.verifier.rounding import library_of
 from fatt.verifier.twins import clip_to_numbers
 
 
@@ -45,10 +43,11 @@ def reach_of(ensemble: Ensemble, boxes: Boxes, rows: NDArray[np.int64]) -> Reach
         For each leaf of the ensemble its row in the table of values.
     """
     forest = forest_of(ensemble, code_words(ensemble.features))
-    scratch = scratch_for(forest, library_of(ensemble), len(ensemble.classes))
-    regions = clip_to_numbers(boxes, ensemble.features)
+    depth = int(ensemble.trees.depths().max(initial=0))
+    clipped = clip_to_numbers(boxes, ensemble.features)
+    regions = tuple(map(np.ascontiguousarray, clipped))
     ends = np.empty((len(boxes), len(forest.roots)), dtype=np.int64)
-    leaves = collect(forest, tuple(map(_read_only, regions)), scratch, ends)
+    leaves = kernels.collect(forest, regions, depth, ends)
     return Reach(ends, rows[leaves])
 
 
@@ -80,10 +79,3 @@ def points(people: NDArray[np.float64], features: Sequence[Feature]) -> Boxes:
         missing=missing,
         codes=codes,
     )
-
-
-def _read_only(array: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Return a read-only view: the kernel is compiled for one type of arrays only."""
-    view = np.ascontiguousarray(array).view()
-    view.setflags(write=False)
-    return view

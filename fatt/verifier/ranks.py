@@ -119,9 +119,9 @@ def _lay_out(
     nodes: NDArray[Any], roots: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the nodes in the order in which walks come by, and the roots."""
-    from fatt.verifier.kernels.layout import depth_first
+    from fatt.verifier.kernels import reach
 
-    place = depth_first(nodes["left"].copy(), roots.copy())
+    place = reach.depth_first(nodes["left"].copy(), roots.copy())
     laid = np.empty_like(nodes)
     laid[place] = nodes
     laid["left"] = np.where(laid["left"] < 0, -1, place[laid["left"]])

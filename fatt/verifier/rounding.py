@@ -19,8 +19,8 @@ from fatt.verifier.kernels.records import (
     RULE,
     SIGMOID,
     SOFTMAX,
+    Arithmetic,
     Forest,
-    Library,
 )
 
 # Sums of scaled scores stay below this power of 2. That leaves room for differences of
@@ -33,7 +33,7 @@ _LINKS = {"identity": IDENTITY, "softmax": SOFTMAX, "sigmoid": SIGMOID}
 ZERO_EXPONENT = 2000
 
 
-def library_of(ensemble: Ensemble) -> Library:
+def arithmetic_of(ensemble: Ensemble) -> Arithmetic:
     """Return what the leaves hold, in units as well, and the library's arithmetic."""
     trees, scoring = ensemble.trees, ensemble.scoring
     exponent = _scale_of(ensemble)
@@ -59,7 +59,7 @@ def library_of(ensemble: Ensemble) -> Library:
     targets = np.maximum(trees.targets, -int(len(scoring.base) > 1))
     rule["is_vector"] = bool(np.any(targets < 0))
     rule["first"] = argmax.ties == "first"
-    return Library(
+    return Arithmetic(
         values=values,
         scaled=np.rint(np.ldexp(values, exponent)).astype(np.int64),
         trailing=_trailing_exponents(values).min(axis=1, initial=ZERO_EXPONENT),
@@ -110,20 +110,23 @@ def _scale_of(ensemble: Ensemble) -> int:
     return int(min(_LARGEST - 1 - int(exponent), 1000))
 
 
-def one_output(forest: Forest, library: Library, output: int) -> tuple[Forest, Library]:
+def one_output(
+    forest: Forest, arithmetic: Arithmetic, output: int
+) -> tuple[Forest, Arithmetic]:
     """Return the model that adds up only one of the scores, in the same way."""
-    rule, values, scaled = library.rule.copy(), library.values, library.scaled
+    rule, values = arithmetic.rule.copy(), arithmetic.values
+    scaled = arithmetic.scaled
     keep = np.ones(len(forest.roots), dtype=bool)
     if rule["is_vector"][0]:
         values, scaled = values[:, [output]], scaled[:, [output]]
     else:
-        keep = library.targets == output
+        keep = arithmetic.targets == output
     rule["is_vector"], rule["is_cut"], rule["n_trees"] = 0, 1, keep.sum()
-    alone = library._replace(
+    alone = arithmetic._replace(
         values=np.ascontiguousarray(values),
         scaled=np.ascontiguousarray(scaled),
         targets=np.zeros(int(keep.sum()), dtype=np.int32),
-        bases=library.bases[output : output + 1].copy(),
+        bases=arithmetic.bases[output : output + 1].copy(),
         rule=rule,
         labels=np.zeros(0, dtype=np.int64),
     )
@@ -131,13 +134,17 @@ def one_output(forest: Forest, library: Library, output: int) -> tuple[Forest, L
 
 
 def to_scores(
-    units: NDArray[np.int64], error: NDArray[np.float64], library: Library, sign: int
+    units: NDArray[np.int64],
+    error: NDArray[np.float64],
+    arithmetic: Arithmetic,
+    sign: int,
 ) -> NDArray[np.float64]:
     """Turn bounds on a score times `sign`, in units, into bounds on the score.
 
     The error of the library's own sums, in units, is added; all roundings go outwards.
     """
-    exponent, divisor = int(library.rule["exponent"][0]), library.rule["divisor"][0]
+    rule = arithmetic.rule
+    exponent, divisor = int(rule["exponent"][0]), rule["divisor"][0]
     total = units.astype(np.float64)
     is_exact = (error == 0) & (total.astype(np.int64) == units)
     # Units have more digits than floats, and the sum is rounded.

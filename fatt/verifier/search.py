@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +16,15 @@ from fatt.verifier.budget import Budget
 from fatt.verifier.gears import Gears, Tally
 from fatt.verifier.kernels.records import (
     N_USED,
-    NO_LEAD,
+    NO_MARGIN,
     STOP,
-    USED,
     Answers,
+    Arithmetic,
     Forest,
-    Library,
     Regions,
-    scratch_for,
 )
 from fatt.verifier.ranks import forest_of
-from fatt.verifier.rounding import library_of, one_output, to_scores
+from fatt.verifier.rounding import arithmetic_of, one_output, to_scores
 from fatt.verifier.threads import Clock, clock_for, run_in_threads
 from fatt.verifier.twins import clip_to_numbers, numbers_of
 
@@ -106,14 +103,14 @@ class Verifier:
         self._used = np.zeros(N_USED, dtype=np.int64)
         self._numbers = numbers_of(ensemble.features)
         self._forest = forest_of(ensemble, code_words(ensemble.features))
-        self._library = library_of(ensemble)
+        self._arithmetic = arithmetic_of(ensemble)
         self._clocks: dict[int, Clock] = {}
         self._is_stopped = False
 
     @property
     def tally(self) -> Tally:
         """How often all searches so far were in each gear."""
-        return Tally(*self._used[USED + 1 :].tolist())
+        return Tally(*self._used[1:].tolist())
 
     def stop(self) -> None:
         """Make searches in other threads give up at once, and all later ones."""
@@ -143,10 +140,10 @@ class Verifier:
             Number of threads; -1 for all processors, by default one.
         """
         label = self._labels_of(people)
-        run = _Run((self._forest, self._library), budget or Budget(), n_jobs)
+        run = _Run((self._forest, self._arithmetic), budget or Budget(), n_jobs)
         answers, interrupted = self._search(people, label, boxes, run)
         if self.ensemble.scoring.ordered:
-            self._settle_doubts(people, boxes, label, answers)
+            self._decide_ties(people, boxes, label, answers)
         else:
             self._doubt_own_labels(people, label, answers)
         twin = self._twins(people, boxes, label, answers)
@@ -177,11 +174,12 @@ class Verifier:
         KeyboardInterrupt
             If the user stops it.
         """
-        model = one_output(self._forest, self._library, output)
+        model = one_output(self._forest, self._arithmetic, output)
         run = _Run(model, budget or Budget(), n_jobs, largest=True)
         sides = []
         for sign in (-1, 1):
-            # The lead of class 1 over class 0 is the score, the other way its negative.
+            # The margin of class 1 over class 0 is the score, the other way its
+            # negative.
             label = np.full(len(people), int(sign < 0), dtype=np.int64)
             answers, interrupted = self._search(people, label, boxes, run)
             if interrupted:
@@ -199,8 +197,7 @@ class Verifier:
         self, people: Floats, label: NDArray[np.int64], boxes: Boxes, run: _Run
     ) -> tuple[Answers, bool]:
         """Ask the kernel; tell also whether the user interrupted it."""
-        from fatt.verifier.kernels.screen import screen_tree
-        from fatt.verifier.kernels.search import search
+        from fatt.verifier.kernels import decide
 
         features, count = self.ensemble.features, len(people)
         decision, n_classes = self.ensemble.decision, len(self.ensemble.classes)
@@ -212,17 +209,16 @@ class Verifier:
             np.searchsorted(boxes.person, np.arange(count + 1)),
             *clip_to_numbers(boxes, features),
         )
-        regions = Regions(*map(_frozen, parts))
+        regions = Regions(*map(np.ascontiguousarray, parts))
         answers = _room_for(people.shape, 2 if run.largest else n_classes, kept)
-        model, limits, gears = run.model, run.limits(self._gears), self._gears
+        question = (*run.model, regions, answers)
+        limits = run.limits(self._gears)
         used: list[NDArray[np.int64]] = []
 
-        def decide(begin: int, end: int) -> None:
-            scratch = scratch_for(*model, answers.possible.shape[1], gears.doubts)
-            if len(model[1].labels) and gears.only_tree and gears.screen:
-                screen_tree(*model, regions, answers, scratch.stack, begin, end)
-            search(*model, regions, answers, scratch, begin, end, limits, clock)
-            used.append(scratch.used)
+        def decide_some(begin: int, end: int) -> None:
+            tally = np.zeros(N_USED, dtype=np.int64)
+            decide.decide(*question, begin, end, limits, clock, tally)
+            used.append(tally)
 
         def after(done: int) -> None:
             total = run.budget.total_nodes
@@ -235,7 +231,7 @@ class Verifier:
                 clock[STOP] = 1
             try:
                 interrupted = run_in_threads(
-                    decide, count, clock, n_jobs=run.n_jobs, after=after
+                    decide_some, count, clock, n_jobs=run.n_jobs, after=after
                 )
             finally:
                 del self._clocks[id(clock)]
@@ -275,16 +271,18 @@ class Verifier:
         cells: tuple[NDArray[np.int32], NDArray[np.int32]],
     ) -> Floats:
         """Return points in cells of boxes, as near to people as they can be."""
-        from fatt.verifier.kernels.points import read_cells
+        from fatt.verifier.kernels import decide
 
-        bounds = tuple(map(_frozen, (boxes.lower, boxes.upper, boxes.missing)))
-        points = np.array(people, order="C")
-        read_cells(
-            self._forest, self._numbers, _frozen(people), bounds, which, cells, points
+        bounds = tuple(
+            map(np.ascontiguousarray, (boxes.lower, boxes.upper, boxes.missing))
+        )
+        own, points = np.ascontiguousarray(people), np.array(people, order="C")
+        decide.read_cells(
+            self._forest, self._numbers, own, bounds, which, cells, points
         )
         return points
 
-    def _settle_doubts(
+    def _decide_ties(
         self,
         people: Floats,
         boxes: Boxes,
@@ -292,11 +290,11 @@ class Verifier:
         answers: Answers,
     ) -> None:
         """Evaluate the first few points that the kernel could not tell."""
-        doubtful = (answers.verdict == UNKNOWN) & (answers.doubts > 0)
-        for who in np.flatnonzero(doubtful):
-            kept = slice(int(answers.doubts[who]))
-            first, last = answers.doubt_first[who, kept], answers.doubt_last[who, kept]
-            which = answers.doubt_box[who, kept]
+        is_tied = (answers.verdict == UNKNOWN) & (answers.ties > 0)
+        for who in np.flatnonzero(is_tied):
+            kept = slice(int(answers.ties[who]))
+            first, last = answers.tie_first[who, kept], answers.tie_last[who, kept]
+            which = answers.tie_box[who, kept]
             rows = np.repeat(people[who : who + 1], len(which), axis=0)
             found = self._labels_of(self._read(rows, boxes, which, (first, last)))
             other = np.flatnonzero(found != label[who])
@@ -311,7 +309,7 @@ class Verifier:
         """Claim nothing about people whose own label the library does not fix."""
         who = np.flatnonzero(answers.verdict == UNFAIR)
         alone = _alone(people[who], self.ensemble)
-        run = _Run((self._forest, self._library), Budget())
+        run = _Run((self._forest, self._arithmetic), Budget())
         own, _ = self._search(people[who], label[who], alone, run)
         unsure = who[own.verdict != FAIR]
         answers.verdict[unsure] = UNKNOWN
@@ -330,7 +328,7 @@ class Verifier:
 class _Run:
     """How a search runs, and what it looks for."""
 
-    model: tuple[Forest, Library]
+    model: tuple[Forest, Arithmetic]
     budget: Budget
     n_jobs: int | None = None
     largest: bool = False
@@ -357,7 +355,7 @@ class _Run:
 
 
 def _room_for(shape: tuple[int, ...], n_classes: int, kept: int) -> Answers:
-    """Make room for the answers, and for so many doubts of each person."""
+    """Make room for the answers, and for so many ties of each person."""
     count, n_variables = shape
     return Answers(
         verdict=np.full(count, UNKNOWN, dtype=np.int8),
@@ -366,21 +364,14 @@ def _room_for(shape: tuple[int, ...], n_classes: int, kept: int) -> Answers:
         first=np.full((count, n_variables), -1, dtype=np.int32),
         last=np.full((count, n_variables), -1, dtype=np.int32),
         nodes=np.zeros(count, dtype=np.int64),
-        doubts=np.zeros(count, dtype=np.int64),
-        doubt_box=np.zeros((count, kept), dtype=np.int64),
-        doubt_first=np.full((count, kept, n_variables), -1, dtype=np.int32),
-        doubt_last=np.full((count, kept, n_variables), -1, dtype=np.int32),
-        lead=np.full(count, NO_LEAD, dtype=np.int64),
-        bound=np.full(count, NO_LEAD, dtype=np.int64),
+        ties=np.zeros(count, dtype=np.int64),
+        tie_box=np.zeros((count, kept), dtype=np.int64),
+        tie_first=np.full((count, kept, n_variables), -1, dtype=np.int32),
+        tie_last=np.full((count, kept, n_variables), -1, dtype=np.int32),
+        margin=np.full(count, NO_MARGIN, dtype=np.int64),
+        bound=np.full(count, NO_MARGIN, dtype=np.int64),
         error=np.zeros(count),
     )
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view: the kernel is compiled for one type of arrays only."""
-    view = np.ascontiguousarray(array).view()
-    view.setflags(write=False)
-    return view
 
 
 def _keep_total(answers: Answers, budget: Budget) -> None:
@@ -390,7 +381,7 @@ def _keep_total(answers: Answers, budget: Budget) -> None:
     late = np.cumsum(answers.nodes) > budget.total_nodes
     answers.verdict[late] = UNKNOWN
     answers.possible[late] = True
-    answers.doubts[late] = 0
+    answers.ties[late] = 0
 
 
 def _alone(people: Floats, ensemble: Ensemble) -> Boxes:

@@ -44,30 +44,30 @@ def turn_missing_around(verifier: Verifier) -> None:
 
 
 def forget_a_leaf(verifier: Verifier) -> None:
-    library = verifier._library
-    values, scaled = library.values.copy(), library.scaled.copy()
+    arithmetic = verifier._arithmetic
+    values, scaled = arithmetic.values.copy(), arithmetic.scaled.copy()
     values[-1:], scaled[-1:] = 0.0, 0
-    verifier._library = library._replace(values=values, scaled=scaled)
+    verifier._arithmetic = arithmetic._replace(values=values, scaled=scaled)
 
 
 def round_the_leaves(verifier: Verifier) -> None:
-    scaled = verifier._library.scaled >> 35 << 35
-    verifier._library = verifier._library._replace(scaled=scaled)
+    scaled = verifier._arithmetic.scaled >> 35 << 35
+    verifier._arithmetic = verifier._arithmetic._replace(scaled=scaled)
 
 
 def deny_all_rounding(verifier: Verifier) -> None:
     """Claim that every sum is exact, as those of few and short numbers are."""
-    bases = verifier._library.bases.copy()
+    bases = verifier._arithmetic.bases.copy()
     bases["trailing"] = 2000
-    trailing = np.full_like(verifier._library.trailing, 2000)
-    verifier._library = verifier._library._replace(trailing=trailing, bases=bases)
+    trailing = np.full_like(verifier._arithmetic.trailing, 2000)
+    verifier._arithmetic = verifier._arithmetic._replace(trailing=trailing, bases=bases)
 
 
 def _change_rule(name: str, change: Callable[[Any], Any]) -> Callable[[Verifier], None]:
     def mutate(verifier: Verifier) -> None:
-        rule = verifier._library.rule.copy()
+        rule = verifier._arithmetic.rule.copy()
         rule[name] = change(rule[name])
-        verifier._library = verifier._library._replace(rule=rule)
+        verifier._arithmetic = verifier._arithmetic._replace(rule=rule)
 
     return mutate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from fatt.ensemble.kernels import compiled
+from fatt.train.kernels.compiled import compiled
 from fatt.train.kernels.words import (
     FLAG_TABLE,
     FLOAT_TABLE,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numba
 from numba.extending import intrinsic
 
-from fatt.ensemble.kernels import read_only
 from fatt.ensemble.trees import NODE
+from fatt.train.kernels.compiled import read_only
 
 NODES = read_only(numba.from_dtype(NODE))
 WORDS = read_only(numba.uint64)

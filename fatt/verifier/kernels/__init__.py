@@ -1,4 +1,75 @@
-"""Compiled functions over plain arrays; no Python objects.
+"""The search, compiled ahead: how people are decided, one after the other.
 
-Imported only when people are to be verified: compiling takes a while, once per machine.
+What is searched
+----------------
+An ensemble is a sum of trees. Between two neighbouring thresholds it cannot tell
+numbers apart, so each variable has finitely many *cells*, and a box of similar people
+is a set of cells per variable. A *rival* class wins somewhere in the box, or the person
+is fair. Its *margin* over the own class at a point is the sum, over the trees, of what
+the leaf there adds to it: an integer, in units of ``2**-exponent``. ::
+
+    box, cells        x0: 3..7 or missing     x1: {a, c}
+                            |                       |
+    reach             leaves of tree 0       leaves of tree 1      ...
+                      leaf: row, value       leaf: row, value
+                        |  constraints: variable and the cells that lead here
+                        v
+    blocks            cells that no reached leaf tells apart, joined:
+                        domain 0 (x0): block 0 = 3..4, block 1 = 5..7, block 2 = missing
+                        domain 1 (x1): block 0 = a,    block 1 = c
+                        a constraint is then a set of blocks: one bit each, in `masks`
+                            |
+    branch and bound  row 0   [ 1 1 1 | 1 1 ]   alive: leaves of each tree, best first
+                      row 1   [ 1 1 0 | 1 1 ]   alive: fewer; stands behind row 0's
+                      ...     a cut per row; the other side waits
+
+`records.pxd` has the records; leaves, constraints, domains and blocks lie in flat
+arrays, and whatever belongs to one entry lies between its `start` and that of the next.
+
+What each kernel keeps true
+---------------------------
+screen
+    The sum of the best leaves that a box reaches bounds every margin in it from above.
+    The walk does not narrow the box, so that it may see leaves too many, never too few.
+reach
+    A leaf is collected if and only if the box has a point that falls into it; the box
+    is the same afterwards. Every point of a block satisfies the same constraints.
+margins
+    Below `possible` the library's own floats let the rival lose, from `certain` on they
+    let it win, at every point of the box; in between `decide_exactly` repeats them.
+local_search
+    `margin` is that of the point, and `broken` of each leaf counts the constraints that
+    it breaks. It finds wins, and never rules one out.
+propagation
+    No leaf and no block is dropped that a point with a margin of `possible` needs.
+dual_ascent
+    The multipliers of a domain's block add up to zero over the trees: each point keeps
+    its margin, so that the sum of the best leaves, multipliers included, bounds it. The
+    bound never grows; no number leaves 64 bits.
+branch_and_bound
+    Every point of the box at which the rival wins, or beats the best so far, lies in
+    the row that is looked at, in the other side of an open cut, or has been found.
+decide
+    A person is fair if no rival wins in any box, unfair if a point is known at which
+    one certainly wins, else unknown; `possible` holds every class that may win.
+
+Sources
+-------
+Bounds from best leaves and boxes of cells: Devos, Meert and Davis, Versatile
+Verification of Tree Ensembles (ICML 2021). Rounding: Higham, Accuracy and Stability of
+Numerical Algorithms, section 4.2. Branching by the product of what both sides lose:
+Achterberg, Koch and Martin, Branching Rules Revisited (2005). Dual ascent: Werner, A
+Linear Programming Approach to Max-sum Problem (2007); Sontag, Globerson and Jaakkola,
+Introduction to Dual Decomposition for Inference (2011).
+
+Who owns which memory
+---------------------
+Python owns what it hands over (`Forest`, `Arithmetic`, `Regions`, `Answers`, limits,
+clock, tally) and keeps it alive during the call; `decide` checks types, shapes, order
+and writability once, and below are only pointers. Threads share all of it: each writes
+the answers of its own people and its own tally; the clock alone is written meanwhile,
+by Python, and read as volatile. Everything else lies in one arena per call, which is
+freed on every path: what lives as long as the call first, then what belongs to a box,
+then to a rival. Only functions that take memory can fail; they say ``except -1``, all
+others ``noexcept``.
 """

@@ -1,0 +1,628 @@
+"""Branch and bound: part the box until every part is closed or holds a win.
+
+Each part of the box is propagated, and then cut in two where that costs both sides
+most. For each block of a domain, a tree's best leaf that allows the block says what the
+tree loses there. Added up over the trees, this also tells which blocks cannot win.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from fatt.verifier.kernels.arena cimport Arena, filled, integers, more, take, words
+from fatt.verifier.kernels.dual_ascent cimport Ascent, ascend_dual, make_multipliers
+from fatt.verifier.kernels.local_search cimport ascend, evaluate, leaves_at
+from fatt.verifier.kernels.margins cimport Thresholds, decide_exactly
+from fatt.verifier.kernels.propagation cimport propagate
+from fatt.verifier.kernels.records cimport (
+    CLOSED,
+    EMPTY,
+    FAR,
+    FOUND,
+    LEAST,
+    NOW,
+    SAME,
+    SMALLER,
+    STOP,
+    STOPPED,
+    TIED,
+    WINS,
+    Arithmetic,
+    Constraint,
+    Domain,
+    Leaf,
+    Limits,
+    Loss,
+    Margin,
+    Part,
+    Point,
+    Problem,
+    Tally,
+    Workspace,
+    add,
+    add_range,
+    copy_integers,
+    copy_words,
+    first_from,
+    has,
+    remove,
+)
+
+
+# ---- Where to branch.
+
+cdef int64_t _best_leaves(
+    const Problem* problem,
+    const int64_t* alive,
+    int64_t count,
+    int64_t number,
+    const uint64_t* box,
+    Loss* losses,
+) noexcept nogil:
+    """Note for each block of a domain a tree's best leaf that asks for it.
+
+    Returns the value of the best leaf that does not ask for the domain at all; what
+    lies behind that leaf does not matter.
+    """
+    cdef const Leaf* leaves = problem.leaves
+    cdef const Domain* domain = &problem.domains[number]
+    cdef int64_t at = domain.word_start, width = domain.width
+    cdef int64_t member, position, leaf, place, constraint
+    for member in range(domain.n_blocks):
+        losses[member].best = LEAST
+    for position in range(count):
+        leaf = alive[position]
+        place = -1
+        for constraint in range(leaves[leaf].start, leaves[leaf + 1].start):
+            if problem.constraints[constraint].domain == number:
+                place = problem.constraints[constraint].place
+                break
+        if place < 0:
+            return leaves[leaf].value
+        member = first_from(problem.masks, place, width, 0)
+        while member >= 0:
+            if losses[member].best == LEAST and has(box, at, member):
+                losses[member].best = leaves[leaf].value
+            member = first_from(problem.masks, place, width, member + 1)
+    return LEAST
+
+
+cdef inline int64_t _loss(int64_t top, int64_t value, int64_t huge) noexcept nogil:
+    return huge if value == LEAST else top - value
+
+
+cdef void _add_losses(
+    const Domain* domain,
+    Loss* losses,
+    const uint64_t* box,
+    int64_t top,
+    int64_t free,
+    int64_t huge,
+) noexcept nogil:
+    """Add what one tree loses in one domain, given the best leaf of each block."""
+    cdef int64_t at = domain.word_start, width = domain.width
+    cdef int64_t highest = LEAST, second = LEAST, behind = LEAST
+    cdef int64_t member = first_from(box, at, width, 0), last = member
+    cdef Loss* loss
+    while member >= 0:
+        last = member
+        loss = &losses[member]
+        loss.best = max(loss.best, free)
+        if loss.best > highest:
+            second = highest
+            highest = loss.best
+        elif loss.best > second:
+            second = loss.best
+        loss.at += _loss(top, loss.best, huge)
+        loss.up_to += _loss(top, highest, huge)
+        member = first_from(box, at, width, member + 1)
+    for member in range(last, -1, -1):
+        if has(box, at, member):
+            loss = &losses[member]
+            loss.beyond += _loss(top, behind, huge)
+            behind = max(behind, loss.best)
+            loss.without += _loss(
+                top, second if loss.best == highest else highest, huge
+            )
+
+
+cdef void _fill_losses(
+    const Problem* problem, const Part* part, Loss* losses, int64_t huge
+) noexcept nogil:
+    """Add up what all trees lose, for every block in the box."""
+    cdef const Leaf* leaves = problem.leaves
+    cdef const Domain* domain
+    cdef int64_t member, tree, first, count, leaf, constraint, number, free
+    for member in range(problem.n_blocks):
+        losses[member].at = losses[member].up_to = 0
+        losses[member].beyond = losses[member].without = 0
+    for tree in range(part.n_trees):
+        first = part.start[tree]
+        count = part.start[tree + 1] - first
+        if count == 1:
+            continue
+        leaf = part.alive[first]
+        # A domain that the best leaf does not ask for costs this tree nothing.
+        for constraint in range(leaves[leaf].start, leaves[leaf + 1].start):
+            number = problem.constraints[constraint].domain
+            domain = &problem.domains[number]
+            free = _best_leaves(
+                problem,
+                part.alive + first,
+                count,
+                number,
+                part.box,
+                losses + domain.block_start,
+            )
+            _add_losses(
+                domain,
+                losses + domain.block_start,
+                part.box,
+                leaves[leaf].value,
+                free,
+                huge,
+            )
+
+
+cdef int32_t _drop_blocks(
+    const Problem* problem, const Loss* losses, uint64_t* box, int64_t slack
+) noexcept nogil:
+    """Remove from the box the blocks that lose more than `slack`.
+
+    Returns `SAME`, `SMALLER`, or `EMPTY` if a domain has none left.
+    """
+    cdef const Domain* domain
+    cdef int64_t number, left, member
+    cdef int32_t result = SAME
+    for number in range(problem.n_domains):
+        domain = &problem.domains[number]
+        left = 0
+        member = first_from(box, domain.word_start, domain.width, 0)
+        while member >= 0:
+            if losses[domain.block_start + member].at > slack:
+                remove(box, domain.word_start, member)
+                result = SMALLER
+            else:
+                left += 1
+            member = first_from(box, domain.word_start, domain.width, member + 1)
+        if left == 0:
+            return EMPTY
+    return result
+
+
+cdef inline double _score(int64_t one, int64_t other, double most) noexcept nogil:
+    # A loss beyond the slack closes the side at once; more than that is worth nothing.
+    return (min(<double>one, most) + 1.0) * (min(<double>other, most) + 1.0)
+
+
+cdef int64_t _choose(
+    const Problem* problem,
+    const Loss* losses,
+    const uint64_t* box,
+    int64_t slack,
+    uint64_t* side,
+) noexcept nogil:
+    """Choose a domain and the blocks of the side to look at first.
+
+    Returns the domain, or -1 if no cut costs anything; `side` receives the set.
+    """
+    cdef const Domain* domain
+    cdef const Loss* loss
+    cdef int64_t chosen = -1, taken = 0
+    cdef int64_t number, at, width, member, following, one, other, offset
+    cdef bint is_single = False, inside
+    cdef double highest = 1.0, most = <double>slack + 1.0, score
+    for number in range(problem.n_domains):
+        domain = &problem.domains[number]
+        at, width = domain.word_start, domain.width
+        member = first_from(box, at, width, 0)
+        following = first_from(box, at, width, member + 1)
+        if following < 0:
+            continue
+        while member >= 0:
+            loss = &losses[domain.block_start + member]
+            if following >= 0:
+                score = _score(loss.up_to, loss.beyond, most)
+                if score > highest:
+                    chosen, taken, is_single, highest = number, member, False, score
+            if domain.is_ordered == 0:
+                score = _score(loss.at, loss.without, most)
+                if score > highest:
+                    chosen, taken, is_single, highest = number, member, True, score
+            member = following
+            if member >= 0:
+                following = first_from(box, at, width, member + 1)
+    if chosen < 0:
+        return -1
+    domain = &problem.domains[chosen]
+    loss = &losses[domain.block_start + taken]
+    one = loss.at if is_single else loss.up_to
+    other = loss.without if is_single else loss.beyond
+    for offset in range(domain.width):
+        side[offset] = 0
+    member = first_from(box, domain.word_start, domain.width, 0)
+    while member >= 0:
+        inside = member == taken if is_single else member <= taken
+        if inside == (one <= other):
+            add(side, 0, member)
+        member = first_from(box, domain.word_start, domain.width, member + 1)
+    return chosen
+
+
+cdef int64_t _choose_any(
+    const Problem* problem, const Part* part, uint64_t* side
+) noexcept nogil:
+    """Choose a cut that parts the leaves of some tree; -1 if there is none."""
+    cdef const Leaf* leaves = problem.leaves
+    cdef const Constraint* constraint
+    cdef const Domain* domain
+    cdef int64_t tree, leaf, number, offset
+    cdef uint64_t here
+    cdef bint differs
+    for tree in range(part.n_trees):
+        if part.start[tree + 1] - part.start[tree] == 1:
+            continue
+        leaf = part.alive[part.start[tree]]
+        for number in range(leaves[leaf].start, leaves[leaf + 1].start):
+            constraint = &problem.constraints[number]
+            domain = &problem.domains[constraint.domain]
+            differs = False
+            for offset in range(domain.width):
+                here = part.box[domain.word_start + offset]
+                side[offset] = here & problem.masks[constraint.place + offset]
+                differs = differs or side[offset] != here
+            if differs:
+                return constraint.domain
+    return -1
+
+
+# ---- Points that may win.
+
+cdef bint _wins(
+    const Arithmetic* arithmetic, Workspace* workspace, Thresholds needed
+) noexcept nogil:
+    """Tell whether the rival wins at the point.
+
+    A point at which this cannot be said is kept among the ties if there is room.
+    """
+    cdef const Problem* problem = &workspace.problem
+    cdef const Margin* margin = &workspace.margin
+    cdef const Point* point = &workspace.point
+    cdef int32_t outcome
+    if point.margin >= needed.certain:
+        return True
+    if point.margin < needed.possible:
+        return False
+    leaves_at(problem, point.block, workspace.chosen)
+    outcome = decide_exactly(
+        arithmetic, problem.leaves, workspace.chosen, margin.own, margin.rival
+    )
+    if outcome == TIED:
+        if workspace.n_ties < workspace.limits.ties:
+            copy_integers(
+                point.block,
+                workspace.tied + workspace.n_ties * workspace.n_variables,
+                problem.n_domains,
+            )
+        workspace.n_ties += 1
+    return outcome == WINS
+
+
+cdef void _start_where_least_is_lost(
+    const Problem* problem, const Loss* losses, const uint64_t* box, int64_t* block
+) noexcept nogil:
+    """Put each variable into the block that, alone, costs least."""
+    cdef const Domain* domain
+    cdef const Loss* mine
+    cdef int64_t number, best, member
+    for number in range(problem.n_domains):
+        domain = &problem.domains[number]
+        mine = losses + domain.block_start
+        best = member = first_from(box, domain.word_start, domain.width, 0)
+        while member >= 0:
+            if mine[member].at < mine[best].at:
+                best = member
+            member = first_from(box, domain.word_start, domain.width, member + 1)
+        block[number] = best
+
+
+cdef bint _meet_tops(
+    const Problem* problem, const Part* part, uint64_t* meet
+) noexcept nogil:
+    """Intersect the box with the best leaf of each tree; tell if something is left."""
+    cdef const Leaf* leaves = problem.leaves
+    cdef const Constraint* constraint
+    cdef const Domain* domain
+    cdef int64_t tree, leaf, number, offset
+    cdef uint64_t some
+    copy_words(part.box, meet, problem.n_words)
+    for tree in range(part.n_trees):
+        leaf = part.alive[part.start[tree]]
+        for number in range(leaves[leaf].start, leaves[leaf + 1].start):
+            constraint = &problem.constraints[number]
+            domain = &problem.domains[constraint.domain]
+            some = 0
+            for offset in range(domain.width):
+                meet[domain.word_start + offset] &= problem.masks[
+                    constraint.place + offset
+                ]
+                some |= meet[domain.word_start + offset]
+            if some == 0:
+                return False
+    return True
+
+
+cdef void _stand_near(
+    const Problem* problem, const uint64_t* box, int64_t* block
+) noexcept nogil:
+    """Put each variable into the block of a box that is nearest to the person's."""
+    cdef const Domain* domain
+    cdef int64_t number, distance, below, above
+    for number in range(problem.n_domains):
+        domain = &problem.domains[number]
+        for distance in range(domain.n_blocks):
+            below, above = domain.own - distance, domain.own + distance
+            if below >= 0 and has(box, domain.word_start, below):
+                block[number] = below
+                break
+            if above < domain.n_blocks and has(box, domain.word_start, above):
+                block[number] = above
+                break
+
+
+# ---- The search.
+
+# One row per open cut: the box, where the trees' leaves begin, and the side of the cut
+# that is looked at first; then the domain of the cut, -1 once both sides were seen, and
+# the bound there. Behind a row's leaves stand those of the next row.
+cdef struct Rows:
+    uint64_t* boxes
+    int64_t* starts
+    uint64_t* sides
+    int64_t* cut
+    int64_t* bounds
+    int64_t* alive
+    int64_t n_rows
+    int64_t n_alive
+    int64_t n_words
+    int64_t n_starts
+
+
+cdef int _make_rows(Rows* rows, Workspace* workspace) except -1 nogil:
+    """Take room for a few rows, the first of which is the whole box."""
+    cdef Arena* arena = workspace.arena
+    cdef const Problem* problem = &workspace.problem
+    cdef const Margin* margin = &workspace.margin
+    cdef const Domain* domain
+    cdef int64_t room = workspace.limits.room, number
+    rows.n_rows, rows.n_words = room, problem.n_words
+    rows.n_starts = margin.n_trees + 1
+    rows.n_alive = max(room >> 2, <int64_t>1) * margin.n_leaves + room
+    rows.boxes = words(arena, room * rows.n_words)
+    rows.starts = filled(arena, room * rows.n_starts, 0)
+    rows.sides = words(arena, room * rows.n_words)
+    rows.cut = filled(arena, room, -1)
+    rows.bounds = filled(arena, room, 0)
+    rows.alive = integers(arena, rows.n_alive)
+    copy_integers(margin.order, rows.alive, margin.n_leaves)
+    copy_integers(margin.start, rows.starts, rows.n_starts)
+    for number in range(problem.n_domains):
+        domain = &problem.domains[number]
+        add_range(rows.boxes, domain.word_start, 0, domain.n_blocks - 1)
+    return 0
+
+
+cdef Part _part_of(const Rows* rows, int64_t row) noexcept nogil:
+    cdef Part part
+    part.box = rows.boxes + row * rows.n_words
+    part.alive = rows.alive
+    part.start = rows.starts + row * rows.n_starts
+    part.n_trees = rows.n_starts - 1
+    return part
+
+
+cdef int _double_rows(Rows* rows, Arena* arena) except -1 nogil:
+    cdef int64_t count = rows.n_rows
+    cdef int64_t n_words = count * rows.n_words, n_starts = count * rows.n_starts
+    rows.boxes = <uint64_t*>more(
+        arena, rows.boxes, n_words, 2 * n_words, sizeof(uint64_t)
+    )
+    rows.sides = <uint64_t*>more(
+        arena, rows.sides, n_words, 2 * n_words, sizeof(uint64_t)
+    )
+    rows.starts = <int64_t*>more(
+        arena, rows.starts, n_starts, 2 * n_starts, sizeof(int64_t)
+    )
+    rows.cut = <int64_t*>more(arena, rows.cut, count, 2 * count, sizeof(int64_t))
+    rows.bounds = <int64_t*>more(arena, rows.bounds, count, 2 * count, sizeof(int64_t))
+    rows.n_rows *= 2
+    return 0
+
+
+cdef int _cut(
+    Rows* rows, int64_t row, const Domain* domain, Workspace* workspace
+) except -1 nogil:
+    """Make the next row: the side of the row's cut that is looked at first."""
+    cdef Arena* arena = workspace.arena
+    cdef int64_t n_words = rows.n_words, n_starts = rows.n_starts
+    cdef int64_t first, last, size, place, tree, offset
+    cdef int64_t* start
+    cdef uint64_t* box
+    if row + 1 == rows.n_rows:
+        workspace.tally.grew += 1
+        _double_rows(rows, arena)
+    start = rows.starts + row * n_starts
+    first, last = start[0], start[n_starts - 1]
+    if 2 * last - first > rows.n_alive:
+        size = rows.n_alive
+        while 2 * last - first > size:
+            size *= 2
+        rows.alive = <int64_t*>more(arena, rows.alive, last, size, sizeof(int64_t))
+        rows.n_alive = size
+    for place in range(first, last):
+        rows.alive[place + last - first] = rows.alive[place]
+    for tree in range(n_starts):
+        start[n_starts + tree] = start[tree] + (last - first)
+    box = rows.boxes + (row + 1) * n_words
+    copy_words(box - n_words, box, n_words)
+    for offset in range(domain.width):
+        box[domain.word_start + offset] &= rows.sides[row * n_words + offset]
+    rows.cut[row + 1] = -1
+    return 0
+
+
+cdef int64_t _other_side(
+    const Problem* problem, Rows* rows, int64_t row
+) noexcept nogil:
+    """Go on with the other side of the last cut that has one; -1 if none has."""
+    cdef const Domain* domain
+    cdef int64_t offset
+    row -= 1
+    while row >= 0 and rows.cut[row] < 0:
+        row -= 1
+    if row < 0:
+        return -1
+    domain = &problem.domains[rows.cut[row]]
+    for offset in range(domain.width):
+        rows.boxes[row * rows.n_words + domain.word_start + offset] &= ~rows.sides[
+            row * rows.n_words + offset
+        ]
+    rows.cut[row] = -1
+    return row
+
+
+cdef int64_t _open_bound(const Rows* rows, int64_t row, int64_t bound) noexcept nogil:
+    """Return the largest margin that the parts that are still open may hold."""
+    cdef int64_t above
+    for above in range(row):
+        if rows.cut[above] >= 0:
+            bound = max(bound, rows.bounds[above])
+    return bound
+
+
+cdef int branch_and_bound(
+    const Arithmetic* arithmetic, Workspace* workspace, Outcome* outcome
+) except -1 nogil:
+    """Search the whole box for a point at which the rival wins.
+
+    A local search from where the point stands comes first. If the largest margin is
+    asked for, the point stands at the best one afterwards, and the outcome tells
+    whether there is a larger margin than that.
+
+    Every point of the box at which the rival wins, or beats the best so far, lies in
+    the row that is looked at, in the other side of an open cut, or has been found.
+    """
+    cdef Arena* arena = workspace.arena
+    cdef const Problem* problem = &workspace.problem
+    cdef const Margin* margin = &workspace.margin
+    cdef Point* point = &workspace.point
+    cdef const Limits* limits = &workspace.limits
+    cdef Tally* tally = workspace.tally
+    cdef const volatile int64_t* clock = workspace.clock
+    cdef int64_t n_domains = problem.n_domains, first_node = tally.nodes
+    cdef int64_t row = 0, next_climb = limits.climb_again, bound = 0
+    cdef int64_t possible, slack, number
+    cdef int64_t* counted = filled(arena, n_domains, 0)
+    cdef int64_t* best = <int64_t*>more(
+        arena, point.block, n_domains, n_domains, sizeof(int64_t)
+    )
+    cdef uint64_t* joined = words(arena, problem.n_words)
+    cdef uint64_t* meet = words(arena, problem.n_words)
+    cdef uint64_t* side
+    cdef Loss* losses = <Loss*>take(arena, problem.n_blocks, sizeof(Loss))
+    cdef bint has_multipliers = False, is_closed = False, is_won
+    cdef int32_t dropped
+    cdef Thresholds needed
+    cdef Ascent reached
+    cdef Rows rows
+    cdef Part part
+    needed.possible, needed.certain = margin.possible, margin.certain
+    _make_rows(&rows, workspace)
+    ascend(problem, point, limits.climb)
+    is_won = _wins(arithmetic, workspace, needed)
+    while True:
+        if is_won:
+            if limits.largest == 0:
+                outcome.what, outcome.bound = FOUND, bound
+                return 0
+            # The best point so far: from now on only larger margins count.
+            copy_integers(point.block, best, n_domains)
+            needed.possible = needed.certain = point.margin + 1
+            is_won = False
+        if arithmetic.rule.ordered == 0 and workspace.n_ties > 0:
+            # One tie rules out a proof: from now on only certain wins count.
+            needed.possible = needed.certain
+        possible = needed.possible
+        if is_closed:
+            row = _other_side(problem, &rows, row)
+            if row < 0:
+                copy_integers(best, point.block, n_domains)
+                outcome.what, outcome.bound = CLOSED, possible - 1
+                return 0
+        part = _part_of(&rows, row)
+        is_closed = True
+        bound = propagate(problem, margin.constant, possible, &part, counted, joined)
+        if bound < possible:
+            continue
+        if _meet_tops(problem, &part, meet):
+            _stand_near(problem, meet, point.block)
+            point.margin = bound
+            is_won = _wins(arithmetic, workspace, needed)
+            if is_won:
+                # The best leaves of all trees meet: this part holds nothing better.
+                evaluate(problem, margin, point)
+                continue
+        if tally.nodes >= limits.nodes or clock[NOW] >= limits.time or clock[STOP] != 0:
+            copy_integers(best, point.block, n_domains)
+            outcome.what, outcome.bound = STOPPED, _open_bound(&rows, row, bound)
+            return 0
+        tally.nodes += 1
+        # With a band without end there is nothing that multipliers could close.
+        if tally.nodes - first_node >= limits.patience and possible > -FAR:
+            if not has_multipliers:
+                make_multipliers(workspace)
+                has_multipliers = True
+            tally.bargained += 1
+            reached = ascend_dual(
+                problem,
+                margin.constant,
+                possible,
+                &workspace.multipliers,
+                &part,
+                meet,
+                limits,
+            )
+            if reached.bound < possible:
+                tally.priced_out += 1
+                continue
+            if reached.dropped:
+                is_closed = False
+                continue
+        number = -1
+        side = rows.sides + row * rows.n_words
+        if limits.weigh != 0:
+            slack = bound - possible
+            _fill_losses(problem, &part, losses, slack + 1)
+            dropped = _drop_blocks(problem, losses, part.box, slack)
+            if dropped != SAME:
+                tally.dropped += 1
+                is_closed = dropped == EMPTY
+                continue
+            if tally.nodes >= next_climb:
+                next_climb *= 2
+                tally.climbed += 1
+                _start_where_least_is_lost(problem, losses, part.box, point.block)
+                evaluate(problem, margin, point)
+                ascend(problem, point, limits.climb)
+                is_won = _wins(arithmetic, workspace, needed)
+                if is_won:
+                    is_closed = False
+                    continue
+            number = _choose(problem, losses, part.box, slack, side)
+        if number < 0:
+            number = _choose_any(problem, &part, side)
+            tally.parted += number >= 0
+        if number < 0:
+            continue
+        is_closed = False
+        rows.cut[row], rows.bounds[row] = number, bound
+        _cut(&rows, row, &problem.domains[number], workspace)
+        row += 1

@@ -1,0 +1,415 @@
+"""Dual decomposition: tighter bounds, for the few searches that are long.
+
+The sum of the best leaves is a weak bound when every tree prefers another block of a
+variable. So each tree may pay the others for a block, and be paid by them: multipliers
+per tree, domain and block whose sum over the trees is zero. A point then has the same
+margin as before, but a leaf is worth its value plus, for each domain, the best
+multiplier among the blocks that it allows. Sweeps over the domains make the trees
+agree: each gets the same profile, the average of the max-marginals of all of them
+(block coordinate ascent on the dual, as in max-sum diffusion: Werner, A Linear
+Programming Approach to Max-sum Problem, 2007; Sontag, Globerson and Jaakkola,
+Introduction to Dual Decomposition, 2011). The bound never grows, and since all
+multipliers are integers it stays rigorous.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+
+from fatt.verifier.kernels.arena cimport Arena, filled, integers, more, take
+from fatt.verifier.kernels.records cimport (
+    FAR,
+    NO_MARGIN,
+    Constraint,
+    Domain,
+    Edge,
+    Leaf,
+    Limits,
+    Margin,
+    Multipliers,
+    Part,
+    Problem,
+    Workspace,
+    copy_words,
+    first_from,
+    has,
+    largest,
+    remove,
+)
+
+
+cdef int make_multipliers(Workspace* workspace) except -1 nogil:
+    """Take room for multipliers, and let all be zero.
+
+    An edge is a pair of a tree and a domain that some of its leaves constrain. No
+    multiplier and no max-marginal goes beyond the limit, so that sums over all trees,
+    or over all domains of a tree, fit.
+    """
+    cdef Arena* arena = workspace.arena
+    cdef const Problem* problem = &workspace.problem
+    cdef const Margin* margin = &workspace.margin
+    cdef Multipliers* multipliers = &workspace.multipliers
+    cdef const Leaf* leaves = problem.leaves
+    cdef int64_t n_trees = margin.n_trees, n_domains = problem.n_domains
+    cdef int64_t* edge_of = filled(arena, problem.n_constraints, -1)
+    cdef Edge* edges = <Edge*>take(arena, problem.n_constraints, sizeof(Edge))
+    cdef int64_t* tree_start = filled(arena, n_trees + 1, 0)
+    cdef int64_t* domain_start = filled(arena, n_domains + 1, 0)
+    cdef int64_t* latest = filled(arena, n_domains, -1)
+    cdef int64_t* by_domain
+    cdef int64_t* free
+    cdef int64_t count = 0, size = 0, most = 1, divisor = max(n_trees, n_domains)
+    cdef int64_t tree, place, leaf, constraint, domain, edge
+    for tree in range(n_trees):
+        for place in range(margin.start[tree], margin.start[tree + 1]):
+            leaf = margin.order[place]
+            for constraint in range(leaves[leaf].start, leaves[leaf + 1].start):
+                domain = problem.constraints[constraint].domain
+                if latest[domain] < tree_start[tree]:
+                    latest[domain] = count
+                    edges[count].tree, edges[count].domain = tree, domain
+                    edges[count].place, edges[count].best = size, 0
+                    size += problem.domains[domain].n_blocks
+                    most = max(most, problem.domains[domain].n_blocks)
+                    domain_start[domain + 1] += 1
+                    count += 1
+                edge_of[constraint] = latest[domain]
+        tree_start[tree + 1] = count
+    for domain in range(n_domains):
+        domain_start[domain + 1] += domain_start[domain]
+    free = <int64_t*>more(
+        arena, domain_start, n_domains + 1, n_domains + 1, sizeof(int64_t)
+    )
+    by_domain = integers(arena, count)
+    for edge in range(count):
+        domain = edges[edge].domain
+        by_domain[free[domain]] = edge
+        free[domain] += 1
+    multipliers.edge_of, multipliers.edges = edge_of, edges
+    multipliers.by_domain, multipliers.domain_start = by_domain, domain_start
+    multipliers.tree_start = tree_start
+    multipliers.multiplier = filled(arena, size, 0)
+    multipliers.marginal = filled(arena, size, 0)
+    multipliers.part = filled(arena, problem.n_constraints, 0)
+    multipliers.value = filled(arena, problem.n_leaves + 1, 0)
+    multipliers.shared = filled(arena, most, 0)
+    multipliers.limit = (FAR >> 1) // max(divisor, <int64_t>1)
+    return 0
+
+
+cdef inline int64_t _best(
+    const int64_t* multiplier,
+    const uint64_t* words,
+    int64_t start,
+    int64_t width,
+    const uint64_t* box,
+    int64_t at,
+) noexcept nogil:
+    """Return the best multiplier among the blocks of a set that lie in the box."""
+    cdef int64_t best = NO_MARGIN, member = first_from(words, start, width, 0)
+    while member >= 0:
+        if has(box, at, member):
+            best = max(best, multiplier[member])
+        member = first_from(words, start, width, member + 1)
+    return best
+
+
+cdef void _appraise(
+    const Problem* problem, const Multipliers* multipliers, const Part* part
+) noexcept nogil:
+    """Work out what every living leaf is worth in this box, multipliers included."""
+    cdef const Leaf* leaves = problem.leaves
+    cdef const Constraint* constraint
+    cdef const Domain* domain
+    cdef Edge* edge
+    cdef int64_t tree, number, position, leaf, common, total
+    for tree in range(part.n_trees):
+        common = 0
+        for number in range(
+            multipliers.tree_start[tree], multipliers.tree_start[tree + 1]
+        ):
+            edge = &multipliers.edges[number]
+            domain = &problem.domains[edge.domain]
+            edge.best = _best(
+                multipliers.multiplier + edge.place,
+                part.box,
+                domain.word_start,
+                domain.width,
+                part.box,
+                domain.word_start,
+            )
+            common += edge.best
+        for position in range(part.start[tree], part.start[tree + 1]):
+            leaf = part.alive[position]
+            total = leaves[leaf].value + common
+            for number in range(leaves[leaf].start, leaves[leaf + 1].start):
+                constraint = &problem.constraints[number]
+                domain = &problem.domains[constraint.domain]
+                edge = &multipliers.edges[multipliers.edge_of[number]]
+                multipliers.part[number] = _best(
+                    multipliers.multiplier + edge.place,
+                    problem.masks,
+                    constraint.place,
+                    domain.width,
+                    part.box,
+                    domain.word_start,
+                )
+                total += multipliers.part[number] - edge.best
+            multipliers.value[leaf] = total
+
+
+cdef inline int64_t _constraint_of(
+    const Leaf* leaves, const int64_t* edge_of, int64_t leaf, int64_t edge
+) noexcept nogil:
+    """Return the constraint of a leaf that belongs to an edge; -1 if there is none."""
+    cdef int64_t number
+    for number in range(leaves[leaf].start, leaves[leaf + 1].start):
+        if edge_of[number] == edge:
+            return number
+    return -1
+
+
+# The least and the largest max-marginal of an edge.
+cdef struct Spread:
+    int64_t least
+    int64_t most
+
+
+cdef Spread _fill_marginals(
+    const Problem* problem,
+    const Multipliers* multipliers,
+    const Part* part,
+    int64_t number,
+) noexcept nogil:
+    """Work out the max-marginals of an edge: what each block is worth to its tree.
+
+    The least of them is `NO_MARGIN` if the tree cannot reach some block, or if the
+    numbers become too large to be added up.
+    """
+    cdef const Edge* edge = &multipliers.edges[number]
+    cdef const Domain* domain = &problem.domains[edge.domain]
+    cdef const int64_t* multiplier = multipliers.multiplier + edge.place
+    cdef int64_t* marginal = multipliers.marginal + edge.place
+    cdef int64_t at = domain.word_start, width = domain.width
+    cdef int64_t anywhere = NO_MARGIN
+    cdef int64_t member, position, leaf, constraint, place, rest, best
+    cdef Spread spread
+    for member in range(domain.n_blocks):
+        marginal[member] = NO_MARGIN
+    for position in range(part.start[edge.tree], part.start[edge.tree + 1]):
+        leaf = part.alive[position]
+        constraint = _constraint_of(problem.leaves, multipliers.edge_of, leaf, number)
+        if constraint < 0:
+            anywhere = max(anywhere, multipliers.value[leaf] - edge.best)
+            continue
+        rest = multipliers.value[leaf] - multipliers.part[constraint]
+        place = problem.constraints[constraint].place
+        member = first_from(problem.masks, place, width, 0)
+        while member >= 0:
+            marginal[member] = max(marginal[member], rest)
+            member = first_from(problem.masks, place, width, member + 1)
+    spread.least, spread.most = -NO_MARGIN, NO_MARGIN
+    member = first_from(part.box, at, width, 0)
+    while member >= 0:
+        best = max(marginal[member], anywhere)
+        if best != NO_MARGIN:
+            best += multiplier[member]
+        if largest(best, multiplier[member]) > multipliers.limit:
+            best = NO_MARGIN
+        marginal[member] = best
+        spread.least = min(spread.least, best)
+        spread.most = max(spread.most, best)
+        member = first_from(part.box, at, width, member + 1)
+    return spread
+
+
+cdef int64_t _average(
+    const Problem* problem,
+    const Multipliers* multipliers,
+    const Part* part,
+    int64_t number,
+    int64_t rank,
+    int64_t count,
+) noexcept nogil:
+    """Give the tree of an edge its part of what the blocks are worth to all.
+
+    It is the `rank`-th of `count` trees. Returns its largest max-marginal now.
+    """
+    cdef Edge* edge = &multipliers.edges[number]
+    cdef const Domain* domain = &problem.domains[edge.domain]
+    cdef int64_t* multiplier = multipliers.multiplier + edge.place
+    cdef const int64_t* marginal = multipliers.marginal + edge.place
+    cdef int64_t at = domain.word_start, width = domain.width
+    cdef int64_t most = NO_MARGIN, before = edge.best
+    cdef int64_t member, total, share, position, leaf, constraint, here
+    member = first_from(part.box, at, width, 0)
+    while member >= 0:
+        total = multipliers.shared[member]
+        # Rounded down; the remainder goes to the first trees, one unit each.
+        share = total // count
+        share += rank < total - share * count
+        multiplier[member] += share - marginal[member]
+        most = max(most, share)
+        member = first_from(part.box, at, width, member + 1)
+    edge.best = _best(multiplier, part.box, at, width, part.box, at)
+    for position in range(part.start[edge.tree], part.start[edge.tree + 1]):
+        leaf = part.alive[position]
+        constraint = _constraint_of(problem.leaves, multipliers.edge_of, leaf, number)
+        if constraint < 0:
+            multipliers.value[leaf] += edge.best - before
+            continue
+        here = _best(
+            multiplier,
+            problem.masks,
+            problem.constraints[constraint].place,
+            width,
+            part.box,
+            at,
+        )
+        multipliers.value[leaf] += here - multipliers.part[constraint]
+        multipliers.part[constraint] = here
+    return most
+
+
+cdef int64_t _agree(
+    const Problem* problem,
+    const Multipliers* multipliers,
+    const Part* part,
+    int64_t number,
+) noexcept nogil:
+    """Make all trees agree on one domain.
+
+    Returns by how much the bound falls; -1 if some tree cannot reach some block, so
+    that propagation must come first.
+    """
+    cdef const Domain* domain = &problem.domains[number]
+    cdef int64_t first = multipliers.domain_start[number]
+    cdef int64_t last = multipliers.domain_start[number + 1]
+    cdef int64_t* shared = multipliers.shared
+    cdef const int64_t* marginal
+    cdef int64_t member, place, edge, gain = 0
+    cdef Spread spread
+    for member in range(domain.n_blocks):
+        shared[member] = 0
+    for place in range(first, last):
+        edge = multipliers.by_domain[place]
+        spread = _fill_marginals(problem, multipliers, part, edge)
+        if spread.least == NO_MARGIN:
+            return -1
+        gain += spread.most
+        marginal = multipliers.marginal + multipliers.edges[edge].place
+        member = first_from(part.box, domain.word_start, domain.width, 0)
+        while member >= 0:
+            shared[member] += marginal[member]
+            member = first_from(part.box, domain.word_start, domain.width, member + 1)
+    for place in range(first, last):
+        edge = multipliers.by_domain[place]
+        gain -= _average(problem, multipliers, part, edge, place - first, last - first)
+    return gain
+
+
+cdef int64_t _bound(
+    const Multipliers* multipliers, const Part* part, int64_t constant
+) noexcept nogil:
+    cdef int64_t tree, position, best, total = constant
+    for tree in range(part.n_trees):
+        best = NO_MARGIN
+        for position in range(part.start[tree], part.start[tree + 1]):
+            best = max(best, multipliers.value[part.alive[position]])
+        total += best
+    return total
+
+
+cdef bint _drop_blocks(
+    const Domain* domain,
+    const int64_t* shared,
+    const uint64_t* box,
+    uint64_t* kept,
+    int64_t slack,
+) noexcept nogil:
+    """Take the blocks that are worth too little to all trees together out of `kept`.
+
+    Returns whether there were any that had not gone before.
+    """
+    cdef int64_t at = domain.word_start, width = domain.width
+    cdef int64_t best = NO_MARGIN, member = first_from(box, at, width, 0)
+    cdef bint dropped = False
+    while member >= 0:
+        best = max(best, shared[member])
+        member = first_from(box, at, width, member + 1)
+    member = first_from(kept, at, width, 0)
+    while member >= 0:
+        if best - shared[member] > slack:
+            remove(kept, at, member)
+            dropped = True
+        member = first_from(kept, at, width, member + 1)
+    return dropped
+
+
+cdef bint _drop_leaves(
+    const Multipliers* multipliers, const Part* part, int64_t slack
+) noexcept nogil:
+    """Drop the leaves that are worth too little; tell whether there were any."""
+    cdef int64_t write = part.start[0], following = part.start[0]
+    cdef int64_t tree, first, last, best, position, leaf
+    for tree in range(part.n_trees):
+        first, last = following, part.start[tree + 1]
+        following = last
+        best = NO_MARGIN
+        for position in range(first, last):
+            best = max(best, multipliers.value[part.alive[position]])
+        for position in range(first, last):
+            leaf = part.alive[position]
+            if best - multipliers.value[leaf] <= slack:
+                part.alive[write] = leaf
+                write += 1
+        part.start[tree + 1] = write
+    return write < following
+
+
+cdef Ascent ascend_dual(
+    const Problem* problem,
+    int64_t constant,
+    int64_t possible,
+    const Multipliers* multipliers,
+    const Part* part,
+    uint64_t* kept,
+    const Limits* limits,
+) noexcept nogil:
+    """Sweep over the domains until the multipliers are worth no more sweeps.
+
+    `constant` is what all margins have in common, `possible` the margin that must be
+    reached. The multipliers are better ones afterwards, and hold for any part of the
+    box; the part may be smaller. `kept` is scratch, as large as a box.
+    """
+    cdef Ascent reached
+    cdef int64_t before, _sweep, domain, gain
+    _appraise(problem, multipliers, part)
+    reached.bound = _bound(multipliers, part, constant)
+    reached.dropped = False
+    # Blocks go only when the sweeps are over: until then the books rest on the box.
+    copy_words(part.box, kept, problem.n_words)
+    for _sweep in range(limits.sweeps):
+        before = reached.bound
+        for domain in range(problem.n_domains):
+            if multipliers.domain_start[domain] == multipliers.domain_start[domain + 1]:
+                continue
+            gain = _agree(problem, multipliers, part, domain)
+            if gain < 0:
+                continue
+            reached.bound -= gain
+            if reached.bound < possible:
+                reached.dropped = False
+                return reached
+            if _drop_blocks(
+                &problem.domains[domain],
+                multipliers.shared,
+                part.box,
+                kept,
+                reached.bound - possible,
+            ):
+                reached.dropped = True
+        if (before - reached.bound) * limits.least_gain < reached.bound - possible:
+            break
+    copy_words(kept, part.box, problem.n_words)
+    if _drop_leaves(multipliers, part, reached.bound - possible):
+        reached.dropped = True
+    return reached

@@ -1,0 +1,221 @@
+"""Local search: change one variable at a time, to the block that helps most.
+
+Coordinate ascent. For one variable, the trees that change their leaf are found through
+the constraints on it: a leaf counts for a block if its other constraints hold. So all
+blocks of a variable are weighed in one pass over its constraints.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+
+from fatt.verifier.kernels.arena cimport Arena, filled, integers, more, take
+from fatt.verifier.kernels.records cimport (
+    Constraint,
+    Domain,
+    Entry,
+    Leaf,
+    Margin,
+    Point,
+    Problem,
+    Workspace,
+    absolute,
+    first_from,
+    has,
+)
+
+
+cdef int make_point(Workspace* workspace) except -1 nogil:
+    """Sort the constraints of the leaves that matter by domain."""
+    cdef Arena* arena = workspace.arena
+    cdef const Problem* problem = &workspace.problem
+    cdef const Margin* margin = &workspace.margin
+    cdef Point* point = &workspace.point
+    cdef const Leaf* leaves = problem.leaves
+    cdef const Constraint* constraints = problem.constraints
+    cdef int64_t n_domains = problem.n_domains, most = 1
+    cdef int64_t* start = filled(arena, n_domains + 1, 0)
+    cdef int64_t* free
+    cdef Entry* entries
+    cdef int64_t place, leaf, constraint, domain
+    for place in range(margin.n_leaves):
+        leaf = margin.order[place]
+        for constraint in range(leaves[leaf].start, leaves[leaf + 1].start):
+            start[constraints[constraint].domain + 1] += 1
+    for domain in range(n_domains):
+        start[domain + 1] += start[domain]
+        most = max(most, problem.domains[domain].n_blocks)
+    free = <int64_t*>more(arena, start, n_domains, n_domains, sizeof(int64_t))
+    entries = <Entry*>take(arena, start[n_domains], sizeof(Entry))
+    for place in range(margin.n_leaves):
+        leaf = margin.order[place]
+        for constraint in range(leaves[leaf].start, leaves[leaf + 1].start):
+            domain = constraints[constraint].domain
+            entries[free[domain]].constraint = constraint
+            entries[free[domain]].leaf = leaf
+            free[domain] += 1
+    point.start, point.entries = start, entries
+    point.block, point.gain = integers(arena, n_domains), filled(arena, most, 0)
+    point.margin = 0
+    return 0
+
+
+cdef void evaluate(
+    const Problem* problem, const Margin* margin, Point* point
+) noexcept nogil:
+    """Count the broken constraints at the point, and add up its margin."""
+    cdef Leaf* leaves = problem.leaves
+    cdef const Constraint* constraint
+    cdef int64_t place, leaf, broken, number, total = margin.constant
+    for place in range(margin.n_leaves):
+        leaf = margin.order[place]
+        broken = 0
+        for number in range(leaves[leaf].start, leaves[leaf + 1].start):
+            constraint = &problem.constraints[number]
+            if not has(problem.masks, constraint.place, point.block[constraint.domain]):
+                broken += 1
+        leaves[leaf].broken = broken
+        if broken == 0:
+            total += leaves[leaf].value
+    point.margin = total
+
+
+cdef int64_t _weigh(
+    const Problem* problem, const Point* point, int64_t domain
+) noexcept nogil:
+    """Fill `gain` with what each block of a domain adds; return the rest."""
+    cdef const uint64_t* masks = problem.masks
+    cdef const Leaf* leaf
+    cdef int64_t* gain = point.gain
+    cdef int64_t width = problem.domains[domain].width, now = point.block[domain]
+    cdef int64_t entry, place, member, rest = point.margin
+    cdef bint holds
+    for member in range(problem.domains[domain].n_blocks):
+        gain[member] = 0
+    for entry in range(point.start[domain], point.start[domain + 1]):
+        place = problem.constraints[point.entries[entry].constraint].place
+        leaf = &problem.leaves[point.entries[entry].leaf]
+        holds = has(masks, place, now)
+        if leaf.broken != (0 if holds else 1):
+            continue
+        if holds:
+            rest -= leaf.value
+        member = first_from(masks, place, width, 0)
+        while member >= 0:
+            gain[member] += leaf.value
+            member = first_from(masks, place, width, member + 1)
+    return rest
+
+
+cdef void _move(
+    const Problem* problem, Point* point, int64_t domain, int64_t member, int64_t total
+) noexcept nogil:
+    cdef const uint64_t* masks = problem.masks
+    cdef int64_t entry, place, now = point.block[domain]
+    cdef int64_t before, after
+    for entry in range(point.start[domain], point.start[domain + 1]):
+        place = problem.constraints[point.entries[entry].constraint].place
+        before, after = has(masks, place, now), has(masks, place, member)
+        problem.leaves[point.entries[entry].leaf].broken += before - after
+    point.block[domain] = member
+    point.margin = total
+
+
+cdef void ascend(const Problem* problem, Point* point, int64_t sweeps) noexcept nogil:
+    """Move the point until no single variable makes the margin larger.
+
+    After so many sweeps over the variables it stays where it is.
+    """
+    cdef const int64_t* gain = point.gain
+    cdef int64_t _sweep, domain, rest, best, member
+    cdef bint improved
+    for _sweep in range(sweeps):
+        improved = False
+        for domain in range(problem.n_domains):
+            if point.start[domain] == point.start[domain + 1]:
+                continue
+            rest = _weigh(problem, point, domain)
+            best = point.block[domain]
+            for member in range(problem.domains[domain].n_blocks):
+                if gain[member] > gain[best]:
+                    best = member
+            if rest + gain[best] > point.margin:
+                _move(problem, point, domain, best, rest + gain[best])
+                improved = True
+        if not improved:
+            return
+
+
+cdef int64_t _nearest(
+    const Domain* domain, const int64_t* gain, int64_t least
+) noexcept nogil:
+    """Return the block nearest to the person's that gains `least`; -1 if none does."""
+    cdef int64_t distance, beyond
+    for distance in range(domain.n_blocks):
+        if domain.own >= distance and gain[domain.own - distance] >= least:
+            return domain.own - distance
+        beyond = domain.own + distance
+        if beyond < domain.n_blocks and gain[beyond] >= least:
+            return beyond
+    return -1
+
+
+cdef void start_at_person(
+    const Problem* problem, const Margin* margin, Point* point
+) noexcept nogil:
+    """Put the point where the person is."""
+    cdef int64_t domain
+    for domain in range(problem.n_domains):
+        point.block[domain] = problem.domains[domain].own
+    evaluate(problem, margin, point)
+
+
+cdef bint move_once(
+    const Problem* problem, const Margin* margin, Point* point
+) noexcept nogil:
+    """Look for a single change with which the rival certainly wins."""
+    cdef int64_t domain, rest, member
+    for domain in range(problem.n_domains):
+        if point.start[domain] == point.start[domain + 1]:
+            continue
+        rest = _weigh(problem, point, domain)
+        member = _nearest(&problem.domains[domain], point.gain, margin.certain - rest)
+        if member >= 0:
+            _move(problem, point, domain, member, rest + point.gain[member])
+            return True
+    return False
+
+
+cdef void pull_back(const Problem* problem, Point* point, int64_t least) noexcept nogil:
+    """Bring the point back to the person, as far as the margin stays at `least`."""
+    cdef int64_t domain, own, now, rest, member
+    cdef bint moved = True
+    while moved:
+        moved = False
+        for domain in range(problem.n_domains):
+            own, now = problem.domains[domain].own, point.block[domain]
+            if now == own:
+                continue
+            rest = _weigh(problem, point, domain)
+            member = _nearest(&problem.domains[domain], point.gain, least - rest)
+            if member >= 0 and absolute(member - own) < absolute(now - own):
+                _move(problem, point, domain, member, rest + point.gain[member])
+                moved = True
+
+
+cdef void leaves_at(
+    const Problem* problem, const int64_t* block, int64_t* chosen
+) noexcept nogil:
+    """Note for each tree the reached leaf in which a point is."""
+    cdef const Leaf* leaves = problem.leaves
+    cdef const Constraint* constraint
+    cdef int64_t tree, leaf, number
+    for tree in range(problem.n_trees):
+        leaf = problem.tree_start[tree]
+        number = leaves[leaf].start
+        while number < leaves[leaf + 1].start:
+            constraint = &problem.constraints[number]
+            if has(problem.masks, constraint.place, block[constraint.domain]):
+                number += 1
+            else:
+                leaf += 1
+                number = leaves[leaf].start
+        chosen[tree] = leaf

@@ -1,0 +1,13 @@
+from libc.stdint cimport int64_t, uint64_t
+
+from fatt.verifier.kernels.records cimport Part, Problem
+
+
+cdef int64_t propagate(
+    const Problem* problem,
+    int64_t constant,
+    int64_t possible,
+    const Part* part,
+    int64_t* counted,
+    uint64_t* joined,
+) noexcept nogil

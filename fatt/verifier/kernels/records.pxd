@@ -1,0 +1,530 @@
+# The records that the kernels work on, and bit sets; see the page of this package.
+#
+# Those that Python fills (`Node`, `Variable`, `Base`, `Rule`, `Numbers`) stand in
+# `records.py` once more, as dtypes: `decide` compares the two when it is imported.
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+
+from fatt.verifier.kernels.arena cimport Arena
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #define FATT_FAR ((int64_t)1 << 62)
+    #define FATT_NO_MARGIN (-((int64_t)1 << 62))
+    static inline int64_t fatt_lowest(uint64_t word) {
+    #if defined(__GNUC__) || defined(__clang__)
+        return __builtin_ctzll(word);
+    #else
+        int64_t position = 0;
+        while (!(word & 1)) { word >>= 1; ++position; }
+        return position;
+    #endif
+    }
+    """
+    # Margins are far below this, whatever the box.
+    const int64_t FAR "FATT_FAR"
+    # Less than any margin.
+    const int64_t NO_MARGIN "FATT_NO_MARGIN"
+    const int64_t LEAST "INT64_MIN"
+    const int64_t MOST "INT64_MAX"
+    # The position of the lowest set bit of a word that is not zero.
+    int64_t lowest "fatt_lowest"(uint64_t word) noexcept nogil
+
+cdef enum:
+    FAIR = 0
+    UNFAIR = 1
+    UNKNOWN = 2
+
+# Kinds of variables: cells in order, split by rank; or categories, or cells of numbers,
+# split by sets.
+cdef enum:
+    ORDERED = 0
+    CODES = 1
+    CELLS = 2
+
+# Entries of a node's `alone`.
+cdef enum:
+    AT_THRESHOLD = -1
+    BY_SET = -2
+
+# Links between scores and labels.
+cdef enum:
+    IDENTITY = 0
+    SOFTMAX = 1
+    SIGMOID = 2
+
+# To which sides of a split a box may go.
+cdef enum:
+    LEFT = 1
+    RIGHT = 2
+    BOTH = 3
+
+# What became of the search for a point at which a rival wins.
+cdef enum:
+    CLOSED = 0
+    FOUND = 1
+    STOPPED = 2
+
+# What the library's arithmetic says of a point; a tie cannot be told here.
+cdef enum:
+    LOSES = 0
+    WINS = 1
+    TIED = 2
+
+# Whether a part of the box became smaller, or has nothing left.
+cdef enum:
+    SAME = 0
+    SMALLER = 1
+    EMPTY = 2
+
+cdef enum:
+    # Less than any exponent of a bit: nothing is known to be a whole number of steps.
+    NO_STEP = -5000
+
+# Entries of the clock: milliseconds since the start, and whether to stop now. Another
+# thread writes them.
+cdef enum:
+    NOW = 0
+    STOP = 1
+
+# ---- What Python fills.
+
+cdef struct Node:
+    double threshold
+    int32_t feature
+    int32_t left
+    int32_t split
+    int32_t alone
+    int32_t leaf
+    int32_t missing_left
+
+cdef struct Variable:
+    int64_t kind
+    int64_t n_cells
+    int64_t hole_first
+    int64_t hole_last
+    int64_t cut_start
+    int64_t cut_end
+    int64_t width
+    int64_t set_start
+    int64_t code_start
+    int64_t code_end
+
+cdef struct Base:
+    double value
+    int64_t scaled
+    int64_t trailing
+
+cdef struct Rule:
+    double divisor
+    double at
+    double link_scale
+    double link_divisor
+    double flat_low
+    double flat_high
+    int64_t exponent
+    int64_t link
+    int64_t depth
+    int64_t n_trees
+    int64_t single
+    int64_t base_last
+    int64_t ordered
+    int64_t is_cut
+    int64_t is_vector
+    int64_t first
+
+cdef struct Numbers:
+    double missing_low
+    double missing_high
+    int64_t is_whole
+
+# ---- Arrays that Python owns; see the tuples of the same names in `records.py`.
+
+cdef struct Forest:
+    const Node* nodes
+    const int64_t* roots
+    const Variable* variables
+    const uint64_t* masks
+    const double* cuts
+    int64_t n_trees
+    int64_t n_variables
+
+cdef struct Arithmetic:
+    const double* values
+    const int64_t* scaled
+    const int64_t* trailing
+    const int32_t* targets
+    const Base* bases
+    const Rule* rule
+    const int64_t* labels
+    int64_t n_columns
+    int64_t n_outputs
+    int64_t n_labels
+
+cdef struct Regions:
+    const double* people
+    const int64_t* label
+    const int64_t* start
+    const double* lower
+    const double* upper
+    const uint8_t* missing
+    const uint64_t* codes
+    int64_t n_variables
+    int64_t n_words
+
+cdef struct Answers:
+    int8_t* verdict
+    uint8_t* possible
+    int64_t* box
+    int32_t* first
+    int32_t* last
+    int64_t* nodes
+    int64_t* ties
+    int64_t* tie_box
+    int32_t* tie_first
+    int32_t* tie_last
+    int64_t* margin
+    int64_t* bound
+    double* error
+    int64_t n_people
+    int64_t n_classes
+    int64_t n_kept
+    int64_t n_variables
+
+# How long to search, what for, and where the search changes gear; `gears.py` says what
+# each gear is. Python hands them over as integers in this order.
+cdef struct Limits:
+    int64_t nodes
+    int64_t time
+    int64_t largest
+    int64_t screen
+    int64_t only_tree
+    int64_t step
+    int64_t climb
+    int64_t climb_again
+    int64_t weigh
+    int64_t patience
+    int64_t sweeps
+    int64_t least_gain
+    int64_t room
+    int64_t ties
+
+# The nodes of one person; then, over all people, how often the search was in each gear.
+# Python takes them as integers in this order.
+cdef struct Tally:
+    int64_t nodes
+    int64_t screened
+    int64_t walked
+    int64_t stepped
+    int64_t climbed
+    int64_t dropped
+    int64_t parted
+    int64_t bargained
+    int64_t priced_out
+    int64_t grew
+
+# ---- Arrays in the arena.
+
+# What a box allows for one output, in units: the lowest and highest score, the sum of
+# the largest absolute partial sums (`path`) and terms (`mass`), the largest margin of
+# the class over the own one; and the same of the tree that is being walked.
+cdef struct Total:
+    double path
+    double mass
+    int64_t low
+    int64_t high
+    int64_t margin
+    int64_t tree_low
+    int64_t tree_high
+    int64_t tree_margin
+
+# An ordered variable's cells in a box: from `first` to `last`, and perhaps missing. Of
+# any other variable the only cell, if `first` and `last` are the same.
+cdef struct Range:
+    int64_t first
+    int64_t last
+    int64_t missing
+
+# What a variable was before the walk narrowed it.
+cdef struct Trail:
+    int64_t variable
+    int64_t first
+    int64_t last
+    int64_t missing
+
+# A node whose right side the walk has yet to see, and how long the trail was there.
+cdef struct Open:
+    int64_t node
+    int64_t mark
+
+# A box in rank space, and how far a walk has narrowed it.
+cdef struct Walk:
+    Range* ranges
+    uint64_t* cells
+    Trail* trail
+    uint64_t* trail_cells
+    Open* opened
+    int64_t* seen
+    int64_t widest
+    int64_t depth
+    int64_t n_open
+
+# A reached leaf: its row of values, where its constraints begin, what it adds to the
+# margin, and how many of its constraints the point of the local search breaks.
+cdef struct Leaf:
+    int64_t row
+    int64_t start
+    int64_t value
+    int64_t broken
+
+# A constraint of a leaf: a variable and its cells (of an ordered one from `first` to
+# `last` and perhaps missing; of others the set that begins at `first`). Then, over
+# blocks: the number of the domain, and where the set of its blocks begins among the
+# masks.
+cdef struct Constraint:
+    int64_t variable
+    int64_t first
+    int64_t last
+    int64_t missing
+    int64_t domain
+    int64_t place
+
+# A variable that matters: the variable behind it, the words of a set over its blocks
+# and where that begins in a box, where its blocks begin among all, their number,
+# whether neighbouring blocks are neighbours, and the block in which the person is.
+cdef struct Domain:
+    int64_t variable
+    int64_t width
+    int64_t word_start
+    int64_t block_start
+    int64_t n_blocks
+    int64_t is_ordered
+    int64_t own
+
+# The cells of a block: no reached leaf tells them apart.
+cdef struct Block:
+    int64_t first
+    int64_t last
+
+# The leaves that a box reaches, over domains. Those of tree t stand from
+# `tree_start[t]` to before `tree_start[t + 1]`; the constraints of leaf i from
+# `leaves[i].start` to before `leaves[i + 1].start`.
+cdef struct Problem:
+    int64_t* tree_start
+    Leaf* leaves
+    Constraint* constraints
+    uint64_t* cells
+    uint64_t* masks
+    Domain* domains
+    Block* blocks
+    int64_t n_trees
+    int64_t n_leaves
+    int64_t n_constraints
+    int64_t n_domains
+    int64_t n_blocks
+    int64_t n_words
+
+# How far a rival class can get ahead of the own class: the leaves of the trees whose
+# answers differ (the best of each tree first, and where each tree's begin), what the
+# base and the trees with one answer add, and the margins from which the rival possibly
+# and from which it certainly wins.
+cdef struct Margin:
+    int64_t* order
+    int64_t* start
+    int64_t n_trees
+    int64_t n_leaves
+    int64_t own
+    int64_t rival
+    int64_t constant
+    int64_t possible
+    int64_t certain
+
+# A constraint and the leaf that has it.
+cdef struct Entry:
+    int64_t constraint
+    int64_t leaf
+
+# A point that moves, its margin, and the constraints by domain. `gain` is scratch, one
+# entry per block of a domain.
+cdef struct Point:
+    int64_t* start
+    Entry* entries
+    int64_t* block
+    int64_t* gain
+    int64_t margin
+
+# What the margin loses if a variable takes a block, or one up to it, or one beyond it,
+# or any other; and the best leaf of one tree that allows the block.
+cdef struct Loss:
+    int64_t at
+    int64_t up_to
+    int64_t beyond
+    int64_t without
+    int64_t best
+
+# A part of a box: one set of blocks per domain, and the leaves that are alive in it,
+# those of each tree together, the best first.
+cdef struct Part:
+    uint64_t* box
+    int64_t* alive
+    int64_t* start
+    int64_t n_trees
+
+# A tree and a domain that some of its leaves constrain: where its multipliers begin,
+# and the best of them in the box.
+cdef struct Edge:
+    int64_t tree
+    int64_t domain
+    int64_t place
+    int64_t best
+
+# What trees pay each other for blocks; see `dual_ascent`.
+cdef struct Multipliers:
+    int64_t* edge_of
+    Edge* edges
+    int64_t* by_domain
+    int64_t* domain_start
+    int64_t* tree_start
+    int64_t* multiplier
+    int64_t* marginal
+    int64_t* part
+    int64_t* value
+    int64_t* shared
+    int64_t limit
+
+# All that one thread works with: made once per call, used again for every box.
+cdef struct Workspace:
+    Arena* arena
+    Walk walk
+    Total* totals
+    int64_t* stack
+    int64_t* only
+    int64_t* own_cell
+    int64_t* chosen
+    int64_t* tied
+    int64_t* rivals
+    int64_t n_classes
+    int64_t n_variables
+    int64_t n_ties
+    Limits limits
+    Tally* tally
+    const volatile int64_t* clock
+    Problem problem
+    Margin margin
+    Point point
+    Multipliers multipliers
+
+
+# ---- Bit sets in words of 64 bits, at an offset of a flat array.
+
+cdef inline bint has(
+    const uint64_t* words, int64_t start, int64_t member
+) noexcept nogil:
+    """Tell whether a set holds a member."""
+    return (words[start + (member >> 6)] >> (member & 63)) & 1 != 0
+
+
+cdef inline void add(uint64_t* words, int64_t start, int64_t member) noexcept nogil:
+    """Put a member into a set."""
+    words[start + (member >> 6)] |= <uint64_t>1 << (member & 63)
+
+
+cdef inline void remove(uint64_t* words, int64_t start, int64_t member) noexcept nogil:
+    """Take a member out of a set."""
+    words[start + (member >> 6)] &= ~(<uint64_t>1 << (member & 63))
+
+
+cdef inline void add_range(
+    uint64_t* words, int64_t start, int64_t first, int64_t last
+) noexcept nogil:
+    """Put the members from `first` to `last` into a set."""
+    cdef int64_t member
+    for member in range(first, last + 1):
+        words[start + (member >> 6)] |= <uint64_t>1 << (member & 63)
+
+
+cdef inline bint meets(
+    const uint64_t* left,
+    int64_t left_start,
+    const uint64_t* right,
+    int64_t right_start,
+    int64_t width,
+) noexcept nogil:
+    """Tell whether two sets have a common member."""
+    cdef int64_t offset
+    for offset in range(width):
+        if left[left_start + offset] & right[right_start + offset] != 0:
+            return True
+    return False
+
+
+cdef inline int64_t first_from(
+    const uint64_t* words, int64_t start, int64_t width, int64_t member
+) noexcept nogil:
+    """Return the smallest member that is at least `member`; -1 if there is none."""
+    cdef int64_t place = member >> 6, following
+    cdef uint64_t word
+    if place >= width:
+        return -1
+    word = words[start + place] >> (member & 63)
+    if word != 0:
+        return member + lowest(word)
+    for following in range(place + 1, width):
+        word = words[start + following]
+        if word != 0:
+            return following * 64 + lowest(word)
+    return -1
+
+
+# ---- Small functions that are compiled into their callers.
+
+cdef inline int64_t rank_of(
+    const double* cuts, int64_t begin, int64_t end, double number
+) noexcept nogil:
+    """Return the cell of a number among the cuts from `begin` to before `end`."""
+    cdef int64_t low = begin, high = end, middle
+    while low < high:
+        middle = (low + high) >> 1
+        if number <= cuts[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low - begin
+
+
+cdef inline int32_t side_of(
+    const Node* node, const uint64_t* masks, int64_t code
+) noexcept nogil:
+    """Tell to which side of a set split a category goes."""
+    cdef int32_t is_right
+    if node.alone >= 0:
+        # One look at the node is enough; its set lies somewhere else in memory.
+        is_right = node.alone & 1
+        return LEFT + is_right if code == node.alone >> 1 else RIGHT - is_right
+    return LEFT if has(masks, node.split, code) else RIGHT
+
+
+cdef inline int64_t absolute(int64_t number) noexcept nogil:
+    """Return the absolute value; Cython's `abs` of an integer is a Python call."""
+    return -number if number < 0 else number
+
+
+cdef inline int64_t largest(int64_t one, int64_t other) noexcept nogil:
+    """Return the larger of two absolute values."""
+    return max(absolute(one), absolute(other))
+
+
+cdef inline void copy_integers(
+    const int64_t* source, int64_t* target, int64_t count
+) noexcept nogil:
+    cdef int64_t place
+    for place in range(count):
+        target[place] = source[place]
+
+
+cdef inline void copy_words(
+    const uint64_t* source, uint64_t* target, int64_t count
+) noexcept nogil:
+    cdef int64_t place
+    for place in range(count):
+        target[place] = source[place]

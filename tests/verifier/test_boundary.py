@@ -1,0 +1,242 @@
+"""What is handed to a kernel is checked: a wrong array is refused, never a crash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fatt.ensemble import kernels as ensemble_kernels
+from fatt.region import kernels as region_kernels
+from fatt.repairs import kernels as repair_kernels
+from fatt.verifier import Verifier
+from fatt.verifier.kernels import decide, reach
+from fatt.verifier.kernels.records import NO_MARGIN, Answers, Regions
+from tests.cases import Case, random_case
+from tests.verifier.kept import FOLDER, read
+
+WRONG = (TypeError, ValueError, AttributeError)
+
+
+def question() -> dict[str, Any]:
+    """Return arguments of `decide` that are right."""
+    case = read(np.load(FOLDER / "xgb-gaps.npz"))
+    verifier = Verifier(case.ensemble)
+    count, n_variables = case.people.shape
+    boxes = case.boxes
+    regions = Regions(
+        np.array(case.people),
+        np.zeros(count, dtype=np.int64),
+        np.searchsorted(boxes.person, np.arange(count + 1)).astype(np.int64),
+        *(np.array(a) for a in (boxes.lower, boxes.upper, boxes.missing, boxes.codes)),
+    )
+    answers = Answers(
+        verdict=np.full(count, 2, dtype=np.int8),
+        possible=np.ones((count, 2), dtype=np.bool_),
+        box=np.zeros(count, dtype=np.int64),
+        first=np.full((count, n_variables), -1, dtype=np.int32),
+        last=np.full((count, n_variables), -1, dtype=np.int32),
+        nodes=np.zeros(count, dtype=np.int64),
+        ties=np.zeros(count, dtype=np.int64),
+        tie_box=np.zeros((count, 1), dtype=np.int64),
+        tie_first=np.full((count, 1, n_variables), -1, dtype=np.int32),
+        tie_last=np.full((count, 1, n_variables), -1, dtype=np.int32),
+        margin=np.full(count, NO_MARGIN, dtype=np.int64),
+        bound=np.full(count, NO_MARGIN, dtype=np.int64),
+        error=np.zeros(count),
+    )
+    limits = [100, 2**61, 0, 1, 1, 1, 25, 1, 1, 64, 24, 32, 16, 1]
+    return {
+        "forest": verifier._forest,
+        "arithmetic": verifier._arithmetic,
+        "regions": regions,
+        "answers": answers,
+        "begin": 0,
+        "end": count,
+        "limits": np.array(limits, dtype=np.int64),
+        "clock": np.zeros(2, dtype=np.int64),
+        "tally": np.zeros(10, dtype=np.int64),
+    }
+
+
+FIELDS = [
+    (group, field)
+    for group, fields in {
+        "forest": Verifier(random_case(1).ensemble)._forest._fields,
+        "arithmetic": Verifier(random_case(1).ensemble)._arithmetic._fields,
+        "regions": Regions._fields,
+        "answers": Answers._fields,
+        "limits": [None],
+        "clock": [None],
+        "tally": [None],
+    }.items()
+    for field in fields
+]
+
+
+def spoilt(array: Any, how: str) -> Any:
+    if how == "type":
+        return np.zeros(array.shape, dtype=np.float32)
+    if how == "swapped":
+        return array.view(array.dtype.newbyteorder())
+    if how == "longer":
+        return np.concatenate([array, array[-1:], array[-1:]])
+    if how == "deeper":
+        return array[np.newaxis]
+    if how == "strided":
+        return np.repeat(array, 2, axis=0)[::2]
+    assert how == "list"
+    return array.tolist()
+
+
+def put(given: dict[str, Any], group: str, field: str | None, array: Any) -> None:
+    if field is None:
+        given[group] = array
+    else:
+        given[group] = given[group]._replace(**{field: array})
+
+
+def test_the_question_is_right() -> None:
+    given = question()
+    decide.decide(**given)
+    assert set(given["answers"].verdict.tolist()) <= {0, 1, 2}
+    assert given["tally"].any()
+
+
+@pytest.mark.parametrize(
+    "how", ["type", "swapped", "longer", "deeper", "strided", "list"]
+)
+@pytest.mark.parametrize(("group", "field"), FIELDS)
+def test_a_wrong_array_is_refused(group: str, field: str | None, how: str) -> None:
+    given = question()
+    right = given[group] if field is None else getattr(given[group], field)
+    wrong = spoilt(right, how)
+    # Arrays over nodes, sets and cuts may have any length, since trees name what they
+    # use of them; an empty or single one lies in order whatever the stride.
+    free = {"nodes", "masks", "cuts", "variables", "bases", "labels"}
+    if how == "longer" and field in free:
+        pytest.skip("any length is right")
+    if how == "swapped" and wrong.dtype == right.dtype:
+        pytest.skip("one byte has no order")
+    if how == "strided" and (not wrong.size or wrong.flags.c_contiguous):
+        pytest.skip("in order all the same")
+    put(given, group, field, wrong)
+    with pytest.raises(WRONG):
+        decide.decide(**given)
+
+
+@pytest.mark.parametrize("field", Answers._fields)
+def test_answers_that_cannot_be_written_are_refused(field: str) -> None:
+    given = question()
+    frozen = getattr(given["answers"], field).copy()
+    frozen.setflags(write=False)
+    put(given, "answers", field, frozen)
+    with pytest.raises(ValueError, match="read-only"):
+        decide.decide(**given)
+
+
+def test_people_who_are_not_there_are_refused() -> None:
+    given = question()
+    count = given["end"]
+    for begin, end in ((0, count + 1), (-1, 2), (3, 2)):
+        with pytest.raises(ValueError, match="are not among the"):
+            decide.decide(**{**given, "begin": begin, "end": end})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("label", 2), ("label", -1), ("start", -1), ("start", 10**9)]
+)
+def test_labels_and_boxes_that_are_not_there_are_refused(
+    field: str, value: int
+) -> None:
+    given = question()
+    for place in (0, -1):
+        array = getattr(given["regions"], field).copy()
+        array[place] = value
+        spoilt_question = dict(given)
+        put(spoilt_question, "regions", field, array)
+        with pytest.raises(ValueError, match=r"label of person|box"):
+            decide.decide(**spoilt_question)
+
+
+def test_too_little_memory_is_an_exception() -> None:
+    given = question()
+    given["limits"][-2] = 2**59
+    with pytest.raises(MemoryError, match="more memory than there is"):
+        decide.decide(**given)
+
+
+def drawn() -> Case:
+    return random_case(3)
+
+
+def test_cells_of_boxes_that_are_not_there_are_refused() -> None:
+    case = drawn()
+    verifier = Verifier(case.ensemble)
+    count, n_variables = case.people.shape
+    cells = np.full((2, count, n_variables), -1, dtype=np.int32)
+    bounds = (case.boxes.lower, case.boxes.upper, case.boxes.missing)
+    which = np.full(count, len(case.boxes), dtype=np.int64)
+    with pytest.raises(ValueError, match="in none of the"):
+        decide.read_cells(
+            verifier._forest,
+            verifier._numbers,
+            case.people,
+            bounds,
+            which,
+            (cells[0], cells[1]),
+            case.people.copy(),
+        )
+
+
+def test_children_that_are_no_nodes_are_refused() -> None:
+    roots = np.zeros(1, dtype=np.int64)
+    for left in ([5, -1, -1], [2, -1, -1], [1, 0, -1]):
+        with pytest.raises(ValueError, match="that are no nodes"):
+            reach.depth_first(np.array(left, dtype=np.int32), roots)
+    with pytest.raises(ValueError, match="no root"):
+        reach.depth_first(np.array([-1], dtype=np.int32), np.ones(1, dtype=np.int64))
+
+
+def test_rows_of_another_model_are_refused() -> None:
+    ensemble = drawn().ensemble
+    rows = np.zeros((2, len(ensemble.features) + 1))
+    with pytest.raises(ValueError, match="rows has the shape"):
+        ensemble._scores(rows)
+    edges, cells = ensemble._cells
+    arrays = (
+        ensemble.trees.nodes,
+        ensemble.trees.roots,
+        ensemble.trees.words,
+        ensemble._wide_values,
+        ensemble.trees.targets,
+        edges,
+        cells,
+    )
+    scores = np.zeros((2, ensemble.n_outputs))
+    scores.setflags(write=False)
+    with pytest.raises(ValueError, match="scores is read-only"):
+        ensemble_kernels.add_leaves(*arrays, rows[:, 1:].copy(), False, scores)
+
+
+def test_columns_that_are_not_there_are_refused() -> None:
+    floats, places = np.zeros(1), np.array([0, 1])
+    with pytest.raises(ValueError, match="column 7 is not among the 1"):
+        region_kernels.scatter(
+            np.zeros((2, 1)), np.array([7]), places, floats, places, np.zeros((2, 1))
+        )
+    with pytest.raises(ValueError, match="code beyond its last"):
+        region_kernels.scatter(
+            np.ones((2, 1)), np.array([0]), places, floats, places, np.zeros((2, 1))
+        )
+
+
+def test_leaves_that_are_not_there_are_refused() -> None:
+    one = np.zeros((1, 1))
+    columns, base = np.array([[-1], [0]]), np.zeros(2)
+    own, slope = np.zeros(1, dtype=np.int64), np.zeros((1, 1))
+    for leaf, end in ((1, 1), (-1, 1), (0, 2)):
+        found = (np.array([[end]]), np.array([leaf]))
+        with pytest.raises(ValueError, match=r"not among|not in order"):
+            repair_kernels.weigh(one, columns, base, found, own, 1.0, slope, slope)
