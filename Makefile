@@ -26,7 +26,7 @@ lint: kernels
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
-	$(RUN)/lint-imports
+	MESONPY_EDITABLE_SKIP="$(CURDIR)/build/$(VENV)" $(RUN)/lint-imports
 	PATH="$(CURDIR)/$(RUN):$$PATH" $(RUN)/cython-lint fatt
 	$(RUN)/python tools/lint_kernels.py build/$(VENV)
 

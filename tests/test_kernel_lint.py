@@ -1,0 +1,51 @@
+"""The lint of the kernels refuses what has made kernels wrong before."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+TOOL = Path(__file__).parent.parent / "tools" / "lint_kernels.py"
+SPEC = importlib.util.spec_from_file_location("lint_kernels", TOOL)
+assert SPEC is not None
+assert SPEC.loader is not None
+lint = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(lint)
+
+RIGHT = '''"""Any long sentence, even about cdivision=True."""
+cdef inline int64_t one(
+    int64_t a,  # no long here
+    double* b,
+) noexcept nogil:
+    return a // 2
+cdef int two(Arena* arena) except -1 nogil
+cdef struct Pair:
+    int64_t one
+'''
+
+
+def test_right_kernels_pass() -> None:
+    assert list(lint.faults(RIGHT)) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("cdef long count\n", 1),
+        ("x = 1\ncdef unsigned long count\n", 2),
+        ("cdef int64_t f(int64_t a) nogil:\n    return a\n", 1),
+        ("\ncdef void f(\n    int64_t a\n) nogil\n", 2),
+        ("# cython: x\n@cython.cdivision(True)\n", 2),
+        ("with cython.cdivision( True ):\n", 1),
+        ("y = abs(x)\n", 1),
+    ],
+)
+def test_wrong_kernels_are_refused(code: str, line: int) -> None:
+    assert [found for found, _ in lint.faults(code)] == [line]
+
+
+def test_what_cython_made_a_long_is_refused() -> None:
+    written = "  int64_t __pyx_v_a;\n  long __pyx_v_count;\n  long __pyx_v___pyx_x;\n"
+    assert [line for line, _ in lint.faults_in_c(written)] == [2]
