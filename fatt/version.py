@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-with open(
-    os.path.join(os.path.dirname(__file__), "VERSION"), encoding="utf-8"
-) as _file:
+_HOME = os.path.join(os.path.dirname(__file__), "VERSION")
+
+with open(_HOME, encoding="utf-8") as _file:
     __version__ = _file.read().strip()
