@@ -18,113 +18,107 @@ def _lost(text: str, before: str, after: str) -> tuple[str, str]:
 
 
 _PROPAGATION = _of(
-    "tighten.py",
+    "propagation.pyx",
     _lost("if top - leaves[leaf].value > slack:", ">", ">="),
-    _lost("if bound < may:", "<", "<="),
+    _lost("if bound < possible:", "<", "<="),
     _lost(
-        "_drop_leaves(problem, alive, start, box, bound - may)",
-        "bound - may",
-        "(bound - may) // 2",
+        "_drop_leaves(problem, part, bound - possible)",
+        "bound - possible",
+        "(bound - possible) // 2",
     ),
+    _lost("if counted[constraint.domain] == count:", "== count", ">= count - 1"),
     _lost(
-        "if counted[number] == last - first:", "== last - first", ">= last - first - 1"
-    ),
-    _lost(
-        "    for tree in range(len(start) - 1):\n        total += leaves[alive[start[tree]]].value",
-        "range(len(start) - 1)",
-        "range(1, len(start) - 1)",
+        "    for tree in range(part.n_trees):\n        total += problem.leaves[part.alive[part.start[tree]]].value",
+        "range(part.n_trees)",
+        "range(1, part.n_trees)",
     ),
 )
 
 _DUAL = _of(
-    "dual.py",
+    "dual_ascent.pyx",
     _lost(
-        "    for tree in range(len(start) - 1):\n        best = np.int64(_NONE)\n        for position in range(start[tree], start[tree + 1]):",
-        "range(len(start) - 1)",
-        "range(1, len(start) - 1)",
+        "    for tree in range(part.n_trees):\n        best = NO_MARGIN\n        for position in range(part.start[tree], part.start[tree + 1]):",
+        "range(part.n_trees)",
+        "range(1, part.n_trees)",
     ),
-    _lost(
-        "share = total // count + (rank < total - total // count * count)",
-        " + (rank < total - total // count * count)",
-        "",
-    ),
-    _lost("price[base + member] += share - worth[base + member]", "+=", "="),
+    _lost("        share += rank < total - share * count\n", "share * count", "total"),
+    _lost("multiplier[member] += share - marginal[member]", "+=", "="),
     _lost("if best - shared[member] > slack:", ">", ">="),
     _lost(
-        "if _drop_classes(fact, prices.shared, box, kept, bound - may):",
-        "bound - may",
-        "(bound - may) // 2",
+        "                kept,\n                reached.bound - possible,\n",
+        "reached.bound - possible",
+        "(reached.bound - possible) // 2",
     ),
     _lost(
-        "if _drop_leaves(prices, alive, start, bound - may):",
-        "bound - may",
-        "(bound - may) // 2",
+        "if _drop_leaves(multipliers, part, reached.bound - possible):",
+        "reached.bound - possible",
+        "(reached.bound - possible) // 2",
     ),
-    _lost("if best - prices.value[leaf] <= slack:", "<=", "<"),
+    _lost("if best - multipliers.value[leaf] <= slack:", "<=", "<"),
     _lost(
-        "bound = _bound(prices, constant, alive, start)",
-        "_bound(prices, constant, alive, start)",
-        "may - 1",
+        "reached.bound = _bound(multipliers, part, constant)",
+        "_bound(multipliers, part, constant)",
+        "possible - 1",
     ),
     _lost(
-        "anywhere = max(anywhere, prices.value[leaf] - slots[slot, 3])",
-        " - slots[slot, 3]",
+        "anywhere = max(anywhere, multipliers.value[leaf] - edge.best)",
+        " - edge.best",
         "",
     ),
-    _lost("gain += most", "most", "most + 1"),
-    _lost("prices.value[leaf] += here - prices.part[ask]", " - prices.part[ask]", ""),
-    _lost("rest = prices.value[leaf] - prices.part[ask]", " - prices.part[ask]", ""),
+    _lost("gain += spread.most", "spread.most", "spread.most + 1"),
+    _lost(
+        "multipliers.value[leaf] += here - multipliers.part[constraint]",
+        " - multipliers.part[constraint]",
+        "",
+    ),
+    _lost(
+        "rest = multipliers.value[leaf] - multipliers.part[constraint]",
+        " - multipliers.part[constraint]",
+        "",
+    ),
 )
 
 _CHOICE = _of(
-    "choose.py",
-    _lost("if losses[fact.class_start + member].at > slack:", ">", ">="),
+    "branch_and_bound.pyx",
+    _lost("if losses[domain.block_start + member].at > slack:", ">", ">="),
     _lost("loss.best = max(loss.best, free)", "max", "min"),
     _lost(
-        "            return leaves[leaf].value", "leaves[leaf].value", "np.int64(_NONE)"
+        "        if place < 0:\n            return leaves[leaf].value",
+        "leaves[leaf].value",
+        "LEAST",
     ),
     _lost("loss.at += _loss(top, loss.best, huge)", "huge)", "huge) + 1"),
 )
 
 _BRANCHING = _of(
-    "branch.py",
+    "branch_and_bound.pyx",
     _lost("            if some == 0:", "some == 0", "some == 1 and some == 0"),
-    _lost("boxes[row, fact.word_start + offset] &= ~sides[row, offset]", "~", ""),
-    _lost("if climb.total[0] < stakes[MAY]:", "<", "<="),
-    _lost(
-        "if climb.total[0] >= stakes[SURELY]:", "stakes[SURELY]", "stakes[SURELY] - 1"
-    ),
-    _lost("            row -= 1\n            while", "row -= 1", "row -= 2"),
-    _lost("if cut[above] >= 0:", ">=", "<"),
-    _lost("        count[0] += 1", "1", "0"),
-    _lost(
-        "weigh(problem, alive, start, box, losses, slack + 1)\n            dropped = drop_classes(facts, losses, box, slack)",
-        "losses, box, slack)",
-        "losses, box, slack // 2)",
-    ),
+    _lost("+ domain.word_start + offset] &= ~rows.sides[", "~", ""),
+    _lost("if point.margin < needed.possible:", "<", "<="),
+    _lost("if point.margin >= needed.certain:", "certain", "certain - 1"),
+    _lost("    row -= 1\n    while", "row -= 1", "row -= 2"),
+    _lost("if rows.cut[above] >= 0:", ">=", "<"),
+    _lost("        workspace.n_ties += 1", "1", "0"),
+    _lost("_drop_blocks(problem, losses, part.box, slack)", "slack", "slack // 2"),
 )
 
-_CLIMB = _of(
-    "climb.py",
+_LOCAL_SEARCH = _of(
+    "local_search.pyx",
     _lost("        if broken == 0:", "== 0", "<= 1"),
-    _lost("if leaves[leaf].broken != (0 if holds else 1):", "(0 if holds else 1)", "0"),
+    _lost("if leaf.broken != (0 if holds else 1):", "(0 if holds else 1)", "0"),
+    _lost("].broken += before - after", "before - after", "after - before"),
     _lost(
-        "np.int64(before) - np.int64(after)",
-        "before) - np.int64(after",
-        "after) - np.int64(before",
-    ),
-    _lost(
-        "if beyond < fact.n_classes and gain[beyond] >= least:", "least", "least - 1"
+        "if beyond < domain.n_blocks and gain[beyond] >= least:", "least", "least - 1"
     ),
 )
 
-_SETTLING = _of(
-    "lead.py",
-    _lost("is_second = _score(library, leaves, chosen, 0) >= rule.at", ">=", ">"),
+_MARGINS = _of(
+    "margins.pyx",
+    _lost("is_second = _score(arithmetic, leaves, chosen, 0) >= rule.at", ">=", ">"),
     _lost(
-        "    if mine == other:\n        return 1 if wins_ties(rule, own, rival) else 0\n    if rule.link == SIGMOID",
-        "1 if wins_ties(rule, own, rival) else 0",
-        "0",
+        "    if mine == other:\n        return WINS if _wins_ties(rule, own, rival) else LOSES\n    if rule.link == SIGMOID",
+        "WINS if _wins_ties(rule, own, rival) else LOSES",
+        "LOSES",
     ),
     _lost(
         "total = 0.0 if rule.base_last != 0 else base",
@@ -132,53 +126,57 @@ _SETTLING = _of(
         "base",
     ),
     _lost(
-        "return np.float64(np.float32(number)) if rule.single != 0 else number",
-        "np.float64(np.float32(number)) if rule.single != 0 else number",
+        "return <double><float>number if rule.single != 0 else number",
+        "<double><float>number if rule.single != 0 else number",
         "number",
     ),
     _lost("constant += leaves[first].value", "leaves[first].value", "0"),
     _lost(
-        "return -scaled[row, 0] if target == own else np.int64(0)",
-        "-scaled[row, 0] if target == own else np.int64(0)",
-        "np.int64(0)",
+        "return -scaled[0] if target == own else 0",
+        "-scaled[0] if target == own else 0",
+        "0",
     ),
     _lost(
-        "            and values[one, rival] == values[other, rival]",
-        "values[one, rival] == values[other, rival]",
+        "return one[own] == other[own] and one[rival] == other[rival]",
+        "one[rival] == other[rival]",
         "own != rival",
     ),
 )
 
-_BAND = _of(
-    "band.py",
+_THRESHOLDS = _of(
+    "margins.pyx",
     _lost(
-        "least = np.int64(0 if wins_ties(rule, own, rival) else 1)",
-        "0 if wins_ties(rule, own, rival) else 1",
+        "needed.possible = 0 if _wins_ties(rule, own, rival) else 1",
+        "0 if _wins_ties(rule, own, rival) else 1",
         "1",
     ),
-    _lost("least = -_to_units(-at) if own == 0 else _to_units(-at) + 1", "+ 1", "+ 2"),
     _lost(
-        "least = -_to_units(-at) if own == 0 else _to_units(-at) + 1",
+        "needed.possible = -_to_units(-at) if own == 0 else _to_units(-at) + 1",
+        "+ 1",
+        "+ 2",
+    ),
+    _lost(
+        "needed.possible = -_to_units(-at) if own == 0 else _to_units(-at) + 1",
         "-_to_units(-at) if",
         "1 - _to_units(-at) if",
     ),
     _lost(
-        "return _to_units(-(error + more)) - 1, _to_units(error + more) + 2",
+        "needed.possible = _to_units(-(error + more)) - 1",
         "_to_units(-(error + more)) - 1",
-        "np.int64(1)",
+        "1",
     ),
     _lost(
-        "if total.mass * _SLACK <= math.ldexp(step, 24 if rule.single != 0 else 53):",
-        "total.mass * _SLACK <= math.ldexp(step, 24 if rule.single != 0 else 53)",
+        "if total.mass * SLACK <= ldexp(step, 24 if rule.single != 0 else 53):",
+        "total.mass * SLACK <= ldexp(step, 24 if rule.single != 0 else 53)",
         "total.mass >= 0",
     ),
     _lost(
-        "return 2.0**-24 if rule.single != 0 else 2.0**-53",
-        "2.0**-24 if rule.single != 0 else 2.0**-53",
-        "2.0**-53",
+        "return SINGLE_UNIT if rule.single != 0 else DOUBLE_UNIT",
+        "SINGLE_UNIT if rule.single != 0 else DOUBLE_UNIT",
+        "DOUBLE_UNIT",
     ),
     _lost(
-        "return _to_units(at - error) - 1, _to_units(at + error) + 2",
+        "needed.possible = _to_units(at - error) - 1",
         "_to_units(at - error) - 1",
         "_to_units(at) + 1",
     ),
@@ -187,76 +185,79 @@ _BAND = _of(
 )
 
 _SCREEN = _of(
-    "screen.py",
-    _lost(
-        "                    found = 1 if lower[box, feature] <= threshold else 0\n                    if upper[box, feature] > threshold:\n                        found |= 2\n                elif only",
-        "<=",
-        "<",
-    ),
-    _lost(
-        "                    found = 1 if lower[box, feature] <= threshold else 0\n                    if upper[box, feature] > threshold:\n                        found |= 2\n                else",
-        "<=",
-        "<",
-    ),
+    "screen.pyx",
+    _lost("found = LEFT if lower[feature] <= threshold else 0", "<=", "<"),
+    _lost("found = LEFT if lower[place] <= threshold else 0", "<=", "<"),
     _lost("if size == 0 and box + 1 < start[person + 1]:", "box + 1", "box + 2"),
-    _lost("totals[0].lead = -totals[0].low", "low", "high"),
+    _lost("totals[0].margin = -totals[0].low", "low", "high"),
     _lost(
-        "totals[rival].lead = totals[rival].high - totals[own].low",
+        "totals[rival].margin = totals[rival].high - totals[own].low",
         "totals[own].low",
         "totals[own].high",
     ),
     _lost(
-        "return 1 + is_right if code == node.alone >> 1 else 2 - is_right",
-        "code == node.alone",
-        "code != node.alone",
-    ),
-    _lost(
-        "count += 1 if word & (word - ONE) == 0 else 2",
-        " if word & (word - ONE) == 0 else 2",
+        "count += 1 if word & (word - 1) == 0 else 2",
+        " if word & (word - 1) == 0 else 2",
         "",
     ),
     _lost("            if members & ~left != 0:", "!= 0", "== members"),
-    _lost("        if number <= cuts[middle]:", "<=", "<"),
     _lost(
         "total.tree_high = max(total.tree_high, value)",
         "max(total.tree_high, value)",
         "value",
     ),
+    _lost("total.high += high\n", "high\n", "low\n"),
 )
 
-_EXTRACTION = _of(
-    "extract.py",
-    _lost("if mine.first <= min(node.split, mine.last):", "<=", "<"),
-    _lost("if max(mine.first, node.split + 1) <= mine.last:", "<=", "<"),
+_SHARED = _of(
+    "records.pxd",
     _lost(
-        "            mine.last = min(mine.last, node.split)",
-        "node.split)",
-        "node.split - 1)",
+        "return LEFT + is_right if code == node.alone >> 1 else RIGHT - is_right",
+        "code == node.alone",
+        "code != node.alone",
     ),
+    _lost("        if number <= cuts[middle]:", "<=", "<"),
+)
+
+_REACH = _of(
+    "reach.pyx",
+    _lost("if mine.first <= min(split, mine.last):", "<=", "<"),
+    _lost("if max(mine.first, split + 1) <= mine.last:", "<=", "<"),
+    _lost("            mine.last = min(mine.last, split)", "split)", "split - 1)"),
     _lost("if (node.missing_left != 0) != is_left:", ") != is_left", ") == is_left"),
-    _lost("        if mine.missing != 0:", "!= 0", "> 1"),
+    _lost("        if mine.missing != 0:\n            found", "!= 0", "> 1"),
     _lost(
         "mine.first, mine.last, mine.missing = old.first, old.last, old.missing",
         "old.missing",
         "mine.missing",
     ),
     _lost("        if here & ~left != 0:", "!= 0", "== here"),
-)
-
-_COMPACTION = _of(
-    "compact.py",
-    _lost("        if ask.missing != 0:", "!= 0", "> 1"),
-    _lost("last = class_of[begin + ask.last - mine.first]", "ask.last", "ask.first"),
+    _lost("block_of[at + constraint.last + 1] = 1", "] = 1", "] = 0"),
+    _lost("        if constraint.missing != 0:", "!= 0", "> 1"),
+    _lost(
+        "last = block_of[constraint.last - mine.first]",
+        "constraint.last",
+        "constraint.first",
+    ),
+    _lost(
+        "return min(max(own, mine.first), mine.last)",
+        "min(max(own, mine.first), mine.last)",
+        "max(own, mine.first)",
+    ),
 )
 
 _DECISION = _of(
-    "search.py",
+    "decide.pyx",
     _lost(
-        "    for leaf in range(len(leaves) - 1):",
-        "range(len(leaves) - 1)",
-        "range(1, 1)",
+        "    for leaf in range(problem.n_leaves):",
+        "range(problem.n_leaves)",
+        "range(0)",
     ),
-    _lost("if outcome == STOPPED or count > 0:", "outcome == STOPPED or ", ""),
+    _lost(
+        "if outcome.what == STOPPED or workspace.n_ties > 0:",
+        "outcome.what == STOPPED or ",
+        "",
+    ),
     _lost(
         "for other in range(place, n_open):",
         "range(place, n_open)",
@@ -270,29 +271,14 @@ _DECISION = _of(
     ),
     _lost("        if rival != own:", "!=", ">"),
     _lost(
-        "answers.bound[person] = max(answers.bound[person], bound)",
-        "max(answers.bound[person], bound)",
-        "bound",
+        "answers.bound[person] = max(answers.bound[person], outcome.bound)",
+        "max(answers.bound[person], outcome.bound)",
+        "outcome.bound",
     ),
-)
-
-_ONE_TREE = _of(
-    "single.py",
+    _lost("after = nextafter(below, INFINITY)", "nextafter(below, INFINITY)", "below"),
     _lost(
-        "return min(max(own, mine.first), mine.last)",
-        "min(max(own, mine.first), mine.last)",
-        "max(own, mine.first)",
-    ),
-)
-
-_POINTS = _of(
-    "points.py",
-    _lost(
-        "after = np.nextafter(below, np.inf)", "np.nextafter(below, np.inf)", "below"
-    ),
-    _lost(
-        "low, high = max(low, lower[box, index]), min(high, upper[box, index])",
-        "max(low, lower[box, index])",
+        "low, high = max(low, lower[place]), min(high, upper[place])",
+        "max(low, lower[place])",
         "low",
     ),
 )
@@ -302,19 +288,19 @@ _LAST_BITS = [
     Mutant(f"{_FOLDER}/{file}", *_lost(*change), ("tests/verifier/test_search.py",))
     for file, *change in (
         (
-            "lead.py",
-            "if rule.link == SOFTMAX and abs(mine - other) <= 32 * unit_of(rule):",
+            "margins.pyx",
+            "if rule.link == SOFTMAX and fabs(mine - other) <= 32 * _unit_of(rule):",
             "32",
             "0",
         ),
         (
-            "lead.py",
+            "margins.pyx",
             "merged + 2 / scale * (reach > 30)",
             "merged + 2 / scale * (reach > 30)",
             "0 * merged",
         ),
-        ("band.py", "if rule.link == IDENTITY:", "== IDENTITY", "!= SIGMOID"),
-        ("screen.py", "total.mass += max(abs(low), abs(high))", "max", "min"),
+        ("margins.pyx", "if rule.link == IDENTITY:", "== IDENTITY", "!= SIGMOID"),
+        ("screen.pyx", "total.mass += largest(low, high)", "largest(", "min("),
     )
 ]
 
@@ -323,14 +309,12 @@ MUTANTS = (
     *_DUAL,
     *_CHOICE,
     *_BRANCHING,
-    *_CLIMB,
-    *_SETTLING,
-    *_BAND,
+    *_LOCAL_SEARCH,
+    *_MARGINS,
+    *_THRESHOLDS,
     *_SCREEN,
-    *_EXTRACTION,
-    *_COMPACTION,
+    *_SHARED,
+    *_REACH,
     *_DECISION,
-    *_ONE_TREE,
-    *_POINTS,
     *_LAST_BITS,
 )

@@ -8,10 +8,13 @@ end, is none.
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,20 +26,9 @@ ROOT = Path(__file__).parents[2]
 #: Tests that ask the search about a few hundred models, in every gear.
 PROBE = ("tests/mutants/probe.py",)
 
-#: What makes the copy ready to run. A mutant may go wrong here already, but only in the
-#: package's own words: what does not compile is no mutant.
-_BUILD = """
-import sys
-from pathlib import Path
-import fatt
-from fatt.errors import FattError
-from fatt.verifier.warm import compile_kernels
-assert Path(fatt.__file__).parents[1] == Path.cwd(), fatt.__file__
-try:
-    compile_kernels()
-except (FattError, IndexError):
-    pass
-"""
+# How a kernel is compiled, as `meson.build` says, but less optimised.
+_CYTHON = ("-3", *(f"-X{name}=False" for name in ("boundscheck", "wraparound")))
+_CC = ("-shared", "-fPIC", "-O1", "-ffp-contract=off", "-fwrapv", "-w")
 
 _COPIED = ("fatt", "tests", "pyproject.toml")
 _SECONDS = 900
@@ -63,7 +55,7 @@ class Mutant(NamedTuple):
     @property
     def is_compiled(self) -> bool:
         """Whether the change must be compiled before it can be tested."""
-        return "kernels" in self.file
+        return self.file.endswith((".pyx", ".pxd"))
 
     def __str__(self) -> str:
         before, after = self.old.splitlines(), self.new.splitlines()
@@ -92,7 +84,55 @@ def copied() -> Iterator[Path]:
                 shutil.copytree(ROOT / name, root / name)
             else:
                 shutil.copy2(ROOT / name, root / name)
+        for source in (root / "fatt").rglob("*.pyx"):
+            built = _built(source.relative_to(root))
+            shutil.copy2(built, source.with_name(built.name))
         yield root
+
+
+def _built(source: Path) -> Path:
+    """Return the compiled form of a kernel, wherever this Python has it."""
+    name = ".".join(source.with_suffix("").parts)
+    spec = importlib.util.find_spec(name)
+    assert spec is not None, f"{name} is not built"
+    assert spec.origin is not None
+    return Path(spec.origin)
+
+
+def build(root: Path, file: str) -> None:
+    """Compile a kernel of a copy anew, or all those that share what was changed.
+
+    Raises
+    ------
+    RuntimeError
+        If it cannot be compiled: then it is no mutant.
+    """
+    changed = root / file
+    sources = [changed]
+    if changed.suffix == ".pxd":
+        shared = ".".join(Path(file).with_suffix("").parts)
+        sources = [
+            path
+            for path in sorted((root / "fatt").rglob("*.pyx"))
+            if f"from {shared} cimport" in path.read_text(encoding="utf-8")
+        ]
+    for source in sources:
+        _compile(source, _built(source.relative_to(root)).name)
+
+
+def _compile(source: Path, target: str) -> None:
+    written = source.with_suffix(".c")
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    include = f"-I{sysconfig.get_path('include')}"
+    for command in (
+        [sys.executable, "-m", "cython", *_CYTHON, source, "-o", written],
+        [*compiler, *_CC, include, written, "-o", source.with_name(target)],
+    ):
+        done = subprocess.run(
+            list(map(str, command)), capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise RuntimeError(f"the mutant cannot be compiled: {done.stderr[-2000:]}")
 
 
 def is_killed(mutant: Mutant) -> bool:
@@ -105,16 +145,32 @@ def is_killed(mutant: Mutant) -> bool:
     """
     with copied() as root:
         apply(mutant, root)
-        return run(root, mutant.kills, is_compiled=mutant.is_compiled)
+        if mutant.is_compiled:
+            build(root, mutant.file)
+        return run(root, mutant.kills)
 
 
-def run(root: Path, tests: tuple[str, ...], *, is_compiled: bool) -> bool:
+def run(root: Path, tests: tuple[str, ...]) -> bool:
     """Tell whether tests fail in a copy."""
-    if is_compiled:
-        _call(root, "-c", _BUILD)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(root),
+        # What is installed for development would come before the path.
+        "MESONPY_EDITABLE_SKIP": str(ROOT / "build" / Path(sys.prefix).name),
+    }
     options = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider")
+    ask = [sys.executable, "-c", "import fatt; print(fatt.__file__)"]
+    found = subprocess.check_output(ask, cwd=root, env=environment, text=True)
+    assert Path(found.strip()).parents[1] == root, found
     try:
-        code = _call(root, "-m", "pytest", *options, *tests)
+        code = subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *tests],
+            cwd=root,
+            env=environment,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        ).returncode
     except subprocess.TimeoutExpired:
         return True
     if code in {0, 1}:
@@ -123,19 +179,3 @@ def run(root: Path, tests: tuple[str, ...], *, is_compiled: bool) -> bool:
         # It crashed, which nobody overlooks.
         return True
     raise RuntimeError(f"the tests {' '.join(tests)} could not be run")
-
-
-def _call(root: Path, *arguments: str) -> int:
-    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": ""}
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=root,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
-    if arguments[0] == "-c" and done.returncode:
-        raise RuntimeError(f"the mutant cannot be compiled: {done.stderr[-2000:]}")
-    return done.returncode
