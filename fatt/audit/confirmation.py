@@ -1,4 +1,4 @@
-"""The twins of a certificate, asked of the model itself."""
+"""The people and twins of a certificate, asked of the model itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fatt.verdict import UNFAIR
 def confirm_twins(
     certificate: Certificate, model: Any, ensemble: Ensemble, X: Any
 ) -> bool:
-    """Ask a model's own library for the labels of the unfair and their twins.
+    """Ask a model's own library for the labels of all people and twins.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def confirm_twins(
     Returns
     -------
     bool
-        Whether the model was asked; False if its library is not at hand, or if nobody
-        is unfair.
+        Whether the model was asked about twins; False if its library is not at hand,
+        or if nobody is unfair.
 
     Raises
     ------
@@ -41,12 +41,15 @@ def confirm_twins(
         If the model gives other labels.
     """
     unfair = np.flatnonzero(certificate.verdicts == UNFAIR)
-    if not len(unfair):
-        return False
     people = People(X, Variables(ensemble, certificate.schema))
     label = certificate.labels[unfair].astype(np.int64)
     replay = Replay(model, people.variables)
     try:
+        answers = replay.everybody(people)
+        if answers is not None:
+            replay.compare(people, 0, answers, certificate.labels)
+        if not len(unfair):
+            return False
         _, is_asked = replay.twins(
             people, unfair, certificate.values[unfair], certificate.twins(), label
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,27 +106,42 @@ def draw(job: Job, fair: Places, count: int) -> Drawn | None:
     if len(fair) > count:
         person = np.linspace(0, len(fair) - 1, count).round().astype(np.int64)
     chosen, person = np.unique(fair[person], return_inverse=True)
-    own = _values(job, chosen)
-    by_words = np.arange(count) % 2 == 1
     donors = np.sort(rng.permutation(len(job.people))[:_MOST_DONORS])
+    own, donated = _values(job, chosen, donors)
+    by_words = np.arange(count) % 2 == 1
     columns = columns_of(job.variables.model, job.variables.schema)
     cast = _Cast(chosen[person], own[person], columns)
     boxes = _box_of_each(job.boxes(own), person[~by_words], rng)
     _from_regions(cast, np.flatnonzero(~by_words), boxes, job, rng)
-    _from_words(cast, np.flatnonzero(by_words), donors, job, rng)
+    others = _Others(donors, donated)
+    _from_words(cast, np.flatnonzero(by_words), others, job, rng)
     return cast.drawn(job.people, job.variables)
 
 
 def _random(job: Job) -> Random:
     """Return a source of chance that depends on the question alone."""
-    question = (job.variables.model.digest, job.similarity.to_toml(), len(job.people))
+    columns = [feature.name for feature in job.variables.model.features]
+    question = (columns, job.similarity.to_toml(), len(job.people))
     digest = hashlib.sha256(repr(question).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:8], "little"))
 
 
-def _values(job: Job, rows: Places) -> Floats:
-    variables = job.variables
-    return variables.gather(variables.model.read(job.people.take(rows)))
+def _values(job: Job, *rows: Places) -> list[Floats]:
+    """Return the values of some rows and of others, which are read together."""
+    people = job.people
+    wanted = np.unique(np.concatenate(rows))
+    if len(people) <= len(wanted):
+        values = people.values(0, len(people))
+    else:
+        values = People(people.take(wanted), job.variables).values(0, len(wanted))
+    return [values[np.searchsorted(wanted, some)] for some in rows]
+
+
+class _Others(NamedTuple):
+    """Rows of other people, increasing, and their values."""
+
+    rows: Places
+    values: Floats
 
 
 class _Cast:
@@ -375,15 +390,16 @@ def _beside(cuts: Floats, integer: bool, rng: Random) -> Floats:
 # ---- by words
 
 
-def _from_words(cast: _Cast, who: Places, rows: Places, job: Job, rng: Random) -> None:
+def _from_words(
+    cast: _Cast, who: Places, others: _Others, job: Job, rng: Random
+) -> None:
     """Change some people as the words of the similarity say, with cells of others."""
     if not who.size:
         return
     schema = job.variables.schema
     similar = Similar(cast.columns, schema, job.similarity)
-    donors = _values(job, rows)
     reaches = similar.reaches(cast.own[who])
-    meets = [met for met, _ in similar.reaches(donors)]
+    meets = [met for met, _ in similar.reaches(others.values)]
     choice = _pick(np.column_stack([one for one, _ in reaches]), _strata(rng, len(who)))
     for number, rules in enumerate(similar.alternatives):
         applies, reach = reaches[number]
@@ -397,8 +413,8 @@ def _from_words(cast: _Cast, who: Places, rows: Places, job: Job, rng: Random) -
                 column=cast.columns[index],
                 rule=rules[index],
                 reach=_some(reach[index], place[some]),
-                donor=rows[meets[number]],
-                donated=donors[meets[number], index],
+                donor=others.rows[meets[number]],
+                donated=others.values[meets[number], index],
             )
             words.change(cast, who[mine[some]], index, rng)
 
