@@ -265,3 +265,29 @@ def test_a_bug_is_not_taken_for_a_refutation(
         main()
     assert stopped.value.code == 2
     assert "this is a bug in fatt" in capsys.readouterr().err
+
+
+@pytest.mark.xgboost
+def test_the_model_itself_is_asked_about_people_and_some_similar(
+    tmp_path: Path,
+) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    rows = [[float(age), float(age * 37 % 11)] for age in range(20, 80)]
+    model = xgboost.XGBClassifier(n_estimators=3, max_depth=2)
+    model.fit(rows, [age > 40 for age, _ in rows])
+    model.get_booster().feature_names = ["age", "years"]
+    model.save_model(tmp_path / "credit.json")
+    columns = dict(zip(("age", "years"), zip(*rows, strict=True), strict=True))
+    people = town.write_csv(tmp_path / "people.csv", columns)
+    words = (str(tmp_path / "credit.json"), people, "--noise", "age=2")
+    told = audit(*words).stdout
+    assert "The model itself was asked about 60 people, and about " in told
+    none = audit(*words, "--spot-checks", "0").stdout
+    assert "asked about 60 people, and gave the answer that was read from it." in none
+    some = json.loads(audit(*words, "--spot-checks", "7", "--json").stdout)
+    assert some["asked"] == {"people": 60, "similar": 7, "reason": ""}
+
+
+def test_the_summary_says_that_nothing_was_asked(files: tuple[str, str]) -> None:
+    told = audit(*files, *SIMILAR).stdout
+    assert "Nothing was asked of the model itself: what was passed is its" in told

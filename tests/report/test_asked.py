@@ -1,0 +1,42 @@
+"""What a report says of what the model itself was asked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from fatt.report import Asked
+from tests.report.made import report
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (Asked(), "Nothing was asked of the model itself."),
+        (
+            Asked(reason="lightgbm is not installed"),
+            "Nothing was asked of the model itself: lightgbm is not installed.",
+        ),
+        (
+            Asked(people=1),
+            "The model itself was asked about 1 person, and gave the answer that was "
+            "read from it.",
+        ),
+        (
+            Asked(people=15_000, similar=1_000),
+            "The model itself was asked about 15,000 people, and about 1,000 people "
+            "similar to the fair; it gave the answers that were read from it.",
+        ),
+    ],
+)
+def test_sentences(asked: Asked, words: str) -> None:
+    assert str(asked) == words
+    some = replace(report(), asked=asked)
+    assert some.to_html().count(words) == 1
+    assert json.loads(some.to_json())["asked"] == {
+        "people": asked.people,
+        "similar": asked.similar,
+        "reason": asked.reason,
+    }
