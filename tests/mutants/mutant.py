@@ -152,11 +152,12 @@ def is_killed(mutant: Mutant) -> bool:
 
 def run(root: Path, tests: tuple[str, ...]) -> bool:
     """Tell whether tests fail in a copy."""
+    # What is installed for development would come before the path.
+    finders = [getattr(finder, "_build_path", "") for finder in sys.meta_path]
     environment = {
         **os.environ,
         "PYTHONPATH": str(root),
-        # What is installed for development would come before the path.
-        "MESONPY_EDITABLE_SKIP": str(ROOT / "build" / Path(sys.prefix).name),
+        "MESONPY_EDITABLE_SKIP": os.pathsep.join(filter(None, finders)),
     }
     options = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider")
     ask = [sys.executable, "-c", "import fatt; print(fatt.__file__)"]
