@@ -872,7 +872,7 @@ KEPT = sorted(MODELS.glob("lightgbm-*.txt"))
         {"learning_rate": -1.0},
         {"predict_disable_shape_check": True},
     ],
-    ids=str,
+    ids=lambda settings: next(iter(settings)),
 )
 def test_parameters_with_which_it_gives_no_labels_are_refused(settings: Any) -> None:
     X = np.random.default_rng(0).normal(size=(100, 2))
