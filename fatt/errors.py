@@ -9,7 +9,7 @@ FattError
 ├── DataError (ValueError)        rows that the model's library would not take
 ├── CertificateError              evidence that does not fit or does not hold
 │   └── MalformedCertificateError  a file that is no certificate, or none of today
-├── ReplayError                   a counterexample that the model itself denies
+├── ReplayError                   a finding that the model itself denies
 ├── JournalError                  a file of findings that cannot be gone on with
 ├── MissingDependencyError (ImportError)
 └── UnfairError                   only from `Report.raise_if_unfair`

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -217,3 +218,32 @@ def test_a_library_that_is_not_there_is_named(
     monkeypatch.setitem(__import__("sys").modules, "lightgbm", None)
     asked = fatt.verify(tmp_path / "model.txt", AGES, similarity=similarity).asked
     assert (asked.people, asked.reason) == (0, "lightgbm is not installed")
+
+
+def test_an_interrupted_run_counts_whom_it_reached() -> None:
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    X = np.linspace(20, 50, 400)[:, np.newaxis]
+    report = fatt.verify(tree(), X, similarity=STILL, progress=stop)
+    assert report.interrupted
+    known = sum(finding.label is not None for finding in report.findings)
+    assert 0 < known < 400
+    assert report.asked.people == known
+
+
+@pytest.mark.lightgbm
+def test_a_kind_of_frame_that_the_library_does_not_know() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.normal(size=200)})
+    table["ward"] = pd.Categorical(rng.choice(list("NESW"), 200))
+    model = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1)
+    model.fit(table, table["age"] + (table["ward"] == "N") > 0)
+    people = pa.Table.from_pandas(table)
+    with pytest.raises(lightgbm.basic.LightGBMError, match="dictionary"):
+        model.predict(people)
+    # It takes the same people as a frame of pandas.
+    report = fatt.verify(model, people, similarity=Similarity(vary=["ward"]))
+    assert report.asked.people == 200
+    assert report.asked.similar > 100

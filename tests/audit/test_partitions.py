@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -22,6 +23,7 @@ import fatt
 from fatt import Budget, Report, Schema, Similarity
 from fatt.audit import PartitionedReport, parts, verify_partitions
 from fatt.errors import DataError, JournalError, ModelError, SpecError
+from fatt.report import Asked
 from tests.audit.test_workers import people, pipeline
 
 # Dask's own, with the newest pandas.
@@ -113,6 +115,23 @@ def test_a_cluster_finds_what_one_process_finds(
     assert ours.find("hours").sd == pytest.approx(all_at_once.find("hours").sd)
     summary = (tmp_path / "out" / "summary.json").read_text()
     assert summary == found.to_json()
+
+
+def test_parts_share_the_spot_checks(
+    model: Any, table: pd.DataFrame, tmp_path: Path
+) -> None:
+    frame = dd.from_pandas(table, npartitions=3)
+    found = run(model, frame, tmp_path / "out", spot_checks=100)
+    assert found.asked == Asked(people=len(table), similar=100)
+    document = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert document["asked"] == {"people": len(table), "similar": 100, "reason": ""}
+    again = run(model, frame, tmp_path / "out", spot_checks=100)
+    assert again.to_json() == found.to_json()
+    none = run(model, frame, tmp_path / "none", spot_checks=0)
+    assert none.asked == Asked(people=len(table))
+    exact = run(fatt.load(model), frame, tmp_path / "exact")
+    assert (exact.asked.people, exact.asked.similar) == (0, 0)
+    assert exact.asked.reason.startswith("what was passed is its exact form")
 
 
 def test_joblib_sends_people_to_the_cluster(
