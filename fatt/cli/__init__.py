@@ -15,8 +15,7 @@ import click
 
 from fatt import __version__
 from fatt.cli import audit, check, completion, inspect, train, twin
-from fatt.cli.exits import Exit
-from fatt.cli.terminal import printable, say
+from fatt.cli.terminal import Exit, printable, say
 from fatt.errors import FattError
 
 __all__ = ["fatt", "main"]

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt import __version__
-from fatt.cli.exits import Exit
 from fatt.cli.options import (
     Model,
     budget_of,
@@ -24,7 +23,7 @@ from fatt.cli.options import (
     similarity_of,
     similarity_options,
 )
-from fatt.cli.terminal import progress, say
+from fatt.cli.terminal import Exit, progress, say
 from fatt.errors import SpecError
 from fatt.storage import require_writable, write_text
 
@@ -139,7 +138,7 @@ def _run(request: Request) -> Exit:
     model, table = _inputs(request)
     from fatt.audit import verify
     from fatt.people.typed import type_for_model
-    from fatt.report.selection import favourable_label
+    from fatt.report.groups import favourable_label
 
     # A mistake is told now, not after a long run.
     favourable_label(model.ensemble.classes, request.favourable)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fatt.cli.exits import Exit
 from fatt.cli.options import Model, load_model, model_options, similarity_of
-from fatt.cli.terminal import printable
+from fatt.cli.terminal import Exit, printable
 from fatt.errors import CertificateError, MalformedCertificateError, SpecError
 
 if TYPE_CHECKING:

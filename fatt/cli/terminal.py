@@ -1,13 +1,28 @@
-"""What people see on the terminal: messages and progress on stderr."""
+"""The terminal: exit codes, messages and progress."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from enum import IntEnum
 from typing import TypeAlias
 
 import click
+
+
+class Exit(IntEnum):
+    """The exit code of every subcommand."""
+
+    #: Proven; or done, where no proof was asked for.
+    DONE = 0
+    #: Refuted.
+    REFUTED = 1
+    #: Could not run.
+    COULD_NOT_RUN = 2
+    #: Undecided: the budget ended, or the user interrupted the run.
+    UNDECIDED = 3
+
 
 #: Told how many people are done, and how many there are.
 Progress: TypeAlias = Callable[[int, int], None]

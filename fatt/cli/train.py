@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fatt.cli.exits import Exit
 from fatt.cli.options import similarity_of, similarity_options
-from fatt.cli.terminal import printable, say
+from fatt.cli.terminal import Exit, printable, say
 from fatt.storage import require_writable
 
 if TYPE_CHECKING:

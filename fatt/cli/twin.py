@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fatt.cli.exits import Exit
 from fatt.cli.options import (
     budget_of,
     load_model,
@@ -16,7 +15,7 @@ from fatt.cli.options import (
     similarity_of,
     similarity_options,
 )
-from fatt.cli.terminal import printable
+from fatt.cli.terminal import Exit, printable
 from fatt.errors import SpecError
 
 if TYPE_CHECKING:

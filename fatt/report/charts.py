@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.report.markup import Markup, tag
+from fatt.report.elements import Markup, tag
 
 Floats = NDArray[np.float64]
 

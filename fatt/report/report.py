@@ -203,7 +203,7 @@ class Report:
         str
             HTML without scripts. It loads nothing, and prints well.
         """
-        from fatt.report.html import to_html
+        from fatt.report.page import to_html
 
         return to_html(
             self,

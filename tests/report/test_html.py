@@ -16,7 +16,7 @@ from fatt.audit.details import measure
 from fatt.errors import SpecError
 from fatt.region import Similarity
 from fatt.report import Report
-from fatt.report.markup import text_of
+from fatt.report.elements import text_of
 from fatt.verifier import Budget
 from tests.report import made
 from tests.report.hostile import HOSTILE, PLAIN, bank, page_of

@@ -10,14 +10,25 @@ import numpy as np
 from fatt.ensemble import Label
 from fatt.report.charts import curve, histogram, share_bar
 from fatt.report.details import Alone, Details, Measured
-from fatt.report.html_parts import NONE, note, pair, section, table
-from fatt.report.html_people import person
-from fatt.report.markup import Markup, Part, join, name_of, tag
+from fatt.report.elements import (
+    NONE,
+    Markup,
+    Part,
+    join,
+    name_of,
+    note,
+    pair,
+    section,
+    table,
+    tag,
+)
+from fatt.report.page_people import person
 from fatt.report.sentences import share
 from fatt.verdict import Bounds, in_words
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
+
 
 _MULTIPLES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _N_POINTS = 120

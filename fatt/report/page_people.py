@@ -8,15 +8,26 @@ from typing import TYPE_CHECKING
 
 from fatt.ensemble import Label
 from fatt.report.charts import share_bar
-from fatt.report.groups import Group
-from fatt.report.html_parts import NONE, names_of, note, pair, section, table
-from fatt.report.markup import Markup, Part, join, name_of, tag
-from fatt.report.selection import FOUR_FIFTHS, Rate, selection_rates
+from fatt.report.elements import (
+    NONE,
+    Markup,
+    Part,
+    join,
+    name_of,
+    names_of,
+    note,
+    pair,
+    section,
+    table,
+    tag,
+)
+from fatt.report.groups import FOUR_FIFTHS, Group, Rate, selection_rates
 from fatt.report.sentences import caveats, share
 from fatt.verdict import Counterexample, Value, in_words
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
+
 
 _SHOWN_GROUPS = 30
 _SHOWN_TWINS = 9
