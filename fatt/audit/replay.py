@@ -363,4 +363,6 @@ def _selected(table: Any, places: list[int]) -> Any:
 def _named(names: list[str], table: NDArray[Any]) -> Any:
     import pandas as pd
 
-    return pd.DataFrame(table, columns=names)
+    # Of objects pandas makes texts if it can, and NaN of what is missing among them.
+    dtype = object if table.dtype == object else None
+    return pd.DataFrame(table, columns=names, dtype=dtype)

@@ -183,20 +183,24 @@ def _in_pandas(series: Any, picks: NDArray[np.int64], cells: list[Any]) -> Any:
     series = series.copy()
     dtype = nw.from_native(series, series_only=True).dtype
     if dtype == nw.Categorical or isinstance(dtype, nw.Enum):
+        # What equals a category is written as it, True for 1: pandas holds both apart.
+        known = {category: category for category in series.cat.categories}
+        cells = [known.get(cell, cell) for cell in cells]
         new = dict.fromkeys(cell for cell in cells if not _is_gap(cell))
-        series = series.cat.add_categories(
-            [cell for cell in new if cell not in series.cat.categories]
-        )
+        series = series.cat.add_categories([cell for cell in new if cell not in known])
         series.iloc[picks] = cells
         return series
     is_number = dtype.is_numeric() or dtype == nw.Boolean
-    if is_number and _holds(dtype, cells):
+    # Some libraries take a type of pandas that knows NA, and no NA in it, only NaN.
+    makes_na = not isinstance(series.dtype, np.dtype) and any(map(_is_gap, cells))
+    if is_number and not makes_na and _holds(dtype, cells):
         # pandas refuses floats in a column of integers.
         series.iloc[picks] = _as_type(dtype, cells)
         return series
     is_numbers = all(isinstance(cell, int | float) for cell in cells)
     if is_number and is_numbers:
-        series = series.astype("float64")
+        # What pyarrow holds cannot be written to.
+        series = series.astype("float64").copy()
     elif dtype != nw.Object and not all(isinstance(cell, str) for cell in cells):
         series = series.astype(object)
     series.iloc[picks] = cells

@@ -414,3 +414,39 @@ def test_pipelines_with_texts() -> None:
         report = fatt.verify(model, table, similarity=similarity)
         assert report.asked.people == N_PEOPLE
         assert report.asked.similar > 0
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "double[pyarrow]"])
+def test_missing_among_types_that_know_na(dtype: str) -> None:
+    table = people()
+    model = fitted(DecisionTreeClassifier(max_depth=4, random_state=0))
+    # As it stands a pipeline takes such a column, and none with an NA.
+    given = table.astype({"pay": dtype})
+    similarity = Similarity(noise={"pay": 1}, missing=["pay"])
+    report = fatt.verify(model, given, similarity=similarity)
+    assert min(report.counts["fair"], report.counts["unfair"]) > 0
+    assert report.asked.similar > 100
+
+
+def test_an_array_is_handed_over_with_the_objects_it_holds() -> None:
+    """In columns of texts pandas makes NaN of None, which the encoder tells apart."""
+    table = people().astype({"sex": object})
+    trained = table.copy()
+    trained.loc[::3, "sex"] = np.nan
+    columns = make_column_transformer(
+        (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["sex"]),
+        ("passthrough", ["age"]),
+    )
+    label = np.where(trained["sex"].isna(), 1, 0)
+    tree = make_pipeline(columns, DecisionTreeClassifier(random_state=0))
+    tree.fit(trained[["age", "sex"]], label)
+    table.loc[::4, "sex"] = None
+    given = table[["age", "sex"]]
+    expected = tree.predict(given).tolist()
+    assert len({*expected}) == 1
+    assert set(tree.predict(trained[["age", "sex"]])) == {0, 1}
+    similarity = Similarity(noise={"age": 1})
+    report = fatt.verify(tree, given.to_numpy(), similarity=similarity)
+    assert report.counts["fair"] == len(given)
+    labels = [report.findings.classes[code] for code in report.findings.label]
+    assert labels == expected

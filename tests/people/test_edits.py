@@ -151,6 +151,29 @@ def test_types_grow_if_they_cannot() -> None:
     assert twins["flag"].dtype == table["flag"].dtype
 
 
+def test_a_number_that_equals_a_category_is_written_as_it() -> None:
+    features = (Categorical(name="flag", categories=(0.0, 1.0)),)
+    table = pd.DataFrame({"flag": [True, False]}).astype("category")
+    reader = model(features)
+    before, after = reader.read(table), np.array([[0.0], [1.0]])
+    twins = with_changes(table, before, after, reader)
+    assert twins["flag"].dtype == table["flag"].dtype
+    assert twins["flag"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "Float32", "double[pyarrow]"])
+def test_what_becomes_missing_is_nan_and_not_na(dtype: str) -> None:
+    reader = model()
+    table = people().astype({"hours": dtype})
+    before = reader.read(table)
+    after = before.copy()
+    after[0, 1] = np.nan
+    twins = with_changes(table, before, after, reader)
+    # Pipelines take such a column as long as there is no NA in it.
+    assert twins["hours"].dtype == np.float64
+    np.testing.assert_array_equal(reader.read(twins), after)
+
+
 def test_a_category_that_the_table_lacks_is_added() -> None:
     reader = model()
     table = people().iloc[1:].astype({"city": "category"})
