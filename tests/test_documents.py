@@ -45,7 +45,7 @@ PROOF = {
         r"XGBoost agrees: True\n",
     ],
     "02_pipeline_in_raw_columns.py": [
-        r"Integer\(name='age', columns=\('age',\), lower=12,",
+        r"Integer\(name='age', columns=\('age',\), lower=12\.0,",
         r"Similarity\(noise=\{'age': 3\}\) +\d\d\.\d\d% fair\n",
         r"Similarity\(vary=\['colour'\]\) +\d\d\.\d\d% fair\n",
         r"(No → Yes|Yes → No) as the model itself says\n",

@@ -88,8 +88,9 @@ _NEAR = {"float32": 1e-5, "float64": 1e-12}
 def decide(scores: Scores, decision: Decision) -> NDArray[np.int64]:
     """Return the index of the class that the library answers for each row of scores."""
     if isinstance(decision, Cut):
-        # As float64: numpy would round a plain number to the type of the scores.
-        return (scores[:, 0] >= np.float64(decision.at)).astype(np.int64)
+        # As float64: numpy would round the number to the type of the scores (version 1
+        # any, version 2 a plain one).
+        return (scores[:, 0].astype(np.float64) >= decision.at).astype(np.int64)
     if decision.divisor != 1.0:
         scores = scores / scores.dtype.type(decision.divisor)
     if decision.link == "identity":
