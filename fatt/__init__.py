@@ -14,6 +14,7 @@ from fatt.version import __version__
 
 if TYPE_CHECKING:
     from fatt.audit import (
+        Auditor,
         Radii,
         Radius,
         ScoreGap,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "Auditor",
     "Bounds",
     "Budget",
     "Certificate",
@@ -62,6 +64,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "Auditor": "fatt.audit",
     "Bounds": "fatt.verdict",
     "Budget": "fatt.verifier",
     "Certificate": "fatt.certificate",

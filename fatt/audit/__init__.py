@@ -1,11 +1,12 @@
 """The whole way from a model and people to answers."""
 
-from fatt.audit.gaps import ScoreGap, ScoreGaps, score_gap
+from fatt.audit.auditor import Auditor, radius, score_gap, verify
+from fatt.audit.gaps import ScoreGap, ScoreGaps
 from fatt.audit.partitions import PartitionedReport, verify_partitions
-from fatt.audit.radii import Radii, Radius, radius
-from fatt.audit.verification import verify
+from fatt.audit.radii import Radii, Radius
 
 __all__ = [
+    "Auditor",
     "PartitionedReport",
     "Radii",
     "Radius",

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.gaps import score_gap
-from fatt.audit.job import Progress
-from fatt.audit.radii import radius
-from fatt.audit.verification import verify
+from fatt.audit.auditor import radius, score_gap, verify
+from fatt.audit.run import Progress
 from fatt.errors import SpecError
 from fatt.region import Relation, Similarity
 from fatt.report import Report

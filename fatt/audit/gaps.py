@@ -9,14 +9,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.job import Chunk, Job, Progress
+from fatt.audit.run import Chunk, Run
 from fatt.ensemble import Argmax, Cut, Ensemble, Feature, Label
 from fatt.ensemble.encode import mark_missing
 from fatt.errors import SpecError
-from fatt.region import Relation, Schema
 from fatt.report.on_demand import OnDemand
 from fatt.verdict import Bounds, Change, Value, changes_between, values_of
-from fatt.verifier import Budget
 
 Floats = NDArray[np.float64]
 Link: TypeAlias = Callable[[Floats], Floats]
@@ -118,79 +116,19 @@ class ScoreGaps(OnDemand[ScoreGap]):
         )
 
 
-def score_gap(
-    model: Any,
-    X: Any,
-    *,
-    similarity: Relation,
-    of: Literal["score", "probability"] = "score",
-    schema: Schema | None = None,
-    budget: Budget | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> ScoreGaps:
-    """Find the largest change of score between each person and all similar people.
-
-    Parameters
-    ----------
-    model, X, similarity, schema, n_jobs, progress
-        As in `fatt.verify`.
-    of
-        ``"score"`` for the raw scores that the label rests on, see
-        `Ensemble.raw_scores`; ``"probability"`` for what forests average, and for the
-        logistic function, in float64, of the margins of boosted models with two
-        classes.
-    budget
-        As in `fatt.verify`, for each score.
-
-    Returns
-    -------
-    ScoreGaps
-        Of several scores, the change of the one that changes most.
-
-    Raises
-    ------
-    SpecError
-        If the similarity or schema names something absent, or probabilities are asked
-        of a model whose scores are not known to give any.
-    DataError
-        If there are no rows, or the model's library would refuse one.
-
-    Examples
-    --------
-    >>> import fatt
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> tree = DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
-    >>> gaps = fatt.score_gap(
-    ...     tree, [[25.0], [34.0]], similarity=fatt.Similarity(noise={"x0": 2}))
-    >>> gaps[0].bounds, gaps[1].bounds
-    (Bounds(lower=0.0, upper=0.0), Bounds(lower=1.0, upper=1.0))
-
-    Notes
-    -----
-    For a library without a fixed order of summation the scores are those in the order
-    of the trees; its own differ in their last bits.
-    """
+def gaps_of(run: Run, of: Literal["score", "probability"]) -> ScoreGaps:
+    """Find the gaps of everybody; see `fatt.score_gap`."""
     if of not in _LINKS:
         raise SpecError(f"of is {of!r}; write 'score' or 'probability'.")
-    job = Job(
-        model,
-        X,
-        similarity=similarity,
-        schema=schema,
-        budget=budget,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-    link = _LINKS[of](job.variables.model)
+    link = _LINKS[of](run.variables.model)
     parts: list[tuple[NDArray[Any], ...]] = []
-    for chunk in job.chunks():
-        parts.append(_gaps(job, chunk, link))
-        job.report(chunk.stop)
+    for chunk in run.chunks():
+        parts.append(_gaps(run, chunk, link))
+        run.report(chunk.stop)
     lower, upper, output, before, after, people, twins = (
         np.concatenate(part) for part in zip(*parts, strict=True)
     )
-    ensemble = job.variables.ensemble
+    ensemble = run.variables.ensemble
     is_cut = isinstance(ensemble.decision, Cut)
     return ScoreGaps(
         lower,
@@ -214,15 +152,15 @@ class _Side(NamedTuple):
     bound: Floats
 
 
-def _gaps(job: Job, chunk: Chunk, link: Link) -> tuple[NDArray[Any], ...]:
+def _gaps(run: Run, chunk: Chunk, link: Link) -> tuple[NDArray[Any], ...]:
     people = chunk.values
-    own = link(_scores(job, people))
+    own = link(_scores(run, people))
     n_people = len(people)
     lower, upper = np.zeros(n_people), np.zeros(n_people)
     output = np.zeros(n_people, dtype=np.int64)
     before, twins = own[:, 0].copy(), people.copy()
     after = before.copy()
-    for side in _sides(job, chunk, link):
+    for side in _sides(run, chunk, link):
         change = np.abs(side.found - own[:, side.output])
         larger = change > lower
         lower[larger], output[larger] = change[larger], side.output
@@ -233,20 +171,20 @@ def _gaps(job: Job, chunk: Chunk, link: Link) -> tuple[NDArray[Any], ...]:
     return lower, np.maximum(lower, upper), output, before, after, people, twins
 
 
-def _sides(job: Job, chunk: Chunk, link: Link) -> Iterator[_Side]:
-    for output in range(job.variables.ensemble.n_outputs):
-        found = job.extremes(chunk, output)
+def _sides(run: Run, chunk: Chunk, link: Link) -> Iterator[_Side]:
+    for output in range(run.variables.ensemble.n_outputs):
+        found = run.extremes(chunk, output)
         for points, bound in (
             (found.lowest_at, found.lowest.lower),
             (found.highest_at, found.highest.upper),
         ):
             yield _Side(
-                output, points, link(_scores(job, points))[:, output], link(bound)
+                output, points, link(_scores(run, points))[:, output], link(bound)
             )
 
 
-def _scores(job: Job, values: Floats) -> Floats:
-    ensemble = job.variables.ensemble
+def _scores(run: Run, values: Floats) -> Floats:
+    ensemble = run.variables.ensemble
     encoded = mark_missing(values, ensemble.features)
     return ensemble._scores(encoded).astype(np.float64)
 

@@ -28,8 +28,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.examination import Found
-from fatt.audit.job import Job
+from fatt.audit.run import Found, Run
 from fatt.errors import JournalError
 from fatt.report import Twins
 from fatt.version import __version__
@@ -51,23 +50,23 @@ _WORDS = {
 }
 
 
-def identity_of(job: Job) -> dict[str, str]:
-    """Return what a job is about; findings of two jobs are equal if this is.
+def identity_of(run: Run) -> dict[str, str]:
+    """Return what a run is about; findings of two runs are equal if this is.
 
     Reads all people, so that rows which nobody can read are found before the search.
     """
     data = hashlib.sha256()
-    for chunk in job.chunks():
+    for chunk in run.chunks():
         data.update(chunk.values.tobytes())
-    variables = job.variables
+    variables = run.variables
     schema = hashlib.sha256(msgspec.json.encode(variables.schema))
     return {
         "fatt": __version__,
         "model": variables.model.digest,
-        "data": f"{len(job.people)} {data.hexdigest()}",
+        "data": f"{len(run.people)} {data.hexdigest()}",
         "schema": schema.hexdigest(),
-        "similarity": job.similarity.to_toml(),
-        "budget": repr(job.budget),
+        "similarity": run.similarity.to_toml(),
+        "budget": repr(run.budget),
     }
 
 
@@ -150,7 +149,7 @@ class Journal:
         found
             About the people after those of whom the journal knows.
         seconds
-            How long the job has taken so far.
+            How long the run has taken so far.
 
         Raises
         ------

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fatt.people import CHUNK
+from fatt.verifier.threads import FEW
 
 # Each thread or process gets several chunks, so that none waits for another in the
-# end; but a few people are one chunk, since every chunk has a price of its own.
+# end; but a few people are one chunk.
 _CHUNKS_EACH = 8
-_FEW = 16
 
 
 def chunk_size(n_people: int, n_workers: int) -> int:
     """Return how many people make a chunk, if so many threads or processes work."""
     share = -(-n_people // (_CHUNKS_EACH * n_workers))
-    return min(CHUNK, max(_FEW, share))
+    return min(CHUNK, max(FEW, share))
 
 
 class Pace:
@@ -31,7 +31,7 @@ class Pace:
 
     def __init__(self, most: int, every: float | None) -> None:
         self._most, self._every = most, every
-        self._size = most if every is None else min(_FEW, most)
+        self._size = most if every is None else min(FEW, most)
 
     def spans(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Yield where each chunk starts and stops."""

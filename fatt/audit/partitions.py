@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from fatt import storage
-from fatt.audit.job import check_types
+from fatt.audit.auditor import check_types
 from fatt.audit.parts import Counts, Question, Tally, do_part
 from fatt.audit.spot_checks import SPOT_CHECKS, check_spot_checks
 from fatt.ensemble import Ensemble
@@ -87,7 +87,7 @@ def verify_partitions(
     JournalError
         If the folder holds findings about something else, or cannot be written.
     """
-    check_types(similarity, schema, budget, None)
+    check_types(similarity, schema, budget)
     check_spot_checks(spot_checks)
     budget = Budget() if budget is None else budget
     if budget.total_nodes is not None or budget.total_seconds is not None:

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from fatt import storage
-from fatt.audit.verification import verify
+from fatt.audit.auditor import verify
 from fatt.ensemble import Label
 from fatt.errors import DataError, JournalError, ModelError
 from fatt.region import Relation, Schema

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.job import Chunk, Job, Progress
+from fatt.audit.run import Chunk, Run
 from fatt.ensemble.floats import from_ordinal, to_ordinal
 from fatt.errors import SpecError
-from fatt.region import Relation, Schema, Similarity
+from fatt.region import Similarity
 from fatt.region.amounts import Step
 from fatt.report.on_demand import OnDemand
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN, VERDICTS, Bounds, Verdict
-from fatt.verifier import Budget
 from fatt.verifier.ranks import variables_of
 
 Floats = NDArray[np.float64]
@@ -89,74 +87,24 @@ class Radii(OnDemand[Radius]):
         )
 
 
-def radius(
-    model: Any,
-    X: Any,
-    *,
-    similarity: Relation,
-    schema: Schema | None = None,
-    budget: Budget | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Radii:
-    """Find the largest multiple of the noise for which each person is treated fairly.
+def radii_of(run: Run) -> Radii:
+    """Find the radius of everybody; see `fatt.radius`.
 
-    Parameters
-    ----------
-    model, X, similarity, schema, n_jobs, progress
-        As in `fatt.verify`. Only the amounts in `noise` grow and shrink: what may vary,
-        and ranges of interchangeable numbers, stay as they are.
-    budget
-        As in `fatt.verify`, for each multiple that is tried; totals are for all.
-
-    Returns
-    -------
-    Radii
-        Exact to the last bit where the budget suffices.
-
-    Raises
-    ------
-    SpecError
-        If the similarity or schema names something absent, or there is no noise that
-        could grow.
-    DataError
-        If there are no rows, or the model's library would refuse one.
-
-    Examples
-    --------
-    >>> import fatt
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> tree = DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
-    >>> noise = fatt.Similarity(noise={"x0": 2})
-    >>> radii = fatt.radius(tree, [[25.0], [31.0]], similarity=noise)
-    >>> [f"{one.bounds.lower:.5f}" for one in radii]
-    ['5.00000', '2.00000']
-
-    Notes
-    -----
     A larger multiple only adds similar people, so once unfair, always unfair; and it
     changes what the trees can tell apart at finitely many multiples only. All float64
     multiples are bisected, and the search runs only for those that the trees tell apart
     from both ends.
     """
-    job = Job(
-        model,
-        X,
-        similarity=similarity,
-        schema=schema,
-        budget=budget,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    similarity = run.similarity
     if not any(map(_grows, similarity.alternatives)):
         raise SpecError(
             f"no noise can grow in {similarity!r}; name a number in noise, such as "
             "noise={'age': 1}, or call fatt.verify."
         )
     parts = []
-    for chunk in job.chunks():
-        parts.append(_Bisection(job, chunk).run())
-        job.report(chunk.stop)
+    for chunk in run.chunks():
+        parts.append(_Bisection(run, chunk).run())
+        run.report(chunk.stop)
     lower, upper, at_zero = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Radii(lower, upper, at_zero)
 
@@ -175,10 +123,10 @@ class _Bisection:
     smallest one tried that was not proved fair.
     """
 
-    def __init__(self, job: Job, chunk: Chunk) -> None:
-        self._job = job
+    def __init__(self, run: Run, chunk: Chunk) -> None:
+        self._run = run
         self._values = chunk.values
-        self._cells = variables_of(job.variables.ensemble)
+        self._cells = variables_of(run.variables.ensemble)
 
     def run(self) -> tuple[Floats, Floats, Codes]:
         """Return the bounds, and the verdicts without noise."""
@@ -246,10 +194,10 @@ class _Bisection:
         if not who.size:
             return np.empty(0, dtype=np.int8)
         values = self._values[who]
-        outcomes = self._job.search(values, self._job.boxes(values, scale=scale))
+        outcomes = self._run.search(values, self._run.boxes(values, scale=scale))
         if outcomes.interrupted:
             raise KeyboardInterrupt
-        self._job.spend(outcomes.nodes)
+        self._run.spend(outcomes.nodes)
         return outcomes.verdict
 
     def _shapes(self, who: Places, multiple: Places) -> tuple[Places, Places]:
@@ -269,7 +217,7 @@ class _Bisection:
         shape : ndarray of shape (n_boxes, ...)
             In which cells each box begins and ends, and what else it holds.
         """
-        boxes = self._job.boxes(self._values[who], scale=from_ordinal(multiple))
+        boxes = self._run.boxes(self._values[who], scale=from_ordinal(multiple))
         parts = [boxes.missing.astype(np.int64), boxes.codes.view(np.int64)]
         for index, variable in enumerate(self._cells):
             for ends in (boxes.lower, boxes.upper):

@@ -7,6 +7,7 @@ is not ours ends the audit: then the model or the table was read wrongly.
 
 from __future__ import annotations
 
+import copy
 import functools
 import threading
 import warnings
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from fatt.audit.predictors import NotAtHand, Predictor, in_short, predictor_of
 from fatt.audit.spot_checks import Drawn
+from fatt.ensemble import Ensemble
 from fatt.ensemble.encode import mark_missing
 from fatt.ensemble.table import as_frame, places_of
 from fatt.errors import DataError, ReplayError
@@ -54,13 +56,17 @@ class Replay:
 
     def __init__(self, model: Any, variables: Variables) -> None:
         self.reason = ""
-        self._model = model
+        self._live = _Live(model, variables.model)
         self._variables = variables
         self._ensemble = variables.model
         self._codes = {label: code for code, label in enumerate(self._ensemble.classes)}
         self._form: Form | None = None
-        # Not every library lets several threads ask a model at the same time.
-        self._lock = threading.Lock()
+
+    def anew(self) -> Replay:
+        """Return one for another table, which may be of another kind."""
+        other = copy.copy(self)
+        other.reason, other._form = "", None
+        return other
 
     def everybody(self, people: People) -> Classes | None:
         """Ask for everybody's own answer, in the user's own table.
@@ -207,15 +213,6 @@ class Replay:
     def _decide(self, matrix: Matrix) -> Classes:
         return self._ensemble.decide(mark_missing(matrix, self._ensemble.features))
 
-    @functools.cached_property
-    def _predictor(self) -> Predictor | None:
-        # Libraries are imported only when there is something to ask.
-        try:
-            return predictor_of(self._model, self._ensemble)
-        except NotAtHand as error:
-            self.reason = str(error)
-            return None
-
     def _ask(self, rows: Any) -> list[Any] | None:
         """Return a label per row, or None if the model itself cannot be asked.
 
@@ -224,11 +221,16 @@ class Replay:
         _RefusedError
             If the model that the user passed takes the rows in no form.
         """
-        with self._lock:
-            predictor = self._predictor
-            if predictor is None or self.reason:
+        with self._live.lock:
+            predictor = self._live.predictor
+            if isinstance(predictor, str):
+                self.reason = predictor
+            if isinstance(predictor, str) or self.reason:
                 return None
-            forms = [self._form] if self._form is not None else self._forms(rows)
+            if self._form is not None:
+                forms = [self._form]
+            else:
+                forms = self._forms(rows, is_given=predictor.is_given)
             errors: list[Exception] = []
             for form in forms:
                 try:
@@ -244,7 +246,7 @@ class Replay:
             self.reason = f"its library takes the rows in no form ({told})"
             return None
 
-    def _forms(self, rows: Any) -> list[Form]:
+    def _forms(self, rows: Any, *, is_given: bool) -> list[Form]:
         """Return ways to hand a table to the model, the surest first.
 
         To the model that the user passed the rows go as they are. If it refuses them,
@@ -255,7 +257,6 @@ class Replay:
         the codes of its categories.
         """
         model = self._ensemble
-        is_given = self._predictor is not None and self._predictor.is_given
         frame = as_frame(rows)
         forms: list[Form] = [lambda table: table]
         if frame is not None:
@@ -329,6 +330,24 @@ class Replay:
                 f"{classes[label[place]]!r}, and the model answers "
                 f"{classes[answers[place]]!r}. {BUG}"
             )
+
+
+class _Live:
+    """The model itself, for as many tables as there are."""
+
+    def __init__(self, model: Any, ensemble: Ensemble) -> None:
+        self._model, self._ensemble = model, ensemble
+        # Not every library lets several threads ask a model at the same time.
+        self.lock = threading.Lock()
+
+    @functools.cached_property
+    def predictor(self) -> Predictor | str:
+        """How to ask it, or why that cannot be."""
+        # Libraries are imported only when there is something to ask.
+        try:
+            return predictor_of(self._model, self._ensemble)
+        except NotAtHand as error:
+            return str(error)
 
 
 class _RefusedError(Exception):

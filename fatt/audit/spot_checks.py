@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.job import Job
+from fatt.audit.run import Run
 from fatt.certificate.columns import Codes, Column, Numbers, columns_of
 from fatt.certificate.similar import Reach, Rule, Similar
 from fatt.ensemble import Categorical, Ensemble, Numeric
@@ -81,12 +81,12 @@ def check_spot_checks(count: Any) -> None:
         )
 
 
-def draw(job: Job, fair: Places, count: int) -> Drawn | None:
+def draw(run: Run, fair: Places, count: int) -> Drawn | None:
     """Draw people who are similar to some, each of them another.
 
     Parameters
     ----------
-    job
+    run
         The people, and who is similar to whom.
     fair : ndarray
         The rows of those to whom they are to be similar, increasing.
@@ -100,40 +100,40 @@ def draw(job: Job, fair: Places, count: int) -> Drawn | None:
     """
     if not count or not fair.size:
         return None
-    rng = _random(job)
+    rng = _random(run)
     # As many for each, or one for each of some who are spread evenly.
     person = np.sort(np.arange(count) % len(fair))
     if len(fair) > count:
         person = np.linspace(0, len(fair) - 1, count).round().astype(np.int64)
     chosen, person = np.unique(fair[person], return_inverse=True)
-    donors = np.sort(rng.permutation(len(job.people))[:_MOST_DONORS])
-    own, donated = _values(job, chosen, donors)
+    donors = np.sort(rng.permutation(len(run.people))[:_MOST_DONORS])
+    own, donated = _values(run, chosen, donors)
     by_words = np.arange(count) % 2 == 1
-    columns = columns_of(job.variables.model, job.variables.schema)
+    columns = columns_of(run.variables.model, run.variables.schema)
     cast = _Cast(chosen[person], own[person], columns)
-    boxes = _box_of_each(job.boxes(own), person[~by_words], rng)
-    _from_regions(cast, np.flatnonzero(~by_words), boxes, job, rng)
+    boxes = _box_of_each(run.boxes(own), person[~by_words], rng)
+    _from_regions(cast, np.flatnonzero(~by_words), boxes, run, rng)
     others = _Others(donors, donated)
-    _from_words(cast, np.flatnonzero(by_words), others, job, rng)
-    return cast.drawn(job.people, job.variables)
+    _from_words(cast, np.flatnonzero(by_words), others, run, rng)
+    return cast.drawn(run.people, run.variables)
 
 
-def _random(job: Job) -> Random:
+def _random(run: Run) -> Random:
     """Return a source of chance that depends on the question alone."""
-    columns = [feature.name for feature in job.variables.model.features]
-    question = (columns, job.similarity.to_toml(), len(job.people))
+    columns = [feature.name for feature in run.variables.model.features]
+    question = (columns, run.similarity.to_toml(), len(run.people))
     digest = hashlib.sha256(repr(question).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:8], "little"))
 
 
-def _values(job: Job, *rows: Places) -> list[Floats]:
+def _values(run: Run, *rows: Places) -> list[Floats]:
     """Return the values of some rows and of others, which are read together."""
-    people = job.people
+    people = run.people
     wanted = np.unique(np.concatenate(rows))
     if len(people) <= len(wanted):
         values = people.values(0, len(people))
     else:
-        values = People(people.take(wanted), job.variables).values(0, len(wanted))
+        values = People(people.take(wanted), run.variables).values(0, len(wanted))
     return [values[np.searchsorted(wanted, some)] for some in rows]
 
 
@@ -274,10 +274,10 @@ def _box_of_each(boxes: Boxes, person: Places, rng: Random) -> Boxes:
 
 
 def _from_regions(
-    cast: _Cast, who: Places, boxes: Boxes, job: Job, rng: Random
+    cast: _Cast, who: Places, boxes: Boxes, run: Run, rng: Random
 ) -> None:
     """Move some people, each within a box."""
-    features = job.variables.ensemble.features
+    features = run.variables.ensemble.features
     words = code_words(features)
     own = cast.own[who]
     lower, upper = boxes.lower, boxes.upper
@@ -301,7 +301,7 @@ def _from_regions(
             ).astype(np.float64)
             is_absent = ~flags.any(axis=1)
         else:
-            cuts = np.union1d(job.variables.ensemble.thresholds(index), feature.edges)
+            cuts = np.union1d(run.variables.ensemble.thresholds(index), feature.edges)
             ends = lower[some, index], upper[some, index]
             values = _numbers(feature, ends, cuts, own[some, index], rng)
             is_absent = ends[0] > ends[1]
@@ -391,13 +391,13 @@ def _beside(cuts: Floats, integer: bool, rng: Random) -> Floats:
 
 
 def _from_words(
-    cast: _Cast, who: Places, others: _Others, job: Job, rng: Random
+    cast: _Cast, who: Places, others: _Others, run: Run, rng: Random
 ) -> None:
     """Change some people as the words of the similarity say, with cells of others."""
     if not who.size:
         return
-    schema = job.variables.schema
-    similar = Similar(cast.columns, schema, job.similarity)
+    schema = run.variables.schema
+    similar = Similar(cast.columns, schema, run.similarity)
     reaches = similar.reaches(cast.own[who])
     meets = [met for met, _ in similar.reaches(others.values)]
     choice = _pick(np.column_stack([one for one, _ in reaches]), _strata(rng, len(who)))

@@ -13,17 +13,16 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fatt.audit.examination import Examiner, Found
-from fatt.audit.job import Job
 from fatt.audit.pace import Pace, chunk_size
-from fatt.audit.replay import Replay
+from fatt.audit.run import Chunk, Found, Run
 from fatt.errors import FattError, ModelError
-from fatt.people import People
-from fatt.region import Relation
+
+if TYPE_CHECKING:
+    from fatt.audit.auditor import Auditor
 
 
 def are_wanted() -> bool:
@@ -46,8 +45,9 @@ class _Answer(NamedTuple):
 
 
 def in_workers(
-    job: Job,
-    model: Any,
+    auditor: Auditor,
+    run: Run,
+    here: Callable[[Chunk, int], Found],
     n_jobs: int | None,
     *,
     first: int = 0,
@@ -55,14 +55,16 @@ def in_workers(
 ) -> Iterator[Found]:
     """Yield what is found about each chunk, in order; the work is done in processes.
 
-    If the user interrupts it, `Job.interrupted` becomes true.
+    If the user interrupts it, `Run.interrupted` becomes true.
 
     Parameters
     ----------
-    job
-        The people, and who is similar to whom.
-    model
-        Whatever `fatt.load` takes.
+    auditor
+        Who is asked, in each process.
+    run
+        The people.
+    here
+        Examines a chunk in this process.
     n_jobs
         Number of processes; None for what joblib was told.
     first
@@ -72,10 +74,10 @@ def in_workers(
     """
     import joblib
 
-    n_people, people = len(job.people), job.people
+    n_people, people = len(run.people), run.people
     n_jobs = joblib.parallel.get_active_backend()[1] if n_jobs is None else n_jobs
     pace = Pace(chunk_size(n_people, joblib.effective_n_jobs(n_jobs)), every)
-    question = question_of(people, job.similarity, model)
+    question = pickle.dumps(auditor)
     spans: list[tuple[int, int]] = []
 
     def tasks() -> Iterator[Any]:
@@ -83,7 +85,7 @@ def in_workers(
             spans.append((start, stop))
             # As bytes: Dask would put a table into the memory of one worker, to be lost
             # with it, and look into other things for tasks.
-            task = pickle.dumps((people.rows(start, stop), job.left()))
+            task = pickle.dumps((people.rows(start, stop), run.left()))
             yield joblib.delayed(_answer)(question, task)
 
     parallel = joblib.Parallel(n_jobs, batch_size=1, return_as="generator")
@@ -94,12 +96,11 @@ def in_workers(
                 pace.learn(stop - start, seconds)
                 if isinstance(found, FattError):
                     # Here the message counts from the first row of all.
-                    examiner = Examiner(job, Replay(model, job.variables))
-                    examiner.examine(job.chunk(start, stop), n_threads=1)
+                    here(run.chunk(start, stop), 1)
                     raise found
                 yield found.moved(start)
     except KeyboardInterrupt:
-        job.interrupted = True
+        run.interrupted = True
 
 
 @contextlib.contextmanager
@@ -122,20 +123,14 @@ def _answer(question: bytes, task: bytes) -> _Answer:
     try:
         # Models that use joblib themselves would ask the cluster, which waits for us.
         with joblib.parallel_config(backend="threading", n_jobs=1):
-            found = examiner_of(question).about(*pickle.loads(task)).examine_all()
+            found = auditor_of(question).examine(*pickle.loads(task))
     except FattError as error:
         found = error
     return _Answer(found, time.monotonic() - begin)
 
 
-def question_of(people: People, similarity: Relation, model: Any) -> bytes:
-    """Return all that a worker must know to examine people, but the people."""
-    given = {"similarity": similarity, "schema": people.variables.schema}
-    return pickle.dumps((model, people.variables.model, people.rows(0, 1), given))
-
-
 @functools.lru_cache(maxsize=2)
-def examiner_of(question: bytes) -> Examiner:
+def auditor_of(question: bytes) -> Auditor:
     """Return who answers a question; made once in each process.
 
     Raises
@@ -143,11 +138,15 @@ def examiner_of(question: bytes) -> Examiner:
     ModelError
         If the model is a file that cannot be read here.
     """
-    model, ensemble, row, given = pickle.loads(question)
+    auditor: Auditor = pickle.loads(question)
+    require_at_hand(auditor.model)
+    return auditor
+
+
+def require_at_hand(model: Any) -> None:
+    """Raise a ModelError if a model is a file that this process does not find."""
     if isinstance(model, str | os.PathLike) and not Path(model).exists():
         raise ModelError(
             f"a worker cannot read the model file {os.fspath(model)}; put it where all "
             "workers find it, or pass the fitted model itself."
         )
-    job = Job(ensemble, row, **given, budget=None, n_jobs=None, progress=None)
-    return Examiner(job, Replay(model, job.variables))

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit import verify
-from fatt.audit.job import Job
+from fatt.audit.auditor import Auditor, auditor_of
+from fatt.audit.run import Run
 from fatt.errors import DataError, SpecError
 from fatt.region import Relation, Schema
 from fatt.repairs.descent import descend, task_of, undivided
@@ -115,37 +115,24 @@ def repair(
             f"max_accuracy_loss is {max_accuracy_loss!r}; write a share from 0 to 1, "
             "such as 0.01."
         )
-    job = Job(
-        model,
-        X,
-        similarity=similarity,
-        schema=schema,
-        budget=budget,
-        n_jobs=n_jobs,
-        progress=None,
-    )
-    leaves = Leaves(model, job.variables.schema)
-    truth = _truth(y, job)
+    given: dict[str, Any] = {"similarity": similarity, "n_jobs": n_jobs}
+    auditor = auditor_of(model, X, schema=schema, **given)
+    schema, run = auditor.variables.schema, auditor.run(X, budget=budget)
+    leaves = Leaves(model, schema)
+    truth = _truth(y, run)
 
-    def verified(model: Any) -> tuple[Report, Quality]:
-        report = verify(
-            model,
-            X,
-            similarity=similarity,
-            schema=job.variables.schema,
-            budget=budget,
-            n_jobs=n_jobs,
-        )
+    def verified(auditor: Auditor) -> tuple[Report, Quality]:
+        report = auditor.verify(X, budget=budget, n_jobs=n_jobs)
         if report.interrupted:
             raise KeyboardInterrupt
         return report, _quality(report, truth)
 
-    report, before = verified(model)
-    for values, price, _ in _candidates(job, leaves, truth, report.findings.label):
+    report, before = verified(auditor)
+    for values, price, _ in _candidates(run, leaves, truth, report.findings.label):
         if price.most > max_accuracy_loss:
             continue
         changed = leaves.write(values)
-        proof, after = verified(changed)
+        proof, after = verified(Auditor(changed, schema=schema, **given))
         is_fairer = after.fairness.lower > before.fairness.lower
         if is_fairer and _loss(before, after) <= max_accuracy_loss:
             n_changed = leaves.changed(values)
@@ -153,15 +140,15 @@ def repair(
     return Repair(model, before, before, 0.0, 0.0, 0, report)
 
 
-def _truth(y: Any, job: Job) -> Codes:
+def _truth(y: Any, run: Run) -> Codes:
     """Return the class of each person's true label."""
     labels = np.asarray(y)
-    if labels.shape != (len(job.people),):
+    if labels.shape != (len(run.people),):
         raise DataError(
-            f"y has the shape {labels.shape}, and there are {len(job.people)} people; "
+            f"y has the shape {labels.shape}, and there are {len(run.people)} people; "
             "pass one label each."
         )
-    classes = job.variables.model.classes
+    classes = run.variables.model.classes
     codes = {label: code for code, label in enumerate(classes)}
     for row, label in enumerate(labels.tolist()):
         if label not in codes:
@@ -185,20 +172,20 @@ class _Candidate(NamedTuple):
 
 
 def _candidates(
-    job: Job, leaves: Leaves, truth: Codes, before: NDArray[np.integer]
+    run: Run, leaves: Leaves, truth: Codes, before: NDArray[np.integer]
 ) -> list[_Candidate]:
     """Return leaf values that promise to be fairer, the most promising first.
 
     What they cost is told against the labels before.
     """
-    ensemble = job.variables.ensemble
-    people = job.people.values(0, len(job.people))
+    ensemble = run.variables.ensemble
+    people = run.people.values(0, len(run.people))
     some = _spread(len(people), _FEW)
-    reached = reach_of(ensemble, job.boxes(people[some]), leaves.rows).leaves
+    reached = reach_of(ensemble, run.boxes(people[some]), leaves.rows).leaves
     some = _spread(len(people), max(_FEW, _MOST_LEAVES * len(some) // len(reached)))
     found = []
     halves = some[::2], some[1::2]
-    walks = (_walk(job, leaves, truth, part) for part in (some, *halves) if part.size)
+    walks = (_walk(run, leaves, truth, part) for part in (some, *halves) if part.size)
     for (values, label, promise), *others in zip(*walks, strict=True):
         # Each half is judged by what was made for the other one.
         for half, (_, made, _) in zip(halves, others[::-1], strict=False):
@@ -209,16 +196,16 @@ def _candidates(
 
 
 def _walk(
-    job: Job, leaves: Leaves, truth: Codes, some: Codes
+    run: Run, leaves: Leaves, truth: Codes, some: Codes
 ) -> Iterator[tuple[Floats, Codes, float]]:
     """Yield leaf values made for some people, with more and more weight on fairness.
 
     Beside them come the labels that all people get, and which share of the regions is
     certainly treated alike.
     """
-    ensemble = job.variables.ensemble
-    people = job.people.values(0, len(job.people))
-    boxes = job.boxes(people[some])
+    ensemble = run.variables.ensemble
+    people = run.people.values(0, len(run.people))
+    boxes = run.boxes(people[some])
     task = task_of(ensemble, leaves.rows, people[some], truth[some], boxes)
     values, label = leaves.values, ensemble.decide(people)
     for weight in _WEIGHTS:

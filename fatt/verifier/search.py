@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import threading
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -25,12 +27,14 @@ from fatt.verifier.kernels.records import (
 )
 from fatt.verifier.ranks import forest_of
 from fatt.verifier.rounding import arithmetic_of, one_output, to_scores
-from fatt.verifier.threads import Clock, clock_for, run_in_threads
+from fatt.verifier.threads import FEW, Clock, clock_for, run_in_threads
 from fatt.verifier.twins import clip_to_numbers, numbers_of
 
 Floats = NDArray[np.float64]
 
 _NO_LIMIT = 2**61
+#: Nodes within which a few people are searched without a thread.
+_SHORT = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +115,12 @@ class Verifier:
     def tally(self) -> Tally:
         """How often all searches so far were in each gear."""
         return Tally(*self._used[1:].tolist())
+
+    def for_one_run(self) -> Verifier:
+        """Return one of the same model that is stopped without stopping others."""
+        other = copy.copy(self)
+        other._clocks, other._is_stopped = {}, False
+        return other
 
     def stop(self) -> None:
         """Make searches in other threads give up at once, and all later ones."""
@@ -210,9 +220,30 @@ class Verifier:
             *clip_to_numbers(boxes, features),
         )
         regions = Regions(*map(np.ascontiguousarray, parts))
-        answers = _room_for(people.shape, 2 if run.largest else n_classes, kept)
-        question = (*run.model, regions, answers)
+        room = (people.shape, 2 if run.largest else n_classes, kept)
         limits = run.limits(self._gears)
+        if run.may_be_short(count) and not self._is_stopped:
+            answers, tally = _room_for(*room), np.zeros(N_USED, dtype=np.int64)
+            first = limits.copy()
+            first[0] = min(_SHORT, limits[0])
+            clock = np.zeros(2, dtype=np.int64)
+            question = (*run.model, regions, answers)
+            decide.decide(*question, 0, count, first, clock, tally)
+            if not np.any(answers.verdict == UNKNOWN):
+                self._used += tally
+                _keep_total(answers, run.budget)
+                return answers, False
+        answers = _room_for(*room)
+        interrupted = self._search_in_threads(regions, answers, run, limits)
+        _keep_total(answers, run.budget)
+        return answers, interrupted
+
+    def _search_in_threads(
+        self, regions: Regions, answers: Answers, run: _Run, limits: NDArray[np.int64]
+    ) -> bool:
+        from fatt.verifier.kernels import decide
+
+        question = (*run.model, regions, answers)
         used: list[NDArray[np.int64]] = []
 
         def decide_some(begin: int, end: int) -> None:
@@ -230,14 +261,14 @@ class Verifier:
             if self._is_stopped:
                 clock[STOP] = 1
             try:
+                count = len(answers.verdict)
                 interrupted = run_in_threads(
                     decide_some, count, clock, n_jobs=run.n_jobs, after=after
                 )
             finally:
                 del self._clocks[id(clock)]
         self._used += sum(used)
-        _keep_total(answers, run.budget)
-        return answers, interrupted
+        return interrupted
 
     def _twins(
         self,
@@ -332,6 +363,16 @@ class _Run:
     budget: Budget
     n_jobs: int | None = None
     largest: bool = False
+
+    def may_be_short(self, count: int) -> bool:
+        """Tell whether most searches end sooner than a thread is started.
+
+        In the main thread they must end soon: it sees no Ctrl-C before.
+        """
+        budget = self.budget
+        is_timed = budget.seconds is not None or budget.total_seconds is not None
+        is_main = threading.current_thread() is threading.main_thread()
+        return count <= FEW and is_main and not is_timed and not self.largest
 
     def limits(self, gears: Gears) -> NDArray[np.int64]:
         """Return the most nodes and milliseconds for a person, and what to look for.

@@ -18,6 +18,9 @@ from fatt.verifier.kernels.records import NOW, STOP
 
 Clock = NDArray[np.int64]
 
+#: So many people are one piece of work, for each piece has a price of its own.
+FEW = 64
+
 _TICK = 0.002
 
 # People per call of a kernel: few, so that no thread waits for another in the end.

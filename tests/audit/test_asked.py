@@ -15,7 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Ensemble, Similarity
-from fatt.audit import job, replay
+from fatt.audit import auditor, replay
+from fatt.audit.run import Run
 from fatt.errors import DataError, ReplayError
 
 AGES = [[20.0], [30.0], [40.0], [50.0]]
@@ -35,7 +36,7 @@ def mutated(model: Ensemble) -> Ensemble:
 
 def read_as(monkeypatch: pytest.MonkeyPatch, read: Any) -> None:
     """Let every model be read as something else."""
-    monkeypatch.setattr(job, "load", lambda model: read(fatt.load(model)))
+    monkeypatch.setattr(auditor, "load", lambda model: read(fatt.load(model)))
 
 
 class Refuses:
@@ -83,7 +84,7 @@ def test_what_a_journal_kept_is_compared_as_well(
     assert again.asked.people == 4
     other = DecisionTreeClassifier().fit(AGES, LABELS[::-1])
     kept = fatt.load(tree())
-    monkeypatch.setattr(job, "load", lambda model: kept)
+    monkeypatch.setattr(auditor, "load", lambda model: kept)
     with pytest.raises(ReplayError, match="row 0"):
         fatt.verify(other, AGES, similarity=STILL, journal=path)
 
@@ -99,7 +100,7 @@ def test_the_last_of_many_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
             return np.where(X[:, 0] == 50, "grant", labels)
 
     model, mine = Almost(), tree()
-    monkeypatch.setattr(job, "load", lambda _: mutated(fatt.load(mine)))
+    monkeypatch.setattr(auditor, "load", lambda _: mutated(fatt.load(mine)))
     with pytest.raises(ReplayError, match=r"row 3: .*'deny'.* answers 'grant'"):
         fatt.verify(model, AGES, similarity=STILL)
 
@@ -109,7 +110,7 @@ def test_rows_that_the_library_refuses_get_no_verdict(
     monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
     monkeypatch.setattr(replay, "CHUNK", chunk)
-    monkeypatch.setattr(job, "load", lambda _: fatt.load(tree()))
+    monkeypatch.setattr(auditor, "load", lambda _: fatt.load(tree()))
     words = r"row 2: the model's own library refuses this \(ValueError: too old\)"
     with pytest.raises(DataError, match=words):
         fatt.verify(Refuses(oldest=35), AGES, similarity=STILL)
@@ -118,7 +119,7 @@ def test_rows_that_the_library_refuses_get_no_verdict(
 def test_rows_that_are_refused_together_are_named_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(job, "load", lambda _: fatt.load(tree()))
+    monkeypatch.setattr(auditor, "load", lambda _: fatt.load(tree()))
     with pytest.raises(DataError, match="rows 0 to 3: the model's own library refuses"):
         fatt.verify(Refuses(most=3), AGES, similarity=STILL)
 
@@ -139,7 +140,7 @@ def test_the_table_is_handed_over_as_it_is(monkeypatch: pytest.MonkeyPatch) -> N
             seen.append(X)
             return model.predict(X)
 
-    monkeypatch.setattr(job, "load", lambda _: fatt.load(model))
+    monkeypatch.setattr(auditor, "load", lambda _: fatt.load(model))
     similarity = Similarity(noise={"age": 0.5})
     fatt.verify(Spy(), table, similarity=similarity)
     pd.testing.assert_frame_equal(seen[0], table)
@@ -162,24 +163,16 @@ def test_where_sums_are_not_fixed_either_answer_is_right() -> None:
         pytest.skip("this forest fixes its sums")
     possible = ensemble.possible_labels(X)
     other = np.where(possible.all(axis=1), 1 - ensemble.decide(X), ensemble.decide(X))
-    checker = replay.Replay(forest, job_of(forest, X).variables)
-    people = job_of(forest, X).people
+    checker = replay.Replay(forest, run_of(forest, X).variables)
+    people = run_of(forest, X).people
     checker.compare(people, 0, other, ensemble.decide(X).astype(np.int32))
     wrong = 1 - ensemble.decide(X)
     with pytest.raises(ReplayError, match=f"row {np.argmin(possible.all(axis=1))}:"):
         checker.compare(people, 0, wrong, ensemble.decide(X).astype(np.int32))
 
 
-def job_of(model: Any, X: Any) -> job.Job:
-    return job.Job(
-        model,
-        X,
-        similarity=Similarity(noise=0.5),
-        schema=None,
-        budget=None,
-        n_jobs=None,
-        progress=None,
-    )
+def run_of(model: Any, X: Any) -> Run:
+    return fatt.Auditor(model, similarity=Similarity(noise=0.5), schema=X).run(X)
 
 
 def test_without_the_model_itself_nothing_is_asked(tmp_path: Path) -> None:

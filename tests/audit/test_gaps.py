@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Bounds, Similarity
-from fatt.audit import job
+from fatt.audit import run
 from fatt.ensemble import Ensemble
 from fatt.ensemble.encode import mark_missing
 from fatt.errors import SpecError
@@ -40,7 +40,7 @@ def points(ensemble: Ensemble, boxes: Boxes, box: int) -> NDArray[np.float64]:
     return np.array(list(itertools.product(*columns)))
 
 
-def brute_force(some: job.Job, chunk: job.Chunk, output: int) -> Any:
+def brute_force(some: run.Run, chunk: run.Chunk, output: int) -> Any:
     """Find the lowest and the highest score, and leave some slack in the bounds."""
     ensemble = some.variables.ensemble
     people, boxes = chunk.values, chunk.boxes
@@ -63,7 +63,7 @@ def brute_force(some: job.Job, chunk: job.Chunk, output: int) -> Any:
 
 @pytest.fixture(autouse=True)
 def _small_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job.Job, "extremes", brute_force)
+    monkeypatch.setattr(run.Run, "extremes", brute_force)
 
 
 def tree() -> DecisionTreeClassifier:
@@ -152,7 +152,7 @@ def test_probabilities_that_are_not_known() -> None:
 def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.linspace(30, 40, 9)[:, np.newaxis]
     whole = fatt.score_gap(tree(), X, similarity=NOISE)
-    monkeypatch.setattr(job, "CHUNK", 4)
+    monkeypatch.setattr(run, "CHUNK", 4)
     steps: list[int] = []
     parts = fatt.score_gap(
         tree(), X, similarity=NOISE, progress=lambda done, _: steps.append(done)

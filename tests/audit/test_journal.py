@@ -20,8 +20,8 @@ from sklearn.ensemble import RandomForestClassifier
 import fatt
 from fatt import Budget, Ensemble, Schema, Similarity
 from fatt.audit import journal as journals
-from fatt.audit.examination import Found
 from fatt.audit.journal import MAGIC, Journal
+from fatt.audit.run import Found
 from fatt.errors import DataError, JournalError
 from fatt.region import Integer
 from fatt.verifier import Outcomes, Verifier

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Bounds, Budget, Similarity, Verdict
-from fatt.audit import job
+from fatt.audit import run
 from fatt.errors import SpecError
 from fatt.region import Integer, Relation, Variables
 from fatt.region.space import Space
@@ -160,7 +160,7 @@ def test_radii_are_a_sequence_and_chunks_do_not_show(
         "<13 radii: 0 are fair at every multiple; the median of the others is at least "
         "3.75>"
     )
-    monkeypatch.setattr(job, "CHUNK", 4)
+    monkeypatch.setattr(run, "CHUNK", 4)
     steps: list[int] = []
     parts = fatt.radius(
         tree(), X, similarity=noise, progress=lambda done, _: steps.append(done)

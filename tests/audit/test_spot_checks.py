@@ -24,9 +24,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Budget, Ensemble, Schema, Similarity
-from fatt.audit import job, spot_checks
-from fatt.audit.job import Job
+from fatt.audit import auditor, spot_checks
 from fatt.audit.membership import are_similar
+from fatt.audit.run import Run
 from fatt.errors import ReplayError, SpecError
 from fatt.region import Ordinal, Relation
 from fatt.region.space import Draft
@@ -78,9 +78,9 @@ KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
 }
 
 
-def job_of(model: Any, table: Any, similarity: Relation, **given: Any) -> Job:
-    given = {"schema": None, "budget": None, "n_jobs": None, "progress": None, **given}
-    return Job(model, table, similarity=similarity, **given)
+def run_of(model: Any, table: Any, similarity: Relation, *, schema: Any = None) -> Run:
+    known = table if schema is None else schema
+    return fatt.Auditor(model, similarity=similarity, schema=known).run(table)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,7 +90,7 @@ def test_whoever_is_drawn_is_similar(name: str, kind: str) -> None:
     tree = fitted(DecisionTreeClassifier(max_depth=6, random_state=0))
     schema = Schema.infer(fatt.load(tree), table)
     order = [feature.name for feature in fatt.load(tree).features]
-    work = job_of(tree, KINDS[kind](table[order]), SIMILARITIES[name], schema=schema)
+    work = run_of(tree, KINDS[kind](table[order]), SIMILARITIES[name], schema=schema)
     fair = np.arange(0, N_PEOPLE, 3)
     drawn = spot_checks.draw(work, fair, 600)
     assert drawn is not None
@@ -113,7 +113,7 @@ def test_whoever_is_drawn_is_similar(name: str, kind: str) -> None:
 def test_both_halves_draw_every_category_and_thresholds() -> None:
     table = people()
     tree = fitted(DecisionTreeClassifier(max_depth=6, random_state=0))
-    work = job_of(tree, table, Similarity(noise={"pay": 4}, vary=["ward"]))
+    work = run_of(tree, table, Similarity(noise={"pay": 4}, vary=["ward"]))
     drawn = spot_checks.draw(work, np.arange(5), 1000)
     assert drawn is not None
     names = [feature.name for feature in work.variables.ensemble.features]
@@ -138,7 +138,7 @@ def test_the_same_people_are_drawn_whatever_the_run_is_like(tmp_path: Path) -> N
         assert again.to_json() == report.to_json()
         assert again.asked == report.asked
     drawn = [
-        spot_checks.draw(job_of(forest, table, **given), np.arange(50), 100)
+        spot_checks.draw(run_of(forest, table, **given), np.arange(50), 100)
         for _ in range(2)
     ]
     assert drawn[0] is not None
@@ -193,7 +193,7 @@ def test_a_number_that_is_none(wrong: Any) -> None:
 
 
 def read_as(monkeypatch: pytest.MonkeyPatch, read: Callable[..., Ensemble]) -> None:
-    monkeypatch.setattr(job, "load", lambda model: read(fatt.load(model)))
+    monkeypatch.setattr(auditor, "load", lambda model: read(fatt.load(model)))
 
 
 def fair_yet_denied(model: Any, table: Any, similarity: Relation) -> None:
@@ -380,7 +380,7 @@ def test_a_model_that_refuses_somebody_similar(
                 raise ValueError("too old")
             return tree.predict(X)
 
-    monkeypatch.setattr(job, "load", lambda _: fatt.load(tree))
+    monkeypatch.setattr(auditor, "load", lambda _: fatt.load(tree))
     words = r"takes the person and not somebody similar \(ValueError: too old\)"
     with pytest.raises(ReplayError, match=words):
         fatt.verify(Picky(), X, similarity=Similarity(noise={"x0": 1}))

@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fatt
 from fatt import Bounds, Budget, Similarity, Verdict
 from fatt import people as audited
-from fatt.audit import job, pace, verification
+from fatt.audit import auditor, pace, run
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.region import Binary, Ordinal
 
@@ -192,7 +192,7 @@ def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     similarity = Similarity(noise={"age": 2}, vary=["sex"])
     expected = fatt.verify(fitted, table, similarity=similarity)
     steps: list[tuple[int, int]] = []
-    for module in (job, pace, audited):
+    for module in (run, pace, audited):
         monkeypatch.setattr(module, "CHUNK", 7)
     report = fatt.verify(
         fitted,
@@ -233,8 +233,8 @@ def test_an_interrupted_run_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) 
             raise KeyboardInterrupt
         return search(*args, **kwargs)
 
-    search = job.Verifier.verify
-    monkeypatch.setattr(job.Verifier, "verify", stop)
+    search = auditor.Verifier.verify
+    monkeypatch.setattr(auditor.Verifier, "verify", stop)
     report = fatt.verify(tree(), AGES, similarity=NOISE)
     assert report.interrupted
     assert report.counts == {"fair": 1, "unfair": 1, "unknown": 2}
@@ -246,12 +246,12 @@ def test_an_interrupted_run_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_search_that_says_it_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    search = job.Verifier.verify
+    search = auditor.Verifier.verify
 
     def stop(*args: Any, **kwargs: Any) -> Any:
         return replace(search(*args, **kwargs), interrupted=True)
 
-    monkeypatch.setattr(job.Verifier, "verify", stop)
+    monkeypatch.setattr(auditor.Verifier, "verify", stop)
     with pytest.raises(KeyboardInterrupt):
         fatt.radius(tree(), AGES, similarity=NOISE)
 
@@ -301,17 +301,17 @@ def test_threads_and_chunks_do_not_show_in_a_budget_for_all(
     fitted, table = pipeline(MODELS[1]), people()
     similarity = Similarity(noise={"age": 9, "hours": 9}, vary=["sex"])
 
-    def run(total: int | None, n_jobs: int) -> fatt.Report:
+    def limited(total: int | None, n_jobs: int) -> fatt.Report:
         budget = Budget(total_nodes=total)
         return fatt.verify(
             fitted, table, similarity=similarity, budget=budget, n_jobs=n_jobs
         )
 
-    expected = [run(total, 1).to_json() for total in (0, 30, 100)]
+    expected = [limited(total, 1).to_json() for total in (0, 30, 100)]
     assert len(set(expected)) == 3
-    for module in (job, pace, audited):
+    for module in (run, pace, audited):
         monkeypatch.setattr(module, "CHUNK", 7)
-    assert [run(total, n_jobs).to_json() for total in (0, 30, 100)] == expected
+    assert [limited(total, n_jobs).to_json() for total in (0, 30, 100)] == expected
 
 
 def test_the_number_of_threads_does_not_show() -> None:
@@ -445,7 +445,7 @@ def test_missing_values_may_change_and_are_none() -> None:
 
 
 def test_a_wrong_search_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    search = job.Verifier.verify
+    search = auditor.Verifier.verify
 
     def wrong(*args: Any, **kwargs: Any) -> Any:
         outcomes = search(*args, **kwargs)
@@ -453,7 +453,7 @@ def test_a_wrong_search_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
         outcomes.twin[0] = twin
         return outcomes
 
-    monkeypatch.setattr(job.Verifier, "verify", wrong)
+    monkeypatch.setattr(auditor.Verifier, "verify", wrong)
     twin = 40.0
     with pytest.raises(ReplayError, match=r"row 0: .* is not similar.*bug in fatt"):
         fatt.verify(tree(), AGES, similarity=NOISE)
@@ -468,7 +468,7 @@ def test_a_wrong_import_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
             return np.where(np.asarray(X)[:, 0] <= 33, "deny", "grant")
 
     liar = Other().fit(AGES, ["deny", "deny", "grant", "grant"])
-    monkeypatch.setattr(job, "load", lambda model: fatt.load(tree()))
+    monkeypatch.setattr(auditor, "load", lambda model: fatt.load(tree()))
     with pytest.raises(ReplayError, match=r"row 2: .* the twin gets 'deny'.*'grant'"):
         fatt.verify(liar, AGES, similarity=NOISE)
 
@@ -487,7 +487,7 @@ def test_an_audit_of_a_file_imports_no_framework(tmp_path: Path) -> None:
 
 
 def test_the_module_of_the_function_is_not_in_its_way() -> None:
-    assert fatt.verify is verification.verify
+    assert fatt.verify is auditor.verify
 
 
 def test_noise_in_deviations_of_equal_rows_is_refused() -> None:

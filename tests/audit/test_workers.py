@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def test_threads_are_used_unless_processes_are_asked_for() -> None:
 
 
 def test_the_report_is_the_same() -> None:
-    model, table = pipeline(), people()
+    model, table = pipeline(), people(800)
     local = fatt.verify(model, table, similarity=SIMILARITY)
     assert local.counts["unfair"] > 20
     seen: list[int] = []
@@ -95,10 +96,11 @@ def test_a_model_file_is_read_by_the_workers(tmp_path: Path) -> None:
     similarity = Similarity(noise={"age": 3})
     report = fatt.verify(path, table, similarity=similarity)
     assert {case.replayed_on for case in report.counterexamples} == {"model"}
-    question = workers.question_of(report.people, similarity, path)
+    auditor = fatt.Auditor(path, similarity=similarity)
+    question = pickle.dumps(auditor)
     path.unlink()
     with pytest.raises(ModelError, match=r"worker cannot read the model file .*model"):
-        workers.examiner_of(question)
+        workers.auditor_of(question)
 
 
 @pytest.mark.usefixtures("two_processes")

@@ -239,12 +239,12 @@ def test_every_mistake_is_one_sentence_with_a_way_out(
 def test_an_interrupted_audit_writes_what_is_known(
     files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fatt.audit.job import Job
+    from fatt.verifier import Verifier
 
-    def interrupt(self: Job, done: int) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Job, "report", interrupt)
+    monkeypatch.setattr(Verifier, "verify", interrupt)
     page, table = tmp_path / "audit.html", tmp_path / "findings.csv"
     result = audit(*files, *SIMILAR, "--html", str(page), "--csv", str(table))
     assert result.exit_code == 3

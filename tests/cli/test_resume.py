@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from fatt.audit.job import Job
+from fatt.audit.run import Run
 from fatt.cli import fatt
 from tests.cli import town
 
@@ -26,13 +26,13 @@ def audit(*arguments: str) -> Result:
 def test_an_interrupted_audit_is_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(job: Job, done: int) -> None:
+    def interrupt(run: Run, done: int) -> None:
         raise KeyboardInterrupt
 
     journal = str(tmp_path / "audit.journal")
     undisturbed = audit("--demo", "--json")
     with monkeypatch.context() as patch:
-        patch.setattr(Job, "report", interrupt)
+        patch.setattr(Run, "report", interrupt)
         first = audit("--demo", "--json", "--journal", journal)
     assert first.exit_code == 3
     assert f"kept in {journal}; --resume goes on from there." in first.stderr

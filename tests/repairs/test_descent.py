@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fatt
-from fatt.audit.job import Job
+from fatt.audit import Auditor
 from fatt.repairs.descent import Task, descend, task_of, undivided
 from fatt.repairs.kernels import weigh
 from fatt.repairs.leaves import Leaves
@@ -19,20 +19,12 @@ KINDS = ["RandomForest", "GradientBoosting", "LightGBM"]
 def prepare(kind: str, n_classes: int) -> tuple[Any, Any, Leaves, Task]:
     table, label = people(n_classes=n_classes)
     model = MODELS[kind]().fit(table, label)
-    job = Job(
-        model,
-        table,
-        similarity=SIMILARITY,
-        schema=None,
-        budget=None,
-        n_jobs=None,
-        progress=None,
-    )
-    leaves = Leaves(model, job.variables.schema)
-    rows = job.people.values(0, len(table))
-    ensemble = job.variables.ensemble
-    task = task_of(ensemble, leaves.rows, rows, label, job.boxes(rows))
-    return model, job, leaves, task
+    run = Auditor(model, similarity=SIMILARITY, schema=table).run(table)
+    leaves = Leaves(model, run.variables.schema)
+    rows = run.people.values(0, len(table))
+    ensemble = run.variables.ensemble
+    task = task_of(ensemble, leaves.rows, rows, label, run.boxes(rows))
+    return model, run, leaves, task
 
 
 def costs(task: Task, label: Any, values: Any) -> tuple[Any, Any]:
@@ -46,8 +38,8 @@ def costs(task: Task, label: Any, values: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_slope_is_the_slope_of_the_costs(kind: str, n_classes: int) -> None:
-    _, job, leaves, task = prepare(kind, n_classes)
-    label = job.variables.ensemble.decide(job.people.values(0, len(job.people)))
+    _, run, leaves, task = prepare(kind, n_classes)
+    label = run.variables.ensemble.decide(run.people.values(0, len(run.people)))
     rng = np.random.default_rng(1)
     # Leaves without ties, next to which the worst leaf stays the worst.
     values = leaves.values + rng.normal(size=leaves.values.shape)
@@ -64,9 +56,9 @@ def test_the_slope_is_the_slope_of_the_costs(kind: str, n_classes: int) -> None:
 def test_who_is_certainly_treated_alike_is_proved_fair(
     kind: str, n_classes: int
 ) -> None:
-    model, job, leaves, task = prepare(kind, n_classes)
+    model, run, leaves, task = prepare(kind, n_classes)
     table, _ = people(n_classes=n_classes)
-    label = job.variables.ensemble.decide(job.people.values(0, len(table)))
+    label = run.variables.ensemble.decide(run.people.values(0, len(table)))
     report = fatt.verify(model, table, similarity=SIMILARITY)
     args = task.columns, task.base, task.similar, label[task.person], task.steep
     leads = weigh(leaves.values.copy(), *args, *np.zeros((2, *leaves.values.shape)))
@@ -78,8 +70,8 @@ def test_who_is_certainly_treated_alike_is_proved_fair(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_weight_leaves_fewer_divided(kind: str) -> None:
-    _, job, leaves, task = prepare(kind, 2)
-    label = job.variables.ensemble.decide(job.people.values(0, len(job.people)))
+    _, run, leaves, task = prepare(kind, 2)
+    label = run.variables.ensemble.decide(run.people.values(0, len(run.people)))
     before = leaves.values
     total = [
         costs(task, label, descend(task, before, before, label, weight))[0].sum()
@@ -89,8 +81,8 @@ def test_more_weight_leaves_fewer_divided(kind: str) -> None:
 
 
 def test_leaves_of_forests_stay_shares() -> None:
-    _, job, leaves, task = prepare("RandomForest", 3)
-    label = job.variables.ensemble.decide(job.people.values(0, len(job.people)))
+    _, run, leaves, task = prepare("RandomForest", 3)
+    label = run.variables.ensemble.decide(run.people.values(0, len(run.people)))
     values = descend(task, leaves.values, leaves.values, label, 10.0)
     assert (values != leaves.values).any()
     assert values.min() >= 0

@@ -1,27 +1,23 @@
-"""What verifying, measuring gaps and measuring radii have in common."""
+"""One call of an auditor: its people, what it has spent, and who may stop it."""
 
 from __future__ import annotations
 
-import copy
-import reprlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.pace import Pace, chunk_size
-from fatt.errors import DataError, SpecError
-from fatt.importers import load
+from fatt.errors import DataError
 from fatt.people import CHUNK, People
-from fatt.region import Boxes, Relation, Schema, Space, Variables
-from fatt.region.amounts import is_number
-from fatt.region.flags import refuse_broken_groups
-from fatt.region.inference import infer
+from fatt.region import Boxes, Relation, Space, Variables
+from fatt.report import Twins
 from fatt.verifier import Budget, Outcomes, Verifier
 from fatt.verifier.threads import n_threads
 
@@ -44,19 +40,72 @@ class Chunk(NamedTuple):
     boxes: Boxes
 
 
-class Job:
-    """A model, the people it is asked about, and who is similar to whom.
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was found out about some people, rows `start` to `stop`.
+
+    Small, so that it can be kept in a file or sent between processes.
+
+    Attributes
+    ----------
+    start, stop
+        The rows.
+    verdict : ndarray of shape (n_people,), int8
+        Position of each verdict in `fatt.verdict.VERDICTS`.
+    label : ndarray of shape (n_people,), int32
+        Position of the person's own label among the model's classes.
+    possible : ndarray of shape (n_people, ceil(n_classes / 8)), uint8
+        The classes still possible, packed into bits.
+    nodes : ndarray of shape (n_people,), int64
+        How many nodes the search took.
+    twins
+        The unfair people and their twins.
+    """
+
+    start: int
+    stop: int
+    verdict: NDArray[np.int8]
+    label: NDArray[np.int32]
+    possible: NDArray[np.uint8]
+    nodes: NDArray[np.int64]
+    twins: Twins
+
+    def moved(self, by: int) -> Found:
+        """Return the same about rows so much further on."""
+        twins = replace(self.twins, index=self.twins.index + by)
+        return replace(self, start=self.start + by, stop=self.stop + by, twins=twins)
+
+
+class Question(NamedTuple):
+    """What is asked of every person, prepared.
+
+    Attributes
+    ----------
+    variables
+        How the model reads people.
+    similarity
+        Who is similar to whom.
+    space
+        The same, for these variables.
+    verifier
+        Searches the model.
+    """
+
+    variables: Variables
+    similarity: Relation
+    space: Space
+    verifier: Verifier
+
+
+class Run:
+    """People of whom a question is asked, within a budget.
 
     Parameters
     ----------
-    model
-        Whatever `fatt.load` takes.
-    X
-        The people.
-    similarity
-        Who is similar to whom.
-    schema
-        What the columns mean; inferred from the model and the people if None.
+    question
+        What is asked.
+    people
+        Of whom.
     budget
         Limits of the search; None for no limits.
     n_jobs
@@ -67,29 +116,20 @@ class Job:
 
     def __init__(
         self,
-        model: Any,
-        X: Any,
+        question: Question,
+        people: People,
         *,
-        similarity: Relation,
-        schema: Schema | None,
-        budget: Budget | None,
-        n_jobs: int | None,
-        progress: Progress | None,
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
     ) -> None:
-        check_types(similarity, schema, budget, n_jobs)
-        self._n_threads = n_threads(n_jobs)
-        ensemble = load(model)
-        is_inferred = schema is None
-        if schema is None:
-            schema = infer(ensemble, X, n_threads=self._n_threads)
-        self.variables = Variables(ensemble, schema)
-        self.people = People(X, self.variables)
-        refuse_broken_groups(similarity, self.variables, X, inferred=is_inferred)
-        self._space = Space(similarity, self.variables)
-        self.verifier = Verifier(self.variables.ensemble)
-        self.similarity = similarity
+        self.variables, self.similarity, self._space, verifier = question
+        # Whoever stops this run stops no other.
+        self.verifier = verifier.for_one_run()
+        self.people = people
         self.budget = Budget() if budget is None else budget
         self.interrupted = False
+        self._n_threads = n_threads(n_jobs)
         self._progress = progress
         self._started = time.monotonic()
         self._nodes = 0
@@ -110,7 +150,7 @@ class Job:
         """Yield what is made of each chunk, in order; the work is done in threads.
 
         If the user interrupts it, `interrupted` becomes true, and what was begun is
-        yielded as it is, the search cut short.
+        yielded as it is, the search cut short. A few people need no thread.
 
         Parameters
         ----------
@@ -123,6 +163,9 @@ class Job:
         """
         n_people, threads = len(self.people), self._n_threads
         most = chunk_size(n_people, threads)
+        if every is None and 0 < n_people - first <= most:
+            yield from self._at_once(work, first)
+            return
         inner = -(-threads // max(1, -(-(n_people - first) // most)))
         pace = Pace(most, every)
 
@@ -153,13 +196,11 @@ class Job:
             if not future.cancelled() and future.exception() is None:
                 yield future.result()
 
-    def about(self, rows: Any, budget: Budget) -> Job:
-        """Return a job about other people, of the same model and similarity."""
-        other = copy.copy(self)
-        other.people = People(rows, self.variables)
-        other.budget = budget
-        other._started, other._nodes = time.monotonic(), 0
-        return other
+    def _at_once(self, work: Callable[[Chunk, int], T], first: int) -> Iterator[T]:
+        try:
+            yield work(self.chunk(first, len(self.people)), self._n_threads)
+        except KeyboardInterrupt:
+            self.interrupted = True
 
     def chunk(self, start: int, stop: int) -> Chunk:
         """Return some people, and where they may move.
@@ -205,14 +246,16 @@ class Job:
         regions
             Where they may move.
         n_threads
-            Number of threads; by default all that the job has.
+            Number of threads; by default all that the run has.
         """
-        return self.verifier.verify(
+        found = self.verifier.verify(
             values,
             regions,
             budget=self.left(),
             n_jobs=n_threads or self._n_threads,
         )
+        self.interrupted |= found.interrupted
+        return found
 
     def spend(self, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Count the nodes of more people, and tell who came too late for the budget.
@@ -246,16 +289,18 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """How long the job has taken so far."""
+        """How long the run has taken so far."""
         return time.monotonic() - self._started
 
     def set_seconds(self, seconds: float) -> None:
-        """Go on where an earlier run of the same job was after so many seconds."""
+        """Go on where an earlier run of the same people was after so many seconds."""
         self._started = time.monotonic() - seconds
 
     def left(self) -> Budget:
         """Return what is left of the budget."""
         seconds, nodes = self.budget.total_seconds, self.budget.total_nodes
+        if seconds is None and nodes is None:
+            return self.budget
         if seconds is not None:
             seconds = max(0.0, seconds - self.seconds)
         if nodes is not None:
@@ -263,33 +308,3 @@ class Job:
         return msgspec.structs.replace(
             self.budget, total_seconds=seconds, total_nodes=nodes
         )
-
-
-def check_types(similarity: Any, schema: Any, budget: Any, n_jobs: Any) -> None:
-    """Raise a SpecError that shows what to write, if an argument is something else."""
-    if not isinstance(similarity, Relation):
-        raise SpecError(
-            f"similarity is {_shown(similarity)}; write Similarity(...), such as "
-            "Similarity(noise={'age': 3}, vary=['sex'])."
-        )
-    if not isinstance(schema, Schema | None):
-        raise SpecError(
-            f"schema is {_shown(schema)}; write Schema.infer(fatt.load(model), X), "
-            "and .with_(age=Integer(lower=17)) for what you know better."
-        )
-    if not isinstance(budget, Budget | None):
-        seconds = budget if is_number(budget) else 1.0
-        raise SpecError(
-            f"budget is {_shown(budget)}; write Budget(seconds={seconds}), or "
-            "Budget(nodes=...)."
-        )
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer | None):
-        raise SpecError(
-            f"n_jobs is {_shown(n_jobs)}; write a number of threads such as 2, or -1 "
-            "for all processors."
-        )
-
-
-def _shown(value: Any) -> str:
-    """Show a value briefly, with its type."""
-    return f"{reprlib.repr(value)}, a {type(value).__name__}"

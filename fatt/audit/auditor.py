@@ -1,0 +1,740 @@
+"""The auditor: a model and a similarity, prepared once for any number of people."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import reprlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.audit import workers
+from fatt.audit.gaps import ScoreGaps, gaps_of
+from fatt.audit.journal import Journal, identity_of
+from fatt.audit.membership import are_similar
+from fatt.audit.radii import Radii, radii_of
+from fatt.audit.replay import BUG, Replay
+from fatt.audit.run import Chunk, Found, Progress, Question, Run
+from fatt.audit.spot_checks import SPOT_CHECKS, check_spot_checks, draw
+from fatt.ensemble import Ensemble, Label
+from fatt.errors import DataError, ReplayError, SpecError
+from fatt.importers import load
+from fatt.people import People
+from fatt.region import Relation, Schema, Space, Variables
+from fatt.region.amounts import is_number
+from fatt.region.flags import refuse_broken_groups
+from fatt.region.inference import infer
+from fatt.report import Asked, Counterexamples, Findings, Report, Twins
+from fatt.report.findings import pack
+from fatt.verdict import FAIR, UNFAIR, UNKNOWN
+from fatt.verifier import Budget, Verifier
+from fatt.verifier.threads import n_threads
+
+#: About how much work is lost at most if a run with a journal is killed.
+_KEEP_SECONDS = 2.0
+
+
+class Auditor:
+    """A question about people, prepared once and asked as often as you like.
+
+    What does not depend on the people is done when the auditor is made: the model is
+    read, its thresholds are ranked, the similarity is bound to its variables, and all
+    compiled code is loaded. One person then costs a fraction of a millisecond.
+
+    Parameters
+    ----------
+    model
+        Fitted model or path of a model file, as `fatt.load` takes it.
+    similarity
+        Who is similar to whom.
+    schema
+        What the columns mean: a `Schema`, or a table of people from whom it is
+        inferred, the more the better. By default the model alone tells. Whatever needs
+        rows is unknown then, such as standard deviations, or which columns are flags of
+        one variable.
+    n_jobs
+        Number of threads in which a table is read; -1 for all processors, by default
+        one.
+
+    Attributes
+    ----------
+    variables
+        How the model reads people, with its `schema` and exact `model`.
+    similarity
+        Who is similar to whom.
+
+    Raises
+    ------
+    SpecError
+        If the similarity or schema names something absent, or needs what only rows can
+        tell.
+    DataError
+        If the schema is to be inferred from rows that the model's library refuses.
+    ModelError
+        If the model cannot be imported exactly.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> ages = [[20.0], [30.0], [40.0], [50.0]]
+    >>> tree = DecisionTreeClassifier().fit(ages, ["deny", "deny", "grant", "grant"])
+    >>> auditor = fatt.Auditor(tree, similarity=fatt.Similarity(noise={"x0": 6}))
+    >>> auditor.verify([[20.0]]).counts
+    {'fair': 1, 'unfair': 0, 'unknown': 0}
+    >>> print(auditor.verify([[40.0]]).counterexamples[0])
+    #0  grant → deny   x0 40.0 → 35.0
+
+    Notes
+    -----
+    An auditor can be pickled, and used by several threads at the same time. It holds
+    the model as it was: a model that is fitted anew, or a file that is written anew,
+    needs a new auditor.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        similarity: Relation,
+        schema: Schema | Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        _check_similarity(similarity)
+        _check_n_jobs(n_jobs)
+        ensemble = load(model)
+        is_inferred = schema is not None and not isinstance(schema, Schema)
+        if schema is None:
+            schema = Schema.from_ensemble(ensemble)
+        elif is_inferred:
+            rows = schema
+            schema = infer(ensemble, rows, n_threads=n_threads(n_jobs))
+            variables = Variables(ensemble, schema)
+            refuse_broken_groups(similarity, variables, rows, inferred=True)
+        self._prepare(model, ensemble, similarity, schema, is_inferred)
+
+    def _prepare(
+        self,
+        model: Any,
+        ensemble: Ensemble,
+        similarity: Relation,
+        schema: Schema,
+        is_inferred: bool,
+    ) -> None:
+        # Compiled code is loaded now, and not while the first person waits for it.
+        importlib.import_module("fatt.verifier.kernels.decide")
+        self.variables = Variables(ensemble, schema)
+        self.similarity = similarity
+        self._model, self._is_inferred = model, is_inferred
+        self._question = Question(
+            self.variables,
+            similarity,
+            Space(similarity, self.variables),
+            Verifier(self.variables.ensemble),
+        )
+        self._replay = Replay(model, self.variables)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        # What is prepared is made again: compiled code takes only arrays of its own.
+        variables = self.variables
+        return (
+            self._model,
+            variables.model,
+            self.similarity,
+            variables.schema,
+            self._is_inferred,
+        )
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._prepare(*state)
+
+    def __repr__(self) -> str:
+        source = self.variables.model.source
+        return f"<Auditor of a {source.model} of {source.library}: {self.similarity!r}>"
+
+    @property
+    def model(self) -> Any:
+        """The model as it was passed."""
+        return self._model
+
+    def run(
+        self,
+        people: Any,
+        *,
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> Run:
+        """Return people about whom to ask; the parameters are those of `verify`."""
+        _check_budget(budget)
+        _check_n_jobs(n_jobs)
+        taken = People(people, self.variables)
+        refuse_broken_groups(
+            self.similarity, self.variables, people, inferred=self._is_inferred
+        )
+        return Run(
+            self._question, taken, budget=budget, n_jobs=n_jobs, progress=progress
+        )
+
+    def verify(
+        self,
+        people: Any,
+        *,
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+        sample_weight: Any = None,
+        journal: str | Path | None = None,
+        spot_checks: int = SPOT_CHECKS,
+    ) -> Report:
+        """Prove of each person that all similar people get the same label, or not.
+
+        Parameters
+        ----------
+        people
+            Array, or data frame that `narwhals` knows, one row each.
+        budget, n_jobs, progress, sample_weight, journal, spot_checks
+            As in `fatt.verify`.
+
+        Returns
+        -------
+        Report
+            As `fatt.verify` returns it.
+        """
+        check_spot_checks(spot_checks)
+        run = self.run(people, budget=budget, n_jobs=n_jobs, progress=progress)
+        weight = _weights(sample_weight, len(run.people))
+        results = _Results(run)
+        replay = self._replay.anew()
+        n_asked = n_similar = 0
+        try:
+            answers = replay.everybody(run.people)
+            # Asking is no part of the search, whose seconds may be limited.
+            run.set_seconds(0.0)
+            examine = self._way(run, replay, n_jobs)
+            with contextlib.closing(_examined(run, examine, journal)) as examined:
+                for found in examined:
+                    if answers is not None:
+                        own = answers[found.start : found.stop]
+                        replay.compare(run.people, found.start, own, found.label)
+                        n_asked = found.stop
+                    results.keep(found)
+                    run.report(found.stop)
+            n_similar = _spot_check(run, replay, results, spot_checks)
+        except KeyboardInterrupt:
+            run.interrupted = True
+        return Report(
+            findings=results.findings(),
+            counterexamples=results.counterexamples(),
+            people=run.people,
+            similarity=self.similarity,
+            budget=run.budget,
+            interrupted=run.interrupted,
+            sample_weight=weight,
+            asked=Asked(people=n_asked, similar=n_similar, reason=replay.reason),
+        )
+
+    def score_gap(
+        self,
+        people: Any,
+        *,
+        of: Literal["score", "probability"] = "score",
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> ScoreGaps:
+        """Find the largest change of score between each person and all similar people.
+
+        Parameters
+        ----------
+        people
+            Array, or data frame that `narwhals` knows, one row each.
+        of, budget, n_jobs, progress
+            As in `fatt.score_gap`.
+
+        Returns
+        -------
+        ScoreGaps
+            As `fatt.score_gap` returns them.
+        """
+        run = self.run(people, budget=budget, n_jobs=n_jobs, progress=progress)
+        return gaps_of(run, of)
+
+    def radius(
+        self,
+        people: Any,
+        *,
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> Radii:
+        """Find the largest multiple of the noise with which each person is fair.
+
+        Parameters
+        ----------
+        people
+            Array, or data frame that `narwhals` knows, one row each.
+        budget, n_jobs, progress
+            As in `fatt.radius`.
+
+        Returns
+        -------
+        Radii
+            As `fatt.radius` returns them.
+        """
+        run = self.run(people, budget=budget, n_jobs=n_jobs, progress=progress)
+        return radii_of(run)
+
+    def examine(self, people: Any, budget: Budget) -> Found:
+        """Find out what can be found out about some people, in this thread."""
+        run = Run(self._question, People(people, self.variables), budget=budget)
+        return examined(run, self._replay.anew(), run.chunk(0, len(run.people)), 1)
+
+    def _way(self, run: Run, replay: Replay, n_jobs: int | None) -> _Way:
+        """Return where people are examined: in threads, or where joblib was told to."""
+        here = functools.partial(examined, run, replay)
+        if workers.are_wanted():
+            return functools.partial(workers.in_workers, self, run, here, n_jobs)
+        return functools.partial(run.in_threads, here)
+
+
+def auditor_of(
+    model: Any,
+    X: Any,
+    *,
+    similarity: Relation,
+    schema: Schema | None,
+    n_jobs: int | None = None,
+) -> Auditor:
+    """Return an auditor for certain people, who tell the schema if there is none."""
+    _check_similarity(similarity)
+    _check_schema(schema)
+    known = X if schema is None else schema
+    try:
+        return Auditor(model, similarity=similarity, schema=known, n_jobs=n_jobs)
+    except SpecError:
+        if schema is not None:
+            # What is absent may be a group of columns that the schema tears apart.
+            refuse_broken_groups(similarity, Variables(load(model), schema), X)
+        raise
+
+
+def verify(
+    model: Any,
+    X: Any,
+    *,
+    similarity: Relation,
+    schema: Schema | None = None,
+    budget: Budget | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    sample_weight: Any = None,
+    journal: str | Path | None = None,
+    spot_checks: int = SPOT_CHECKS,
+) -> Report:
+    """Prove of each person that all similar people get the same label, or refute it.
+
+    Parameters
+    ----------
+    model
+        Fitted model or path of a model file, as `fatt.load` takes it.
+    X
+        The people: array, or data frame that `narwhals` knows, one row each.
+    similarity
+        Who is similar to whom.
+    schema
+        What the columns mean. By default it is inferred from the model and `X`. Then
+        bounds are never guessed, but a group of columns such as ``race=White`` has a
+        level for all columns 0 only if a row of `X` shows it, and arrays of floats or
+        objects know no whole numbers. For few rows, pass a schema that
+        `Schema.infer` made from all the data.
+    budget
+        Limits of the search; those that it does not decide are unknown. By default
+        there are none.
+    n_jobs
+        Number of threads, -1 for all processors; by default one. The result does not
+        depend on it. Inside ``joblib.parallel_config(backend=...)`` with a backend of
+        processes, such as ``"loky"`` or ``"dask"``, people are sent to its workers, and
+        this is their number; by default that which joblib was told.
+    progress
+        Called with the number of people done and the number of all.
+    sample_weight
+        Weight of each person in the shares of fair people.
+    journal
+        File in which findings are kept as they are made. If the run ends early, for
+        whatever reason, the same call goes on from there, also with other `n_jobs`, and
+        its report is the one of an undisturbed run. Budgets for the whole run count the
+        nodes and seconds of all its parts.
+    spot_checks
+        Where the model's own library is at hand, it is asked for everybody's own
+        answer, and for those of so many people at most who are similar to the fair;
+        0 for none of these. The same question gives the same people.
+
+    Returns
+    -------
+    Report
+        If the run is interrupted from the keyboard, it holds what is done so far, and
+        `Report.interrupted` is true.
+
+    Raises
+    ------
+    SpecError
+        If the similarity or schema names something absent.
+    DataError
+        If there are no rows, or the model's library refuses one.
+    ModelError
+        If the model cannot be imported exactly.
+    ReplayError
+        If the model itself answers otherwise than was found: a bug in `fatt`.
+    JournalError
+        If the journal is damaged, is about something else, or cannot be written.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> ages = [[20.0], [30.0], [40.0], [50.0]]
+    >>> tree = DecisionTreeClassifier().fit(ages, ["deny", "deny", "grant", "grant"])
+    >>> report = fatt.verify(tree, ages, similarity=fatt.Similarity(noise={"x0": 6}))
+    >>> report.counts
+    {'fair': 2, 'unfair': 2, 'unknown': 0}
+    >>> report.fairness
+    Bounds(lower=0.5, upper=0.5)
+    >>> print(report.counterexamples[0])
+    #2  grant → deny   x0 40.0 → 35.0
+    """
+    auditor = auditor_of(model, X, similarity=similarity, schema=schema, n_jobs=n_jobs)
+    return auditor.verify(
+        X,
+        budget=budget,
+        n_jobs=n_jobs,
+        progress=progress,
+        sample_weight=sample_weight,
+        journal=journal,
+        spot_checks=spot_checks,
+    )
+
+
+def score_gap(
+    model: Any,
+    X: Any,
+    *,
+    similarity: Relation,
+    of: Literal["score", "probability"] = "score",
+    schema: Schema | None = None,
+    budget: Budget | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> ScoreGaps:
+    """Find the largest change of score between each person and all similar people.
+
+    Parameters
+    ----------
+    model, X, similarity, schema, n_jobs, progress
+        As in `fatt.verify`.
+    of
+        ``"score"`` for the raw scores that the label rests on, see
+        `Ensemble.raw_scores`; ``"probability"`` for what forests average, and for the
+        logistic function, in float64, of the margins of boosted models with two
+        classes.
+    budget
+        As in `fatt.verify`, for each score.
+
+    Returns
+    -------
+    ScoreGaps
+        Of several scores, the change of the one that changes most.
+
+    Raises
+    ------
+    SpecError
+        If the similarity or schema names something absent, or probabilities are asked
+        of a model whose scores are not known to give any.
+    DataError
+        If there are no rows, or the model's library would refuse one.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
+    >>> gaps = fatt.score_gap(
+    ...     tree, [[25.0], [34.0]], similarity=fatt.Similarity(noise={"x0": 2}))
+    >>> gaps[0].bounds, gaps[1].bounds
+    (Bounds(lower=0.0, upper=0.0), Bounds(lower=1.0, upper=1.0))
+
+    Notes
+    -----
+    For a library without a fixed order of summation the scores are those in the order
+    of the trees; its own differ in their last bits.
+    """
+    auditor = auditor_of(model, X, similarity=similarity, schema=schema, n_jobs=n_jobs)
+    return auditor.score_gap(X, of=of, budget=budget, n_jobs=n_jobs, progress=progress)
+
+
+def radius(
+    model: Any,
+    X: Any,
+    *,
+    similarity: Relation,
+    schema: Schema | None = None,
+    budget: Budget | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Radii:
+    """Find the largest multiple of the noise for which each person is treated fairly.
+
+    Parameters
+    ----------
+    model, X, similarity, schema, n_jobs, progress
+        As in `fatt.verify`. Only the amounts in `noise` grow and shrink: what may vary,
+        and ranges of interchangeable numbers, stay as they are.
+    budget
+        As in `fatt.verify`, for each multiple that is tried; totals are for all.
+
+    Returns
+    -------
+    Radii
+        Exact to the last bit where the budget suffices.
+
+    Raises
+    ------
+    SpecError
+        If the similarity or schema names something absent, or there is no noise that
+        could grow.
+    DataError
+        If there are no rows, or the model's library would refuse one.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
+    >>> noise = fatt.Similarity(noise={"x0": 2})
+    >>> radii = fatt.radius(tree, [[25.0], [31.0]], similarity=noise)
+    >>> [f"{one.bounds.lower:.5f}" for one in radii]
+    ['5.00000', '2.00000']
+
+    Notes
+    -----
+    A larger multiple only adds similar people, so once unfair, always unfair; and it
+    changes what the trees can tell apart at finitely many multiples only. All float64
+    multiples are bisected, and the search runs only for those that the trees tell apart
+    from both ends.
+    """
+    auditor = auditor_of(model, X, similarity=similarity, schema=schema, n_jobs=n_jobs)
+    return auditor.radius(X, budget=budget, n_jobs=n_jobs, progress=progress)
+
+
+def examined(run: Run, replay: Replay, chunk: Chunk, n_threads: int) -> Found:
+    """Find out what can be found out about some people.
+
+    Parameters
+    ----------
+    run
+        All people, and who is similar to whom.
+    replay
+        Asks the model itself.
+    chunk
+        Some of the people.
+    n_threads
+        Number of threads.
+
+    Raises
+    ------
+    ReplayError
+        If the model itself denies a counterexample.
+    """
+    outcomes = run.search(chunk.values, chunk.boxes, n_threads=n_threads)
+    unfair = np.flatnonzero(outcomes.verdict == UNFAIR)
+    index, people = chunk.start + unfair, chunk.values[unfair]
+    twins, label = outcomes.twin[unfair], outcomes.label[unfair]
+    twin_label, on_model = label, False
+    if unfair.size:
+        features = run.variables.ensemble.features
+        is_similar = are_similar(chunk.boxes, unfair, twins, features)
+        if not is_similar.all():
+            raise ReplayError(
+                f"row {index[np.argmin(is_similar)]}: the twin that was found is "
+                f"not similar. {BUG}"
+            )
+        twin_label, on_model = replay.twins(run.people, index, people, twins, label)
+    return Found(
+        start=chunk.start,
+        stop=chunk.stop,
+        verdict=outcomes.verdict,
+        label=outcomes.label.astype(np.int32),
+        possible=pack(outcomes.labels),
+        nodes=outcomes.nodes,
+        twins=Twins.of(
+            index=index,
+            people=people,
+            twins=twins,
+            label=label,
+            twin_label=twin_label,
+            on_model=on_model,
+        ),
+    )
+
+
+def _spot_check(run: Run, replay: Replay, results: _Results, count: int) -> int:
+    """Ask the model about some people similar to the fair; return about how many."""
+    if replay.reason:
+        return 0
+    findings = results.findings()
+    drawn = draw(run, np.flatnonzero(findings.verdicts == FAIR), count)
+    if drawn is None:
+        return 0
+    return replay.similar(drawn, findings.label[drawn.index].astype(np.int64))
+
+
+class _Way(Protocol):
+    """Yields what is found about all people from a row on, in order."""
+
+    def __call__(
+        self, *, first: int = 0, every: float | None = None
+    ) -> Iterator[Found]: ...
+
+
+def _examined(
+    run: Run, examine: _Way, path: str | Path | None
+) -> Generator[Found, None, None]:
+    """Yield what was found about all people, in order: first what a journal keeps."""
+    if path is None:
+        yield from examine()
+        return
+    with Journal(path, identity_of(run)) as journal:
+        done = 0
+        for found, seconds in journal.kept():
+            done = found.stop
+            run.set_seconds(seconds)
+            yield found
+        for found in examine(first=done, every=_KEEP_SECONDS):
+            # What an interruption cut short is for this report only.
+            if not run.interrupted:
+                journal.append(found, run.seconds)
+            yield found
+
+
+class _Results:
+    """What is known so far; at first nothing is known of anybody."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        n_people, n_classes = len(run.people), len(self._classes)
+        self._verdicts = np.full(n_people, UNKNOWN, dtype=np.int8)
+        self._label = np.full(n_people, -1, dtype=np.int32)
+        self._everything = pack(np.ones(n_classes, dtype=bool))
+        self._possible = np.tile(self._everything, (n_people, 1))
+        self._twins: list[Twins] = []
+
+    @property
+    def _classes(self) -> tuple[Label, ...]:
+        return self._run.variables.model.classes
+
+    def keep(self, found: Found) -> None:
+        """Keep what was found out; chunks come in order."""
+        is_late = self._run.spend(found.nodes)
+        here = slice(found.start, found.stop)
+        self._verdicts[here] = np.where(is_late, UNKNOWN, found.verdict)
+        self._label[here] = found.label
+        late = is_late[:, np.newaxis]
+        self._possible[here] = np.where(late, self._everything, found.possible)
+        # The late are the last ones.
+        in_time = found.stop - int(is_late.sum())
+        self._twins.append(found.twins.before(in_time))
+
+    def findings(self) -> Findings:
+        return Findings(self._verdicts, self._label, self._possible, self._classes)
+
+    def counterexamples(self) -> Counterexamples:
+        features = self._run.variables.ensemble.features
+        twins = Twins.join([Twins.none(len(features)), *self._twins])
+        order = twins.closest_first(features, self._spread())
+        return Counterexamples(twins, order, features, self._classes)
+
+    def _spread(self) -> NDArray[np.float64]:
+        """Return the unit of distance of each variable: its standard deviation."""
+        schema = self._run.variables.schema
+        names = [feature.name for feature in self._run.variables.ensemble.features]
+        deviations = [getattr(schema.find(name), "sd", None) for name in names]
+        return np.array([deviation or 1.0 for deviation in deviations])
+
+
+def _weights(given: Any, n_people: int) -> NDArray[np.float64] | None:
+    if given is None:
+        return None
+    try:
+        weight = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            "sample_weight holds more than numbers; pass numbers."
+        ) from None
+    if weight.shape != (n_people,):
+        raise DataError(
+            f"sample_weight has the shape {weight.shape}, and there are {n_people} "
+            "people; pass one weight each."
+        )
+    is_weight = np.isfinite(weight) & (weight >= 0)
+    if not is_weight.all():
+        row = int(np.argmin(is_weight))
+        raise DataError(
+            f"row {row}: sample_weight is {weight[row]}; pass finite numbers, at least "
+            "0."
+        )
+    if not weight.any():
+        raise DataError("all of sample_weight is 0; somebody must have weight.")
+    # Only shares matter, and the sum of the largest floats would be infinite.
+    weight /= weight.max()
+    weight.setflags(write=False)
+    return weight
+
+
+def check_types(similarity: Any, schema: Any, budget: Any) -> None:
+    """Raise a SpecError that shows what to write, if an argument is something else."""
+    _check_similarity(similarity)
+    _check_schema(schema)
+    _check_budget(budget)
+
+
+def _check_similarity(similarity: Any) -> None:
+    if not isinstance(similarity, Relation):
+        raise SpecError(
+            f"similarity is {_shown(similarity)}; write Similarity(...), such as "
+            "Similarity(noise={'age': 3}, vary=['sex'])."
+        )
+
+
+def _check_schema(schema: Any) -> None:
+    if not isinstance(schema, Schema | None):
+        raise SpecError(
+            f"schema is {_shown(schema)}; write Schema.infer(fatt.load(model), X), "
+            "and .with_(age=Integer(lower=17)) for what you know better."
+        )
+
+
+def _check_budget(budget: Any) -> None:
+    if not isinstance(budget, Budget | None):
+        seconds = budget if is_number(budget) else 1.0
+        raise SpecError(
+            f"budget is {_shown(budget)}; write Budget(seconds={seconds}), or "
+            "Budget(nodes=...)."
+        )
+
+
+def _check_n_jobs(n_jobs: Any) -> None:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer | None):
+        raise SpecError(
+            f"n_jobs is {_shown(n_jobs)}; write a number of threads such as 2, or -1 "
+            "for all processors."
+        )
+
+
+def _shown(value: Any) -> str:
+    """Show a value briefly, with its type."""
+    return f"{reprlib.repr(value)}, a {type(value).__name__}"

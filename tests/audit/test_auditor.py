@@ -1,0 +1,173 @@
+"""Auditors: prepared once, asked often, and no verdict depends on it."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+from xgboost import XGBClassifier
+
+import fatt
+from fatt import Auditor, Budget, Schema, Similarity
+from fatt.audit import auditor as auditors
+from fatt.errors import DataError, SpecError
+from fatt.verifier import search
+
+SIMILARITY = Similarity(noise={"age": 2, "hours": "0.3 sd"}, vary=["sex"])
+
+
+def people(count: int = 90) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 70, count),
+            "sex": rng.integers(2, size=count),
+            "hours": rng.normal(35, 8, count).round(1),
+        }
+    )
+
+
+def fitted(model: Any) -> Any:
+    table = people(400)
+    swing = (table["age"] - 40) * (table["hours"] - 35) + 40 * table["sex"]
+    return model.fit(table, np.digitize(swing, [-50, 60]))
+
+
+MODELS = [
+    DecisionTreeClassifier(max_depth=7, random_state=0),
+    RandomForestClassifier(12, max_depth=6, random_state=0),
+    XGBClassifier(n_estimators=8, max_depth=4),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_what_is_prepared_gives_the_same_answers(model: Any) -> None:
+    model, table = fitted(model), people()
+    schema = Schema.infer(fatt.load(model), table)
+    given: dict[str, Any] = {"similarity": SIMILARITY, "schema": schema}
+    auditor = Auditor(model, similarity=SIMILARITY, schema=table)
+    copied = pickle.loads(pickle.dumps(auditor))
+    for part in (table, table[7:8], table[20:60], pl.from_pandas(table)):
+        expected = fatt.verify(model, part, **given)
+        for one in (auditor, copied):
+            report = one.verify(part)
+            assert report.to_json() == expected.to_json()
+            assert report.asked == expected.asked
+            assert report.asked.people == len(part)
+    limited = Budget(nodes=2)
+    expected = fatt.verify(model, table, **given, budget=limited)
+    report = auditor.verify(table, budget=limited)
+    assert report.to_json() == expected.to_json()
+    some = table[:6]
+    assert list(auditor.radius(some)) == list(fatt.radius(model, some, **given))
+    assert list(auditor.score_gap(some)) == list(fatt.score_gap(model, some, **given))
+
+
+def test_each_alone_is_as_all_together() -> None:
+    model, table = fitted(MODELS[1]), people()
+    auditor = Auditor(model, similarity=SIMILARITY, schema=table)
+    together = json.loads(auditor.verify(table).to_json())
+    twins = {case["index"]: case for case in together["counterexamples"]}
+    assert 5 < len(twins) < len(table)
+    for row in range(len(table)):
+        alone = json.loads(auditor.verify(table[row : row + 1]).to_json())
+        assert alone["findings"] == [together["findings"][row]]
+        cases = [{**case, "index": row} for case in alone["counterexamples"]]
+        assert cases == ([twins[row]] if row in twins else [])
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 3, 2**40])
+def test_where_a_search_goes_on_in_a_thread_does_not_show(
+    nodes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, table = fatt.load(fitted(MODELS[2])), people(50)
+    auditor = Auditor(model, similarity=SIMILARITY, schema=table)
+    budgets = [None, Budget(nodes=2), Budget(total_nodes=40), Budget(total_nodes=0)]
+    expected = [auditor.verify(table, budget=one).to_json() for one in budgets]
+    monkeypatch.setattr(search, "_SHORT", nodes)
+    assert [auditor.verify(table, budget=one).to_json() for one in budgets] == expected
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda one: auditor.verify(table, budget=one), budgets)
+    assert [report.to_json() for report in found] == expected
+
+
+def test_a_few_people_need_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise AssertionError
+
+    model, table = fatt.load(fitted(MODELS[1])), people(60)
+    auditor = Auditor(model, similarity=SIMILARITY, schema=table)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert auditor.verify(table, n_jobs=2).counts["unfair"] > 0
+    with pytest.raises(AssertionError):
+        auditor.verify(people(200))
+
+
+def test_who_stops_one_run_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    model, table = fatt.load(fitted(MODELS[1])), people(300)
+    auditor = Auditor(model, similarity=SIMILARITY, schema=table)
+    expected = auditor.verify(table)
+    assert auditor.verify(table, progress=stop).interrupted
+    verify = auditors.Verifier.verify
+
+    def interrupt(*args: Any, **given: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(auditors.Verifier, "verify", interrupt)
+    assert auditor.verify(table[:5]).interrupted
+    assert auditor.verify(table[:5]).counts["unknown"] == 5
+    monkeypatch.setattr(auditors.Verifier, "verify", verify)
+    again = auditor.verify(table)
+    assert not again.interrupted
+    assert again.to_json() == expected.to_json()
+
+
+def test_without_rows_the_model_alone_tells() -> None:
+    model = fitted(MODELS[0])
+    with pytest.raises(SpecError, match="standard deviation"):
+        Auditor(model, similarity=SIMILARITY)
+    plain = Similarity(noise={"age": 2}, vary=["sex"])
+    table = people()
+    schema = Schema.from_ensemble(fatt.load(model))
+    expected = fatt.verify(model, table, similarity=plain, schema=schema)
+    report = Auditor(model, similarity=plain).verify(table)
+    assert report.to_json() == expected.to_json()
+
+
+def test_mistakes_are_told_at_once() -> None:
+    model, table = fitted(MODELS[0]), people()
+    with pytest.raises(SpecError, match="write Similarity"):
+        Auditor(model, similarity=0.3)  # type: ignore[arg-type]
+    auditor = Auditor(model, similarity=SIMILARITY, schema=table)
+    assert repr(auditor).startswith("<Auditor of a DecisionTreeClassifier of scikit-l")
+    with pytest.raises(SpecError, match=r"write Budget\(seconds=3\)"):
+        auditor.verify(table, budget=3)  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="n_jobs"):
+        auditor.verify(table, n_jobs=True)
+    with pytest.raises(DataError, match="there are no rows"):
+        auditor.verify(table[:0])
+    with pytest.raises(SpecError, match="'score' or 'probability'"):
+        auditor.score_gap(table, of="chance")  # type: ignore[arg-type]
+
+
+def test_flags_that_rows_tear_apart_are_refused_of_these_rows() -> None:
+    rng = np.random.default_rng(0)
+    race = rng.integers(3, size=60)
+    table = pd.DataFrame({f"race_{name}": race == at for at, name in enumerate("ABC")})
+    table = table.astype(float).assign(age=rng.integers(18, 70, 60))
+    model = DecisionTreeClassifier(max_depth=3).fit(table, table["age"] > 40)
+    auditor = Auditor(model, similarity=Similarity(noise={"race_A": 1}))
+    with pytest.raises(SpecError, match="look like one variable 'race'"):
+        auditor.verify(table)
