@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import importlib
 import reprlib
@@ -161,6 +162,26 @@ class Auditor:
     def model(self) -> Any:
         """The model as it was passed."""
         return self._model
+
+    def with_similarity(self, similarity: Relation) -> Auditor:
+        """Return an auditor of the same model, which shares all else that is prepared.
+
+        Parameters
+        ----------
+        similarity
+            Who is similar to whom.
+        """
+        _check_similarity(similarity)
+        other = copy.copy(self)
+        space = Space(similarity, self.variables)
+        other.similarity = similarity
+        other._question = self._question._replace(similarity=similarity, space=space)
+        return other
+
+    def __copy__(self) -> Auditor:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
 
     def run(
         self,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.auditor import radius, score_gap, verify
+from fatt.audit.auditor import Auditor
 from fatt.audit.run import Progress
 from fatt.errors import SpecError
 from fatt.region import Relation, Similarity
@@ -25,7 +25,7 @@ _NODES = 2_000
 
 
 def measure(
-    model: Any,
+    auditor: Auditor,
     report: Report,
     *,
     n_jobs: int | None = None,
@@ -35,10 +35,10 @@ def measure(
 
     Parameters
     ----------
-    model
-        The model, as `fatt.verify` took it.
+    auditor
+        Who made the report.
     report
-        What it returned.
+        What `Auditor.verify` returned.
     n_jobs, progress
         As in `fatt.verify`; the progress is that of each part.
 
@@ -48,10 +48,7 @@ def measure(
         If the user interrupts the run, what is measured so far.
     """
     some = np.unique(np.linspace(0, len(report) - 1, _MOST_PEOPLE).round())
-    schema = report.people.variables.schema
     arguments: dict[str, Any] = {
-        "similarity": report.similarity,
-        "schema": schema,
         "budget": Budget(nodes=_NODES),
         "n_jobs": n_jobs,
         "progress": progress,
@@ -60,24 +57,24 @@ def measure(
     people = report.people.take(measured)
     found: dict[str, Any] = {"nodes": _NODES}
     try:
-        found["alone"] = _alone(model, report, n_jobs, progress)
-        found["gaps"] = _gaps(model, people, measured, arguments)
-        found["radii"] = _radii(model, people, arguments)
+        found["alone"] = _alone(auditor, report, n_jobs, progress)
+        found["gaps"] = _gaps(auditor, people, measured, arguments)
+        found["radii"] = _radii(auditor, people, arguments)
     except KeyboardInterrupt:
         found["interrupted"] = True
     return Details(**found)
 
 
 def _gaps(
-    model: Any, people: Any, rows: NDArray[np.int64], arguments: dict[str, Any]
+    auditor: Auditor, people: Any, rows: NDArray[np.int64], arguments: dict[str, Any]
 ) -> Measured:
     unit = "probability"
     try:
-        gaps = score_gap(model, people, of="probability", **arguments)
+        gaps = auditor.score_gap(people, of="probability", **arguments)
     except SpecError:
         # Not every model has probabilities; all have scores.
         unit = "score"
-        gaps = score_gap(model, people, **arguments)
+        gaps = auditor.score_gap(people, **arguments)
     worst = gaps[int(np.argmax(gaps.lower))]
     return Measured(
         lower=gaps.lower,
@@ -94,16 +91,16 @@ def _gaps(
     )
 
 
-def _radii(model: Any, people: Any, arguments: dict[str, Any]) -> Measured | None:
+def _radii(auditor: Auditor, people: Any, arguments: dict[str, Any]) -> Measured | None:
     try:
-        radii = radius(model, people, **arguments)
+        radii = auditor.radius(people, **arguments)
     except SpecError:
         return None
     return Measured(lower=radii.lower, upper=radii.upper, unit="times the noise")
 
 
 def _alone(
-    model: Any, report: Report, n_jobs: int | None, progress: Progress | None
+    auditor: Auditor, report: Report, n_jobs: int | None, progress: Progress | None
 ) -> tuple[Alone, ...]:
     """Verify with one attribute at a time.
 
@@ -118,11 +115,8 @@ def _alone(
     return tuple(
         _counted(
             one,
-            verify(
-                model,
+            auditor.with_similarity(one).verify(
                 people,
-                similarity=one,
-                schema=report.people.variables.schema,
                 budget=report.budget,
                 n_jobs=n_jobs,
                 progress=progress,

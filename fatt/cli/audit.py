@@ -28,6 +28,7 @@ from fatt.errors import SpecError
 from fatt.storage import require_writable, write_text
 
 if TYPE_CHECKING:
+    from fatt.audit import Auditor
     from fatt.people.files import Table
     from fatt.people.typed import TypedPeople
     from fatt.region import Relation
@@ -136,7 +137,7 @@ def _run(request: Request) -> Exit:
     _require_inputs(request)
     similarity, budget = _similarity(request), budget_of(request.budget)
     model, table = _inputs(request)
-    from fatt.audit import verify
+    from fatt.audit.auditor import auditor_of
     from fatt.people.typed import type_for_model
     from fatt.report.groups import favourable_label
 
@@ -153,11 +154,11 @@ def _run(request: Request) -> Exit:
         one_hot=request.one_hot,
     )
     with progress("searching", quiet=request.quiet) as show:
-        report = verify(
-            model.given,
+        auditor = auditor_of(
+            model.given, typed.table, similarity=similarity, schema=typed.schema
+        )
+        report = auditor.verify(
             typed.table,
-            similarity=similarity,
-            schema=typed.schema,
             budget=budget,
             n_jobs=request.jobs,
             progress=show,
@@ -167,7 +168,7 @@ def _run(request: Request) -> Exit:
     if report.interrupted and request.journal is not None:
         say(f"what is done is kept in {request.journal}; --resume goes on from there.")
     groups = request.groups or _varied(report)
-    _write(request, report, groups, Sources(model, table, typed))
+    _write(request, report, groups, Sources(auditor, table, typed))
     return _exit(report, request.min_fairness)
 
 
@@ -242,7 +243,7 @@ def _varied(report: Report) -> tuple[str, ...]:
 class Sources:
     """What was audited."""
 
-    model: Model
+    auditor: Auditor
     table: Table
     typed: TypedPeople
 
@@ -271,7 +272,7 @@ def _write(
             ids=ids,
             min_fairness=request.min_fairness,
             favourable=request.favourable,
-            details=_details(request, report, sources.model),
+            details=_details(request, report, sources.auditor),
             provenance=_provenance(request, sources, (*request.notes, *notes)),
         )
         write_text(request.html, page)
@@ -297,13 +298,13 @@ def _certify(request: Request, report: Report, path: str) -> None:
         say(f"wrote {path}.")
 
 
-def _details(request: Request, report: Report, model: Model) -> Details | None:
+def _details(request: Request, report: Report, auditor: Auditor) -> Details | None:
     from fatt.audit.details import measure
 
     if report.interrupted:
         return None
     with progress("measuring", quiet=request.quiet) as show:
-        return measure(model.given, report, n_jobs=request.jobs, progress=show)
+        return measure(auditor, report, n_jobs=request.jobs, progress=show)
 
 
 def _agreement(request: Request, report: Report, sources: Sources) -> tuple[str, ...]:

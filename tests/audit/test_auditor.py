@@ -146,6 +146,23 @@ def test_without_rows_the_model_alone_tells() -> None:
     assert report.to_json() == expected.to_json()
 
 
+def test_another_similarity_shares_what_is_prepared() -> None:
+    model, table = fitted(MODELS[1]), people()
+    first = Auditor(model, similarity=SIMILARITY, schema=table)
+    expected = first.verify(table).to_json()
+    other = Similarity(vary=["sex"])
+    second = first.with_similarity(other)
+    assert second.variables is first.variables
+    assert second.similarity == other
+    assert (
+        second.verify(table).to_json()
+        == fatt.verify(model, table, similarity=other).to_json()
+    )
+    assert first.verify(table).to_json() == expected
+    with pytest.raises(SpecError, match="no variable"):
+        first.with_similarity(Similarity(vary=["race"]))
+
+
 def test_mistakes_are_told_at_once() -> None:
     model, table = fitted(MODELS[0]), people()
     with pytest.raises(SpecError, match="write Similarity"):

@@ -58,13 +58,14 @@ def page_of(names: tuple[str, ...], other: str) -> str:
         dtype=object,
     )
     similarity = Similarity(noise={names[0]: 2}, vary=[names[1]])
-    report = fatt.verify(model, table, similarity=similarity)
+    auditor = fatt.Auditor(model, similarity=similarity, schema=table)
+    report = auditor.verify(table)
     assert report.counts["unfair"] > 0
     return report.to_html(
         groups=[names[1]],
         ids=[other] * len(report),
         min_fairness=0.5,
-        details=measure(model, report),
+        details=measure(auditor, report),
         provenance=Provenance(
             title=other,
             model=other,

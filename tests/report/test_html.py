@@ -142,8 +142,9 @@ def test_a_protected_attribute_that_decides_alone_is_named() -> None:
     model = bank(PLAIN)
     people = np.array([[20.0, "f"], [40.0, "f"], [60.0, "m"]], dtype=object)
     similarity = Similarity(noise={"age": 2}, vary=["sex"])
-    report = fatt.verify(model, people, similarity=similarity)
-    text = Reader(report.to_html(details=measure(model, report))).text
+    auditor = fatt.Auditor(model, similarity=similarity, schema=people)
+    report = auditor.verify(people)
+    text = Reader(report.to_html(details=measure(auditor, report))).text
     assert "Of the 2 people who do not get grant , 1 would, if only sex" in text
     assert "of the 1 who get it, 1 would not" in text
 
@@ -151,9 +152,11 @@ def test_a_protected_attribute_that_decides_alone_is_named() -> None:
 def test_nobody_is_named_where_nothing_changes() -> None:
     model = bank(PLAIN)
     people = np.array([[20.0, "f"], [15.0, "m"]], dtype=object)
-    report = fatt.verify(model, people, similarity=Similarity(vary=["sex"]))
+    similarity = Similarity(vary=["sex"])
+    auditor = fatt.Auditor(model, similarity=similarity, schema=people)
+    report = auditor.verify(people)
     assert report.counts == {"fair": 2, "unfair": 0, "unknown": 0}
-    text = Reader(report.to_html(details=measure(model, report))).text
+    text = Reader(report.to_html(details=measure(auditor, report))).text
     assert "Nobody's answer changes with sex alone" in text
 
 
