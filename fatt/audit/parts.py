@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,8 @@ import msgspec
 import numpy as np
 
 from fatt import storage
-from fatt.audit.auditor import verify
+from fatt.audit.auditor import Auditor
+from fatt.audit.workers import require_at_hand
 from fatt.ensemble import Label
 from fatt.errors import DataError, JournalError, ModelError
 from fatt.region import Relation, Schema
@@ -112,14 +112,14 @@ def do_part(question: bytes, number: int, part: Any, path: str) -> Tally:
     DataError, ModelError, JournalError
         If a row or the model cannot be read, or the file cannot be written.
     """
-    asked = _opened(question)
+    asked, auditor = _opened(question)
     identity = hashlib.sha256(msgspec.json.encode(asked.identity()))
     note = identity.hexdigest(), _digest(part)
     done = _done(path, *note)
     if done is not None:
         return done
     try:
-        report = _verified(asked, part, number)
+        report = _verified(asked, auditor, part, number)
     except DataError as error:
         raise DataError(f"part {number}: {error}") from error
     table, tally = _table(asked, part, report), _tally(asked, report)
@@ -129,36 +129,28 @@ def do_part(question: bytes, number: int, part: Any, path: str) -> Tally:
 
 
 @functools.lru_cache(maxsize=2)
-def _opened(question: bytes) -> Question:
+def _opened(question: bytes) -> tuple[Question, Auditor]:
+    """Return a question, and who answers it; prepared once in each process."""
     asked: Question = pickle.loads(question)
-    model = asked.model
-    if isinstance(model, str | os.PathLike) and not Path(model).exists():
+    require_at_hand(asked.model)
+    auditor = Auditor(asked.model, similarity=asked.similarity, schema=asked.schema)
+    if auditor.variables.model.digest != asked.digest:
         raise ModelError(
-            f"a worker cannot read the model file {os.fspath(model)}; put it where all "
-            "workers find it, or pass the fitted model itself."
+            f"the model file {asked.model} is another one on this worker; put the same "
+            "everywhere, or pass the fitted model itself."
         )
-    return asked
+    return asked, auditor
 
 
-def _verified(asked: Question, part: Any, number: int) -> Report | None:
+def _verified(
+    asked: Question, auditor: Auditor, part: Any, number: int
+) -> Report | None:
     if not len(part):
         return None
     first, last = (
         asked.spot_checks * place // asked.n_parts for place in (number, number + 1)
     )
-    report = verify(
-        asked.model,
-        part,
-        similarity=asked.similarity,
-        schema=asked.schema,
-        budget=asked.budget,
-        spot_checks=last - first,
-    )
-    if report.people.variables.model.digest != asked.digest:
-        raise ModelError(
-            f"the model file {asked.model} is another one on this worker; put the same "
-            "everywhere, or pass the fitted model itself."
-        )
+    report = auditor.verify(part, budget=asked.budget, spot_checks=last - first)
     if report.interrupted:
         raise KeyboardInterrupt
     return report
