@@ -45,7 +45,7 @@ _LIBRARIES = ("numpy", "sklearn", "xgboost", "lightgbm", "onnxruntime")
 @click.option("--group", "groups", multiple=True, metavar="NAME",
               help="Count by this column as well. Repeatable; by default those that "
               "--vary names.")  # fmt: skip
-@click.option("--favourable", metavar="ANSWER",
+@click.option("--favourable", "--favorable", "favourable", metavar="ANSWER",
               help="The answer that people want, for rates of selection; by default "
               "the second of two.")  # fmt: skip
 @click.option("--label", metavar="NAME", help="The column of true outcomes.")

@@ -177,6 +177,7 @@ class Report:
         ids: Sequence[str] | None = None,
         min_fairness: float | None = None,
         favourable: Label | None = None,
+        favorable: Label | None = None,
         details: Details | None = None,
         provenance: Provenance | None = None,
     ) -> str:
@@ -190,7 +191,7 @@ class Report:
             What people are called, one text each.
         min_fairness
             The share of fair people that is asked for.
-        favourable
+        favourable, favorable
             The answer that people want, for rates of selection; by default the second
             of two classes.
         details
@@ -204,6 +205,14 @@ class Report:
             HTML without scripts. It loads nothing, and prints well.
         """
         from fatt.report.page import to_html
+
+        if favourable is None:
+            favourable = favorable
+        elif favorable is not None:
+            raise SpecError(
+                f"favourable is {favourable!r} and favorable is {favorable!r}; they "
+                "mean the same: write one of them."
+            )
 
         return to_html(
             self,

@@ -48,7 +48,8 @@ def arithmetic_of(ensemble: Ensemble) -> Arithmetic:
     rule["divisor"] = scoring.divisor
     rule["at"] = decision.at if isinstance(decision, Cut) else 0.0
     rule["link_scale"], rule["link_divisor"] = argmax.scale, argmax.divisor
-    rule["flat_low"], rule["flat_high"] = _flat_ends(argmax.scale)
+    if argmax.link == "sigmoid":
+        rule["flat_low"], rule["flat_high"] = _flat_ends(argmax.scale)
     rule["exponent"], rule["link"] = exponent, _LINKS[argmax.link]
     rule["depth"] = trees.depths().max(initial=0)
     rule["n_trees"] = len(trees)

@@ -134,6 +134,9 @@ def test_the_favourable_answer_can_be_the_other_one() -> None:
     page = made.report().to_html(groups=["sex"], favourable="deny")
     assert re.search(r"F</bdi>.*?50\.0%.*?1\.00", page)
     assert re.search(r"M</bdi>.*?33\.3%.*?<mark>0\.67</mark>", page)
+    assert made.report().to_html(groups=["sex"], favorable="deny") == page
+    with pytest.raises(SpecError, match="mean the same"):
+        made.report().to_html(favourable="deny", favorable="grant")
     with pytest.raises(SpecError, match="Did you mean 'grant'"):
         made.report().to_html(favourable="grnt")
 
