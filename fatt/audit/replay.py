@@ -172,8 +172,15 @@ class Replay:
                 return twin_label, False
             found = self._classes_of(answers, index)
             self._require_equal(index, found, label, "the person")
+        who = "the twin that was found"
         table = with_changes(rows, own, other, self._ensemble)
-        found = self._ask_others(table, index, "the twin that was found")
+        found = self._ask_others(table, index, who)
+        for place in np.flatnonzero(found != twin_label).tolist():
+            # A twin of another may have changed the type of a column, and so this one.
+            one = slice(place, place + 1)
+            rows = everybody.take(index[one])
+            table = with_changes(rows, own[one], other[one], self._ensemble)
+            found[one] = self._ask_others(table, index[one], who)
         self._require_equal(index, found, twin_label, "the twin")
         return twin_label, True
 
@@ -200,7 +207,10 @@ class Replay:
         if self._form is None:
             return 0
         found = self._ask_others(drawn.table, drawn.index, "somebody similar")
-        for place in np.flatnonzero(found != label).tolist():
+        wrong = np.flatnonzero(found != label)
+        # Another may have changed the type of a column, and so who was drawn.
+        as_drawn = wrong[self._is_as_drawn(drawn)[wrong]] if wrong.size else wrong
+        for place in as_drawn.tolist():
             classes = self._ensemble.classes
             raise ReplayError(
                 f"row {drawn.index[place]}: the search says that everybody similar "
@@ -208,7 +218,13 @@ class Replay:
                 f"{classes[found[place]]!r} for one who differs in "
                 f"{drawn.changes(place, self._variables)}. {BUG}"
             )
-        return len(found)
+        return len(found) - len(wrong)
+
+    def _is_as_drawn(self, drawn: Drawn) -> NDArray[np.bool_]:
+        """Tell of whom the table says what was drawn."""
+        read = self._variables.gather(self._ensemble.read(drawn.table))
+        is_missing = np.isnan(read) & np.isnan(drawn.values)
+        return np.asarray(((read == drawn.values) | is_missing).all(axis=1))
 
     def _decide(self, matrix: Matrix) -> Classes:
         return self._ensemble.decide(mark_missing(matrix, self._ensemble.features))

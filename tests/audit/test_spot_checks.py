@@ -450,3 +450,34 @@ def test_an_array_is_handed_over_with_the_objects_it_holds() -> None:
     assert report.counts["fair"] == len(given)
     labels = [report.findings.classes[code] for code in report.findings.label]
     assert labels == expected
+
+
+def test_others_keep_their_cells_if_the_type_of_a_column_must_change() -> None:
+    """A null among booleans is None to an encoder, and missing among floats."""
+    rng = np.random.default_rng(0)
+    flag = rng.choice(np.array([True, False, np.nan], dtype=object), 600)
+    trained = pd.DataFrame({"age": rng.integers(18, 80, 600), "flag": flag, "sex": "F"})
+    columns = make_column_transformer(
+        (
+            OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+            ["flag", "sex"],
+        ),
+        ("passthrough", ["age"]),
+    )
+    label = (trained["age"] > np.where(trained["flag"].isna(), 40, 60)).astype(int)
+    tree = make_pipeline(columns, DecisionTreeClassifier(random_state=0))
+    tree.fit(trained, label)
+    flags = rng.choice(np.array([True, False, None], dtype=object), 200)
+    table = pl.DataFrame(
+        {
+            "age": rng.integers(18, 80, 200),
+            "flag": pl.Series(flags.tolist()),
+            "sex": ["F"] * 200,
+        }
+    )
+    similarity = Similarity(missing=["flag"], where={"age": "<= 50"}) | Similarity(
+        noise={"age": 2}, where={"age": "> 50"}
+    )
+    report = fatt.verify(tree, table, similarity=similarity)
+    assert report.counts["unfair"] > 0
+    assert report.asked.similar > 100
