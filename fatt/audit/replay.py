@@ -297,10 +297,17 @@ class Replay:
             if answers is not None:
                 return self._classes_of(answers, index)
             refused = self.reason
-        raise ReplayError(
+        told = (
             f"row {index[0]} or a later one: the model takes the person and not {who} "
-            f"({refused}). {BUG}"
+            f"({refused})."
         )
+        if as_frame(table) is not None and not hasattr(table, "iloc"):
+            # Arrow's columns know null, and NaN only among floats.
+            raise DataError(
+                f"{told} Tables of polars and pyarrow cannot hold every missing value "
+                "that a model knows, such as NaN among texts; pass a frame of pandas."
+            )
+        raise ReplayError(f"{told} {BUG}")
 
     def _refused(
         self, people: People, start: int, stop: int, refused: _RefusedError

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
@@ -27,7 +28,7 @@ from fatt import Budget, Ensemble, Schema, Similarity
 from fatt.audit import auditor, spot_checks
 from fatt.audit.membership import are_similar
 from fatt.audit.run import Run
-from fatt.errors import ReplayError, SpecError
+from fatt.errors import DataError, ReplayError, SpecError
 from fatt.region import Ordinal, Relation
 from fatt.region.space import Draft
 
@@ -481,3 +482,25 @@ def test_others_keep_their_cells_if_the_type_of_a_column_must_change() -> None:
     report = fatt.verify(tree, table, similarity=similarity)
     assert report.counts["unfair"] > 0
     assert report.asked.similar > 100
+
+
+def test_a_table_that_cannot_hold_a_missing_text_is_said_to_be_so() -> None:
+    frame = pd.DataFrame(
+        {
+            "sex": np.array(["F", "M", np.nan] * 20, dtype=object),
+            "age": np.arange(60.0),
+        }
+    )
+    encoder = make_pipeline(
+        SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="error")
+    )
+    model = make_pipeline(
+        make_column_transformer((encoder, ["sex"]), remainder="passthrough"),
+        DecisionTreeClassifier(max_depth=2),
+    ).fit(frame, np.arange(60) > 30)
+    known = frame[frame["sex"].notna()].reset_index(drop=True)
+    similarity = Similarity(noise={"age": 1}, missing=["sex"])
+    assert fatt.verify(model, known, similarity=similarity).asked.similar > 0
+    table = pl.DataFrame({"sex": known["sex"].to_list(), "age": known["age"].to_list()})
+    with pytest.raises(DataError, match="pass a frame of pandas"):
+        fatt.verify(model, table, similarity=similarity)
