@@ -28,7 +28,7 @@ from fatt.importers import load
 from fatt.people import People
 from fatt.region import Relation, Schema, Space, Variables
 from fatt.region.amounts import is_number
-from fatt.region.flags import refuse_broken_groups
+from fatt.region.flags import SuspectGroups, refuse_broken_groups
 from fatt.region.inference import infer
 from fatt.report import Asked, Counterexamples, Findings, Report, Twins
 from fatt.report.findings import pack
@@ -130,15 +130,18 @@ class Auditor:
         # Compiled code is loaded now, and not while the first person waits for it.
         importlib.import_module("fatt.verifier.kernels.decide")
         self.variables = Variables(ensemble, schema)
-        self.similarity = similarity
         self._model, self._is_inferred = model, is_inferred
-        self._question = Question(
-            self.variables,
-            similarity,
-            Space(similarity, self.variables),
-            Verifier(self.variables.ensemble),
-        )
+        self._bind(similarity, Verifier(self.variables.ensemble))
         self._replay = Replay(model, self.variables)
+
+    def _bind(self, similarity: Relation, verifier: Verifier) -> None:
+        variables = self.variables
+        self.similarity = similarity
+        space = Space(similarity, variables)
+        self._question = Question(variables, similarity, space, verifier)
+        self._suspects = SuspectGroups(
+            similarity, variables, inferred=self._is_inferred
+        )
 
     def __getstate__(self) -> tuple[Any, ...]:
         # What is prepared is made again: compiled code takes only arrays of its own.
@@ -173,9 +176,7 @@ class Auditor:
         """
         _check_similarity(similarity)
         other = copy.copy(self)
-        space = Space(similarity, self.variables)
-        other.similarity = similarity
-        other._question = self._question._replace(similarity=similarity, space=space)
+        other._bind(similarity, self._question.verifier)
         return other
 
     def __copy__(self) -> Auditor:
@@ -195,9 +196,7 @@ class Auditor:
         _check_budget(budget)
         _check_n_jobs(n_jobs)
         taken = People(people, self.variables)
-        refuse_broken_groups(
-            self.similarity, self.variables, people, inferred=self._is_inferred
-        )
+        self._suspects.refuse(people)
         return Run(
             self._question, taken, budget=budget, n_jobs=n_jobs, progress=progress
         )
@@ -675,8 +674,14 @@ class _Results:
 
     def counterexamples(self) -> Counterexamples:
         features = self._run.variables.ensemble.features
-        twins = Twins.join([Twins.none(len(features)), *self._twins])
-        order = twins.closest_first(features, self._spread())
+        twins = Twins.none(len(features))
+        if len(self._twins) == 1:
+            [twins] = self._twins
+        elif self._twins:
+            twins = Twins.join(self._twins)
+        order = np.empty(0, dtype=np.int64)
+        if len(twins):
+            order = twins.closest_first(features, self._spread())
         return Counterexamples(twins, order, features, self._classes)
 
     def _spread(self) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,53 @@ def refuse_broken_groups(
     SpecError
         If such a group is named, or one of its columns, or is moved unnamed.
     """
-    _refuse_lone_flags(relation, variables, X)
+    SuspectGroups(relation, variables, inferred=inferred).refuse(X)
+
+
+class _Suspect(NamedTuple):
+    """Columns that may be one variable, by name and place, and what is said of them."""
+
+    said: str
+    name: str
+    columns: list[str]
+    places: list[int]
+
+
+class SuspectGroups:
+    """What a similarity says of columns that may be one variable: rows will tell.
+
+    Parameters
+    ----------
+    relation, variables, inferred
+        As in `refuse_broken_groups`.
+    """
+
+    def __init__(
+        self, relation: Relation, variables: Variables, *, inferred: bool = False
+    ) -> None:
+        self._model = variables.model
+        self._lone = list(_lone_flags(relation, variables))
+        self._torn = list(_torn_groups(relation, variables, inferred))
+
+    def refuse(self, X: Any) -> None:
+        """Raise a SpecError if rows show that a group is torn apart.
+
+        Parameters
+        ----------
+        X
+            The rows.
+        """
+        for said, stem, columns, wanted in self._lone:
+            if _exclude_each_other(read_columns(self._model, X, wanted)):
+                raise SpecError(_one_variable(said, stem, columns))
+        for said, prefix, columns, wanted in self._torn:
+            _refuse(said, prefix, columns, read_columns(self._model, X, wanted))
+
+
+def _torn_groups(
+    relation: Relation, variables: Variables, inferred: bool
+) -> Iterator[_Suspect]:
+    """Yield the groups of flags that the schema tears apart, if something is said."""
     torn = _torn(variables.schema)
     said_of = [*_moved(relation, torn if inferred else {}), *_conditions(relation)]
     for said, name in said_of:
@@ -49,13 +95,11 @@ def refuse_broken_groups(
         columns = torn.get(prefix, [])
         if columns and name in [prefix, *columns]:
             place = places(variables.schema, variables.model)
-            wanted = [place[column] for column in columns]
-            cells = read_columns(variables.model, X, wanted)
-            _refuse(said, prefix, columns, cells)
+            yield _Suspect(said, prefix, columns, [place[column] for column in columns])
 
 
-def _refuse_lone_flags(relation: Relation, variables: Variables, X: Any) -> None:
-    """Raise if the similarity names one of the columns that pandas makes of a variable.
+def _lone_flags(relation: Relation, variables: Variables) -> Iterator[_Suspect]:
+    """Yield what names one of the columns that pandas makes of a variable.
 
     To vary ``race_White`` alone would ask about people of no race, or of two. As a
     condition it is fine.
@@ -72,8 +116,7 @@ def _refuse_lone_flags(relation: Relation, variables: Variables, X: Any) -> None
             if stem not in known and len(columns) > 1 and name in {stem, *columns}:
                 place = places(schema, variables.model)
                 wanted = [place[column] for column in columns]
-                if _exclude_each_other(read_columns(variables.model, X, wanted)):
-                    raise SpecError(_one_variable(said, stem, columns))
+                yield _Suspect(said, stem, columns, wanted)
 
 
 def _may_be_flag(variable: AnyVariable) -> bool:

@@ -104,6 +104,7 @@ class Verifier:
     def __init__(self, ensemble: Ensemble, *, gears: Gears | None = None) -> None:
         self.ensemble = ensemble
         self._gears = gears or Gears()
+        self._shifts = tuple(map(int, astuple(self._gears)))
         self._used = np.zeros(N_USED, dtype=np.int64)
         self._numbers = numbers_of(ensemble.features)
         self._forest = forest_of(ensemble, code_words(ensemble.features))
@@ -221,7 +222,7 @@ class Verifier:
         )
         regions = Regions(*map(np.ascontiguousarray, parts))
         room = (people.shape, 2 if run.largest else n_classes, kept)
-        limits = run.limits(self._gears)
+        limits = run.limits(self._shifts)
         if run.may_be_short(count) and not self._is_stopped:
             answers, tally = _room_for(*room), np.zeros(N_USED, dtype=np.int64)
             first = limits.copy()
@@ -374,7 +375,7 @@ class _Run:
         is_main = threading.current_thread() is threading.main_thread()
         return count <= FEW and is_main and not is_timed and not self.largest
 
-    def limits(self, gears: Gears) -> NDArray[np.int64]:
+    def limits(self, gears: tuple[int, ...]) -> NDArray[np.int64]:
         """Return the most nodes and milliseconds for a person, and what to look for.
 
         Behind these stand the gears, in their order.
@@ -390,7 +391,7 @@ class _Run:
             ),
             _NO_LIMIT if seconds is None else int(min(seconds * 1000, _NO_LIMIT)),
             int(self.largest),
-            *map(int, astuple(gears)),
+            *gears,
         )
         return np.array(limits, dtype=np.int64)
 
