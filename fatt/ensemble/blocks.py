@@ -14,13 +14,18 @@ class Blocks:
 
     Parameters
     ----------
-    columns : sequence of ndarray of shape (n_rows,)
-        The columns, at least one.
+    columns : sequence of ndarray of shape (n_rows,), or ndarray
+        The columns, at least one; or all of them, of shape (n_columns, n_rows).
     """
 
-    def __init__(self, columns: Sequence[NDArray[Any]]) -> None:
-        self._columns = columns
-        self._matrix = _matrix_of(columns)
+    def __init__(self, columns: Sequence[NDArray[Any]] | NDArray[Any]) -> None:
+        self._columns: Sequence[NDArray[Any]] = ()
+        if isinstance(columns, np.ndarray):
+            self._matrix: NDArray[Any] | None = columns.view()
+            self._matrix.setflags(write=False)
+        else:
+            self._columns = columns
+            self._matrix = _matrix_of(columns)
 
     @property
     def need_copies(self) -> bool:

@@ -28,7 +28,9 @@ class Plain:
         The smallest and largest number of each feature, and which may be missing.
     """
 
-    def __init__(self, columns: Sequence[NDArray[Any]], limits: Limits) -> None:
+    def __init__(
+        self, columns: Sequence[NDArray[Any]] | NDArray[Any], limits: Limits
+    ) -> None:
         self._blocks = Blocks(columns)
         self.limits = limits
 
@@ -68,6 +70,8 @@ def plain_of(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Plain | 
     else:
         if type(rows) is not np.ndarray or rows.shape[1:] != (len(features),):
             return None
+        if rows.dtype == np.float64 and rows.dtype.isnative:
+            return Plain(rows.T, limits)
         columns, limit = list(rows.T), inputs.integer_limit
     dtypes = [column.dtype for column in columns]
     if not all(map(_is_taken, dtypes, features, [inputs] * len(features))):
