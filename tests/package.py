@@ -1,7 +1,7 @@
 """Try a wheel where only the core dependencies are: ``python -m tests.package dist``.
 
 Makes an empty environment, installs the newest wheel of the folder into it, and audits
-a kept XGBoost file there, with neither XGBoost nor pandas installed.
+a kept XGBoost file there, with neither XGBoost, pandas nor a C compiler at hand.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,11 +23,22 @@ MODEL = "xgboost-3.1.3-logistic.ubj"
 ABSENT = ("aif360", "dask", "lightgbm", "onnx", "pandas", "xgboost")
 
 
+COMPILERS = ("cc", "gcc", "clang", "c99", "cl")
+
+
 def run(*command: str | Path) -> str:
-    """Run a command outside of the repository: only what is installed counts."""
+    """Run a command outside of the repository: only what is installed counts.
+
+    All that is found by its name is what stands beside the command itself.
+    """
     environment = {
-        name: os.environ[name] for name in os.environ if name != "PYTHONPATH"
+        name: os.environ[name]
+        for name in os.environ
+        if name not in {"CC", "PYTHONPATH"}
     }
+    environment["PATH"] = str(Path(command[0]).parent)
+    found = [name for name in COMPILERS if shutil.which(name, path=environment["PATH"])]
+    assert not found, f"there is a compiler: {found}"
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [str(word) for word in command],
@@ -58,7 +70,7 @@ def main(folder: str) -> None:
         home = Path(empty) / "environment"
         venv.create(home, with_pip=True)
         python, fatt = home / "bin" / "python", home / "bin" / "fatt"
-        run(python, "-m", "pip", "install", "-q", wheel)
+        run(python, "-m", "pip", "install", "-q", "--only-binary", ":all:", wheel)
         look = "import importlib.util as u; print([n for n in {} if u.find_spec(n)])"
         found = run(python, "-c", look.format(ABSENT)).strip()
         assert found == "[]", f"more than the core dependencies are there: {found}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import fatt
+from tests.mutants.mutant import installed_for_development
 
 FRAMEWORKS = ["sklearn", "xgboost", "lightgbm", "onnx", "pandas", "numba", "numpy"]
 
@@ -35,6 +38,36 @@ def test_public_names_are_listed_and_found() -> None:
         assert getattr(fatt, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'laod'"):
         _ = fatt.laod  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import fatt; fatt.verify", "import sys; from fatt.cli import main; main()"],
+)
+def test_a_copy_that_was_never_built_says_so_in_a_sentence(
+    tmp_path: Path, code: str
+) -> None:
+    # The kernels of another Python are as good as none.
+    left = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    shutil.copytree(Path(fatt.__file__).parent, tmp_path / "fatt", ignore=left)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "audit", "--demo"],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(tmp_path),
+            "MESONPY_EDITABLE_SKIP": installed_for_development(),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stderr.splitlines()
+    assert done.returncode
+    assert "the compiled part of fatt is absent" in said[-1]
+    assert "pip install ." in said[-1]
+    if "main" in code:
+        assert len(said) == 1
 
 
 def test_the_version_has_one_home() -> None:

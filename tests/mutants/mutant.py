@@ -150,14 +150,18 @@ def is_killed(mutant: Mutant) -> bool:
         return run(root, mutant.kills)
 
 
+def installed_for_development() -> str:
+    """Return what would come before the path, as `MESONPY_EDITABLE_SKIP` names it."""
+    finders = [getattr(finder, "_build_path", "") for finder in sys.meta_path]
+    return os.pathsep.join(filter(None, finders))
+
+
 def run(root: Path, tests: tuple[str, ...]) -> bool:
     """Tell whether tests fail in a copy."""
-    # What is installed for development would come before the path.
-    finders = [getattr(finder, "_build_path", "") for finder in sys.meta_path]
     environment = {
         **os.environ,
         "PYTHONPATH": str(root),
-        "MESONPY_EDITABLE_SKIP": os.pathsep.join(filter(None, finders)),
+        "MESONPY_EDITABLE_SKIP": installed_for_development(),
     }
     options = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider")
     ask = [sys.executable, "-c", "import fatt; print(fatt.__file__)"]
