@@ -25,7 +25,8 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(1000, 8))
 X[:, 0] = rng.integers(0, 2, 1000)
 y = X[:, 1] + X[:, 2] * X[:, 3] + rng.normal(size=1000) > 0
-fatt.FATTClassifier(fatt.Similarity(noise={1: 0.1}, vary=[0]), random_state=0).fit(X, y)
+similarity = fatt.Similarity(noise={"x1": 0.1}, vary=["x0"])
+fatt.FATTClassifier(similarity, random_state=0).fit(X, y)
 """
 
 

@@ -244,9 +244,10 @@ class Ensemble:
             return possible
         lower, upper = self._bounds(encoded)
         if isinstance(self.decision, Cut):
-            at = np.float64(self.decision.at)
-            possible[:, 0] = lower[:, 0] < at
-            possible[:, 1] = upper[:, 0] >= at
+            # As in `decide`: the cut is not rounded to the type of the scores.
+            at = self.decision.at
+            possible[:, 0] = lower[:, 0].astype(np.float64) < at
+            possible[:, 1] = upper[:, 0].astype(np.float64) >= at
             return possible
         return np.asarray(upper >= lower.max(axis=1, keepdims=True))
 

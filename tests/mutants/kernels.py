@@ -188,6 +188,18 @@ _SCREEN = _of(
     "screen.pyx",
     _lost("found = LEFT if lower[feature] <= threshold else 0", "<=", "<"),
     _lost("found = LEFT if lower[place] <= threshold else 0", "<=", "<"),
+    _lost("is_left = lower[feature] <= nodes[node].threshold", "<=", "<"),
+    _lost("size += is_left & is_right", "is_left & is_right", "0"),
+    _lost(
+        "if forest.variables[index].kind != ORDERED or missing[index]:",
+        " or missing[index]",
+        "",
+    ),
+    _lost(
+        "tree_high = low, high\n    return nodes[node].leaf if n_leaves == 1 else -1",
+        "n_leaves == 1",
+        "n_leaves <= 2",
+    ),
     _lost("if size == 0 and box + 1 < start[person + 1]:", "box + 1", "box + 2"),
     _lost("totals[0].margin = -totals[0].low", "low", "high"),
     _lost(
@@ -248,6 +260,12 @@ _REACH = _of(
 
 _DECISION = _of(
     "decide.pyx",
+    _lost("workspace.looks[count].own = regions.label[person]", "[person]", "[begin]"),
+    _lost(
+        "if seen < n_looks and workspace.looks[seen].box == regions.start[person]:",
+        "workspace.looks[seen].box == regions.start[person]",
+        "True",
+    ),
     _lost(
         "    for leaf in range(problem.n_leaves):",
         "range(problem.n_leaves)",

@@ -17,6 +17,7 @@ from fatt.verifier.kernels.arena cimport (
     integers,
     mark,
     open_arena,
+    take,
     zeros,
 )
 from fatt.verifier.kernels.branch_and_bound cimport Outcome, branch_and_bound
@@ -51,6 +52,7 @@ from fatt.verifier.kernels.records cimport (
     Domain,
     Forest,
     Limits,
+    Look,
     Node,
     Numbers,
     Point,
@@ -92,6 +94,10 @@ def _check_layouts():
 
 
 _check_layouts()
+
+cdef enum:
+    # So many people are looked at together, tree by tree.
+    BLOCK = 64
 
 _INTEGER = np.dtype(np.int64)
 _SMALL = np.dtype(np.int32)
@@ -229,18 +235,26 @@ cdef int _make_workspace(
     const Forest* forest,
     const Arithmetic* arithmetic,
     int64_t n_classes,
+    int64_t n_people,
 ) except -1 nogil:
     """Take what one thread needs for all its people."""
-    cdef int64_t depth = arithmetic.rule.depth + 1
+    cdef int64_t depth = arithmetic.rule.depth + 1, which
+    cdef Look* look
     workspace.arena = arena
     workspace.n_classes = n_classes
     workspace.n_variables = forest.n_variables
     workspace.n_ties = 0
-    workspace.totals = <Total*>zeros(
-        arena, max(n_classes, arithmetic.n_outputs), sizeof(Total)
-    )
     workspace.stack = integers(arena, depth + 1)
-    workspace.only = integers(arena, forest.n_variables)
+    # One more than a block has people, for boxes that are looked at alone.
+    workspace.n_looks = min(BLOCK, n_people)
+    workspace.looks = <Look*>zeros(arena, workspace.n_looks + 1, sizeof(Look))
+    for which in range(workspace.n_looks + 1):
+        look = &workspace.looks[which]
+        look.totals = <Total*>zeros(
+            arena, max(n_classes, arithmetic.n_outputs), sizeof(Total)
+        )
+        look.only = integers(arena, forest.n_variables)
+        look.only_leaf = <int32_t*>take(arena, forest.n_trees, sizeof(int32_t))
     workspace.own_cell = integers(arena, forest.n_variables)
     workspace.chosen = integers(arena, forest.n_trees)
     workspace.tied = integers(arena, workspace.limits.ties * forest.n_variables)
@@ -320,7 +334,7 @@ cdef int64_t _open_rivals(
     const Arithmetic* arithmetic, Workspace* workspace, int64_t own
 ) noexcept nogil:
     """List the classes that the first look does not exclude; return their number."""
-    cdef const Total* totals = workspace.totals
+    cdef const Total* totals = workspace.look.totals
     cdef int64_t rival, count = 0
     cdef Thresholds needed
     for rival in range(workspace.n_classes):
@@ -411,6 +425,21 @@ cdef int32_t _decide_only_tree(
     return UNFAIR
 
 
+cdef void _look_at(
+    const Forest* forest,
+    const Arithmetic* arithmetic,
+    const Regions* regions,
+    int64_t box,
+    int64_t own,
+    Workspace* workspace,
+) noexcept nogil:
+    """Take the first look at one box, beside those of the block."""
+    cdef Look* look = &workspace.looks[workspace.n_looks]
+    look.box, look.own = box, own
+    screen(forest, arithmetic, regions, look, 1, workspace.stack)
+    workspace.look = look
+
+
 cdef int32_t _decide_box(
     const Forest* forest,
     const Arithmetic* arithmetic,
@@ -425,13 +454,15 @@ cdef int32_t _decide_box(
     Returns `UNFAIR` if a rival wins, `UNKNOWN` if one may win, else `FAIR`.
     """
     cdef uint8_t* possible = answers.possible + person * answers.n_classes
-    cdef const Total* totals = workspace.totals
+    cdef const Total* totals
     cdef int64_t own = regions.label[person], n_open, trailing, place, rival, other
     cdef int32_t verdict = FAIR
     cdef Thresholds needed
     cdef Outcome outcome
     cdef Mark here
-    screen(forest, arithmetic, regions, box, own, workspace)
+    if workspace.look == NULL:
+        _look_at(forest, arithmetic, regions, box, own, workspace)
+    totals = workspace.look.totals
     n_open = _open_rivals(arithmetic, workspace, own)
     if n_open == 0:
         workspace.tally.screened += 1
@@ -472,13 +503,14 @@ cdef int _stretch_box(
     Workspace* workspace,
 ) except -1 nogil:
     """Look in one box for a larger margin than the largest so far."""
-    cdef const Total* totals = workspace.totals
+    cdef const Total* totals
     cdef int64_t own = regions.label[person], rival = 1 - own
     cdef int64_t least = answers.margin[person] + 1
     cdef Thresholds needed
     cdef Outcome outcome
     cdef double error
-    screen(forest, arithmetic, regions, box, own, workspace)
+    _look_at(forest, arithmetic, regions, box, own, workspace)
+    totals = workspace.look.totals
     # The library may round the scores of a box up to what another box holds.
     error = score_error(arithmetic.rule, &totals[0], NO_STEP)
     if totals[rival].margin + error < least - 1 and workspace.limits.screen != 0:
@@ -517,7 +549,10 @@ cdef int _decide_person(
     int64_t person,
     Workspace* workspace,
 ) except -1 nogil:
-    """Look at the boxes of a person one after the other."""
+    """Look at the boxes of a person one after the other.
+
+    If there is a look already, it is that at the only box.
+    """
     cdef const volatile int64_t* clock = workspace.clock
     cdef bint is_walk = arithmetic.n_labels > 0 and workspace.limits.only_tree != 0
     cdef Mark here = mark(workspace.arena)
@@ -542,6 +577,7 @@ cdef int _decide_person(
             verdict = _decide_box(
                 forest, arithmetic, regions, answers, person, box, workspace
             )
+            workspace.look = NULL
         if verdict != FAIR:
             answers.verdict[person] = <int8_t>verdict
         if verdict == UNFAIR:
@@ -553,6 +589,29 @@ cdef int _decide_person(
     return 0
 
 
+cdef int64_t _look_at_block(
+    const Forest* forest,
+    const Arithmetic* arithmetic,
+    const Regions* regions,
+    const Answers* answers,
+    int64_t begin,
+    int64_t end,
+    Workspace* workspace,
+) noexcept nogil:
+    """Take the first look at those who have one box; return how many there are."""
+    cdef int64_t person, count = 0
+    for person in range(begin, end):
+        if (
+            answers.verdict[person] == UNKNOWN
+            and regions.start[person] + 1 == regions.start[person + 1]
+        ):
+            workspace.looks[count].box = regions.start[person]
+            workspace.looks[count].own = regions.label[person]
+            count += 1
+    screen(forest, arithmetic, regions, workspace.looks, count, workspace.stack)
+    return count
+
+
 cdef int _decide_people(
     const Forest* forest,
     const Arithmetic* arithmetic,
@@ -562,7 +621,7 @@ cdef int _decide_people(
     int64_t end,
     Workspace* workspace,
 ) except -1 nogil:
-    cdef int64_t time = workspace.limits.time, person
+    cdef int64_t time = workspace.limits.time, person, last, n_looks, seen
     if (
         arithmetic.n_labels > 0
         and workspace.limits.only_tree != 0
@@ -571,14 +630,30 @@ cdef int _decide_people(
         screen_tree(
             forest, arithmetic, regions, answers, workspace.stack, begin, end
         )
-    for person in range(begin, end):
-        if answers.verdict[person] != UNKNOWN:
-            # The first look at the only tree was enough.
-            continue
-        workspace.tally.nodes = 0
-        workspace.limits.time = time + workspace.clock[NOW]
-        _decide_person(forest, arithmetic, regions, answers, person, workspace)
-        answers.nodes[person] = workspace.tally.nodes
+    while begin < end:
+        last = min(begin + BLOCK, end)
+        n_looks, seen = 0, 0
+        if (
+            workspace.limits.largest == 0
+            and arithmetic.n_labels == 0
+            and workspace.clock[STOP] == 0
+        ):
+            n_looks = _look_at_block(
+                forest, arithmetic, regions, answers, begin, last, workspace
+            )
+        for person in range(begin, last):
+            if answers.verdict[person] != UNKNOWN:
+                # The first look at the only tree was enough.
+                continue
+            workspace.look = NULL
+            if seen < n_looks and workspace.looks[seen].box == regions.start[person]:
+                workspace.look = &workspace.looks[seen]
+                seen += 1
+            workspace.tally.nodes = 0
+            workspace.limits.time = time + workspace.clock[NOW]
+            _decide_person(forest, arithmetic, regions, answers, person, workspace)
+            answers.nodes[person] = workspace.tally.nodes
+        begin = last
     return 0
 
 
@@ -641,7 +716,12 @@ def decide(
     try:
         with nogil:
             _make_workspace(
-                &workspace, &arena, &my_forest, &my_arithmetic, my_answers.n_classes
+                &workspace,
+                &arena,
+                &my_forest,
+                &my_arithmetic,
+                my_answers.n_classes,
+                end - begin,
             )
             _decide_people(
                 &my_forest,

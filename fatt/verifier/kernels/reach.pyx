@@ -1,10 +1,10 @@
 """The leaves that a box reaches, as constraints on the few variables that matter.
 
-Each tree is walked once. On the way down the box is narrowed to the side taken, and
-widened again on the way back, so that exactly the reachable leaves are found, with what
-each asks of the variables that are free. Cells that no reached leaf tells apart are
-then joined to blocks: every variable that matters has a few of them, the box is a bit
-set per variable, and so is every leaf.
+Each tree of which the first look saw several leaves is walked once more. On the way
+down the box is narrowed to the side taken, and widened again on the way back, so that
+exactly the reachable leaves are found, with what each asks of the variables that are
+free. Cells that no reached leaf tells apart are then joined to blocks: every variable
+that matters has a few of them, the box is a bit set per variable, and so is every leaf.
 """
 
 import numpy as np
@@ -326,6 +326,10 @@ cdef int _collect(const Forest* forest, Workspace* workspace) except -1 nogil:
     cdef Arena* arena = workspace.arena
     cdef Walk* walk = &workspace.walk
     cdef Problem* problem = &workspace.problem
+    # Without the gear of the first look, every tree is walked.
+    cdef const int32_t* only_leaf = (
+        workspace.look.only_leaf if workspace.limits.screen != 0 else NULL
+    )
     cdef int64_t* tree_start = integers(arena, forest.n_trees + 1)
     # All of it grows where it must; little room at first is a gear of the search.
     cdef int64_t room = workspace.limits.room
@@ -345,6 +349,15 @@ cdef int _collect(const Forest* forest, Workspace* workspace) except -1 nogil:
     tree_start[0] = 0
     for tree in range(forest.n_trees):
         node = forest.roots[tree]
+        if only_leaf != NULL and only_leaf[tree] >= 0:
+            # Where the first look saw one leaf, a narrower box sees no other.
+            if n_leaves + 1 >= most_leaves:
+                most_leaves = 2 * most_leaves + 2
+                leaves = <Leaf*>more(arena, leaves, n_leaves, most_leaves, sizeof(Leaf))
+            leaves[n_leaves].row = only_leaf[tree]
+            leaves[n_leaves].start = n_constraints
+            n_leaves += 1
+            node = -1
         while node >= 0:
             node = to_leaf(forest, walk, node)
             if n_leaves + 1 >= most_leaves:

@@ -238,6 +238,17 @@ cdef struct Total:
     int64_t tree_high
     int64_t tree_margin
 
+# The first look at a box of somebody of the own class: what it allows for each output,
+# the only code of each variable (-1 if there are several), and the only leaf that the
+# box reaches in each tree (-1 if there are several). Plain boxes are walked faster.
+cdef struct Look:
+    Total* totals
+    int64_t* only
+    int32_t* only_leaf
+    int64_t box
+    int64_t own
+    bint is_plain
+
 # An ordered variable's cells in a box: from `first` to `last`, and perhaps missing. Of
 # any other variable the only cell, if `first` and `last` are the same.
 cdef struct Range:
@@ -396,9 +407,10 @@ cdef struct Multipliers:
 cdef struct Workspace:
     Arena* arena
     Walk walk
-    Total* totals
+    Look* looks
+    Look* look
+    int64_t n_looks
     int64_t* stack
-    int64_t* only
     int64_t* own_cell
     int64_t* chosen
     int64_t* tied

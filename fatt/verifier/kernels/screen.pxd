@@ -4,8 +4,8 @@ from fatt.verifier.kernels.records cimport (
     Answers,
     Arithmetic,
     Forest,
+    Look,
     Regions,
-    Workspace,
 )
 
 
@@ -13,9 +13,9 @@ cdef void screen(
     const Forest* forest,
     const Arithmetic* arithmetic,
     const Regions* regions,
-    int64_t box,
-    int64_t own,
-    Workspace* workspace,
+    Look* looks,
+    int64_t count,
+    int64_t* stack,
 ) noexcept nogil
 cdef void screen_tree(
     const Forest* forest,

@@ -15,17 +15,18 @@ from fatt.verifier.kernels.records cimport (
     LEAST,
     LEFT,
     MOST,
+    ORDERED,
     RIGHT,
     Answers,
     Arithmetic,
     Base,
     Forest,
+    Look,
     Node,
     Regions,
     Rule,
     Total,
     Variable,
-    Workspace,
     has,
     largest,
     lowest,
@@ -138,92 +139,183 @@ cdef void _note_only_codes(
             only[index] = -1
 
 
-cdef void screen(
+cdef void _start(
     const Forest* forest,
     const Arithmetic* arithmetic,
     const Regions* regions,
-    int64_t box,
-    int64_t own,
-    Workspace* workspace,
+    Look* look,
 ) noexcept nogil:
-    """Bound, for a box, the scores and the margin of each class over the own class.
-
-    The totals of the workspace receive the bounds.
-    """
-    cdef int64_t* stack = workspace.stack
-    cdef const int64_t* only = workspace.only
-    cdef Total* totals = workspace.totals
-    cdef const double* lower = regions.lower + box * regions.n_variables
-    cdef const double* upper = regions.upper + box * regions.n_variables
-    cdef const uint8_t* missing = regions.missing + box * regions.n_variables
-    cdef const Node* nodes = forest.nodes
-    cdef const int64_t* scaled = arithmetic.scaled
+    """Begin with the base of each score, and note how the box may be walked."""
+    cdef const uint8_t* missing = regions.missing + look.box * regions.n_variables
     cdef const Base* bases = arithmetic.bases
     cdef const Rule* rule = arithmetic.rule
-    cdef int64_t n_columns = arithmetic.n_columns, n_outputs = arithmetic.n_outputs
-    cdef bint is_vector = rule.is_vector != 0
-    cdef int64_t width = n_outputs if is_vector else 1
-    cdef int64_t output, first, tree, size, node, feature, left, value, column
-    cdef int64_t low, high
-    cdef const int64_t* leaf
-    cdef double threshold
-    cdef int32_t found
+    cdef int64_t output, first, index
     cdef Total* total
-    _note_only_codes(forest, regions.codes + box * regions.n_words, workspace.only)
-    for output in range(n_outputs):
-        total = &totals[output]
+    look.is_plain = rule.is_vector == 0
+    for index in range(forest.n_variables):
+        if forest.variables[index].kind != ORDERED or missing[index]:
+            look.is_plain = False
+    if not look.is_plain:
+        _note_only_codes(
+            forest, regions.codes + look.box * regions.n_words, look.only
+        )
+    for output in range(arithmetic.n_outputs):
+        total = &look.totals[output]
         first = 0 if rule.base_last != 0 else bases[output].scaled
         total.low = total.high = first
         total.path = fabs(<double>first)
         total.mass = fabs(<double>bases[output].scaled)
-        if is_vector:
-            total.margin = bases[output].scaled - bases[own].scaled
-    for tree in range(forest.n_trees):
+        if rule.is_vector != 0:
+            total.margin = bases[output].scaled - bases[look.own].scaled
+
+
+cdef inline int64_t _walk_plainly(
+    const Forest* forest,
+    const Arithmetic* arithmetic,
+    const Regions* regions,
+    int64_t tree,
+    Look* look,
+    int64_t* stack,
+) noexcept nogil:
+    """As `_walk`, if all splits are at thresholds, nothing is missing, and a leaf has
+    one value: without branches that the processor could not foresee.
+    """
+    cdef const Node* nodes = forest.nodes
+    cdef const double* lower = regions.lower + look.box * regions.n_variables
+    cdef const double* upper = regions.upper + look.box * regions.n_variables
+    cdef int64_t size = 1, n_leaves = 0, low = MOST, high = LEAST
+    cdef int64_t node, feature, value
+    cdef bint is_left, is_right
+    stack[0] = forest.roots[tree]
+    node = stack[0]
+    while size > 0:
+        size -= 1
+        node = stack[size]
+        feature = nodes[node].feature
+        while feature >= 0:
+            is_left = lower[feature] <= nodes[node].threshold
+            is_right = upper[feature] > nodes[node].threshold
+            # Unless both sides are reached, this is written over before it is read.
+            stack[size] = nodes[node].left + 1
+            size += is_left & is_right
+            node = nodes[node].left + (is_right & (1 - is_left))
+            feature = nodes[node].feature
+        n_leaves += 1
+        value = arithmetic.scaled[nodes[node].leaf * arithmetic.n_columns]
+        low, high = min(low, value), max(high, value)
+    look.totals[0].tree_low, look.totals[0].tree_high = low, high
+    return nodes[node].leaf if n_leaves == 1 else -1
+
+
+cdef inline int64_t _walk(
+    const Forest* forest,
+    const Arithmetic* arithmetic,
+    const Regions* regions,
+    int64_t tree,
+    Look* look,
+    int64_t* stack,
+) noexcept nogil:
+    """Bound what a tree adds to each score in a box.
+
+    Returns the only leaf that the box reaches, -1 if there are several.
+    """
+    cdef const int64_t* only = look.only
+    cdef Total* totals = look.totals
+    cdef const double* lower = regions.lower + look.box * regions.n_variables
+    cdef const double* upper = regions.upper + look.box * regions.n_variables
+    cdef const uint8_t* missing = regions.missing + look.box * regions.n_variables
+    cdef const Node* nodes = forest.nodes
+    cdef bint is_vector = arithmetic.rule.is_vector != 0
+    cdef int64_t width = arithmetic.n_outputs if is_vector else 1
+    cdef int64_t output, size, node, feature, left, value, n_leaves = 0
+    cdef const int64_t* leaf
+    cdef double threshold
+    cdef int32_t found
+    cdef Total* total
+    for output in range(width):
+        totals[output].tree_low = MOST
+        totals[output].tree_high = LEAST
+        totals[output].tree_margin = LEAST
+    size = 1
+    node = forest.roots[tree]
+    stack[0] = node
+    while size > 0:
+        size -= 1
+        node = stack[size]
+        while nodes[node].feature >= 0:
+            feature = nodes[node].feature
+            if nodes[node].alone == AT_THRESHOLD:
+                threshold = nodes[node].threshold
+                found = LEFT if lower[feature] <= threshold else 0
+                if upper[feature] > threshold:
+                    found |= RIGHT
+            elif only[feature] >= 0:
+                found = side_of(&nodes[node], forest.masks, only[feature])
+            else:
+                found = _set_sides(forest, &nodes[node], regions, look.box)
+            if missing[feature]:
+                found |= LEFT if nodes[node].missing_left != 0 else RIGHT
+            left = nodes[node].left
+            if found == BOTH:
+                stack[size] = left + 1
+                size += 1
+            node = left + (found == RIGHT)
+        n_leaves += 1
+        leaf = arithmetic.scaled + nodes[node].leaf * arithmetic.n_columns
         for output in range(width):
-            totals[output].tree_low = MOST
-            totals[output].tree_high = LEAST
-            totals[output].tree_margin = LEAST
-        size = 1
-        stack[0] = forest.roots[tree]
-        while size > 0:
-            size -= 1
-            node = stack[size]
-            while nodes[node].feature >= 0:
-                feature = nodes[node].feature
-                if nodes[node].alone == AT_THRESHOLD:
-                    threshold = nodes[node].threshold
-                    found = LEFT if lower[feature] <= threshold else 0
-                    if upper[feature] > threshold:
-                        found |= RIGHT
-                elif only[feature] >= 0:
-                    found = side_of(&nodes[node], forest.masks, only[feature])
-                else:
-                    found = _set_sides(forest, &nodes[node], regions, box)
-                if missing[feature]:
-                    found |= LEFT if nodes[node].missing_left != 0 else RIGHT
-                left = nodes[node].left
-                if found == BOTH:
-                    stack[size] = left + 1
-                    size += 1
-                node = left + (found == RIGHT)
-            leaf = scaled + nodes[node].leaf * n_columns
-            for output in range(width):
-                value = leaf[output]
-                total = &totals[output]
-                total.tree_low = min(total.tree_low, value)
-                total.tree_high = max(total.tree_high, value)
-                if is_vector:
-                    total.tree_margin = max(total.tree_margin, value - leaf[own])
-        for column in range(width):
-            total = &totals[column if is_vector else arithmetic.targets[tree]]
-            low, high = totals[column].tree_low, totals[column].tree_high
-            total.low += low
-            total.high += high
-            total.mass += largest(low, high)
-            total.path += largest(total.low, total.high)
+            value = leaf[output]
+            total = &totals[output]
+            total.tree_low = min(total.tree_low, value)
+            total.tree_high = max(total.tree_high, value)
             if is_vector:
-                total.margin += total.tree_margin
-    _finish(arithmetic, own, totals)
+                total.tree_margin = max(total.tree_margin, value - leaf[look.own])
+    return nodes[node].leaf if n_leaves == 1 else -1
+
+
+cdef void screen(
+    const Forest* forest,
+    const Arithmetic* arithmetic,
+    const Regions* regions,
+    Look* looks,
+    int64_t count,
+    int64_t* stack,
+) noexcept nogil:
+    """Bound, for some boxes, the scores and each class's margin over the own class.
+
+    Each look names its box and the own class, and receives the bounds, and the trees of
+    which the box reaches one leaf only. A tree is walked for all boxes before the next
+    one, so that its nodes are near the processor.
+    """
+    cdef bint is_vector = arithmetic.rule.is_vector != 0
+    cdef int64_t width = arithmetic.n_outputs if is_vector else 1
+    cdef int64_t tree, which, column, low, high
+    cdef Total* total
+    cdef Look* look
+    for which in range(count):
+        _start(forest, arithmetic, regions, &looks[which])
+    for tree in range(forest.n_trees):
+        for which in range(count):
+            look = &looks[which]
+            if look.is_plain:
+                look.only_leaf[tree] = <int32_t>_walk_plainly(
+                    forest, arithmetic, regions, tree, look, stack
+                )
+            else:
+                look.only_leaf[tree] = <int32_t>_walk(
+                    forest, arithmetic, regions, tree, look, stack
+                )
+            for column in range(width):
+                total = &look.totals[column if is_vector else arithmetic.targets[tree]]
+                low = look.totals[column].tree_low
+                high = look.totals[column].tree_high
+                total.low += low
+                total.high += high
+                total.mass += largest(low, high)
+                total.path += largest(total.low, total.high)
+                if is_vector:
+                    total.margin += total.tree_margin
+    for which in range(count):
+        _finish(arithmetic, looks[which].own, looks[which].totals)
 
 
 cdef void _finish(
