@@ -27,7 +27,7 @@ from fatt.verifier.kernels.records import (
 )
 from fatt.verifier.ranks import forest_of
 from fatt.verifier.rounding import arithmetic_of, one_output, to_scores
-from fatt.verifier.threads import FEW, Clock, clock_for, run_in_threads
+from fatt.verifier.threads import FEW, Clock, clock_for, n_threads, run_in_threads
 from fatt.verifier.twins import clip_to_numbers, numbers_of
 
 Floats = NDArray[np.float64]
@@ -230,7 +230,9 @@ class Verifier:
             clock = np.zeros(2, dtype=np.int64)
             question = (*run.model, regions, answers)
             decide.decide(*question, 0, count, first, clock, tally)
-            if not np.any(answers.verdict == UNKNOWN):
+            # Whoever was unfair may have used up the nodes for another class before.
+            is_short = np.all(answers.nodes < first[0])
+            if is_short and not np.any(answers.verdict == UNKNOWN):
                 self._used += tally
                 _keep_total(answers, run.budget)
                 return answers, False
@@ -373,7 +375,8 @@ class _Run:
         budget = self.budget
         is_timed = budget.seconds is not None or budget.total_seconds is not None
         is_main = threading.current_thread() is threading.main_thread()
-        return count <= FEW and is_main and not is_timed and not self.largest
+        is_short = count <= FEW and is_main and not is_timed and not self.largest
+        return n_threads(self.n_jobs) > 0 and is_short
 
     def limits(self, gears: tuple[int, ...]) -> NDArray[np.int64]:
         """Return the most nodes and milliseconds for a person, and what to look for.
