@@ -46,7 +46,7 @@ def compare(name: str, kind: str, model: Any, loss: float) -> None:
     people = setting.people(name)
     is_third = np.arange(len(people.label)) % 3 == 0
     model.fit(people.train[~is_third], people.label[~is_third])
-    schema = setting.schema(name, fatt.load(model))
+    schema = setting.schema(name, fatt.load(model).ensemble)
     for word in SIMILARITIES:
         similarity = setting.similarities(name)[word]
         given: dict[str, Any] = {

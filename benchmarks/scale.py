@@ -50,7 +50,7 @@ def model_of() -> Ensemble:
     table = people(5_000, seed=0)
     granted = table["income"] + table["age"] / 4 + 4 * table["sex"] > 55
     forest = RandomForestClassifier(20, max_depth=6, random_state=0)
-    return load(forest.fit(table, granted))
+    return load(forest.fit(table, granted)).ensemble
 
 
 class Cost(NamedTuple):

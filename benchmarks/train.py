@@ -81,13 +81,13 @@ def judge(
     model: Any, name: str, people: People, similarity: Relation, seconds: float
 ) -> Run:
     labels = fatt.load(model).predict(people.test)
-    schema = paper.schema(name, fatt.load(model))
+    schema = paper.schema(name, fatt.load(model).ensemble)
     report = fatt.verify(model, people.test, similarity=similarity, schema=schema)
     return Run(
         100 * float(np.mean(labels == people.test_label)),
         100 * balanced_accuracy_score(people.test_label, labels),
         100 * report.fairness.lower,
-        fatt.load(model).trees.n_leaves,
+        fatt.load(model).ensemble.trees.n_leaves,
         seconds,
     )
 

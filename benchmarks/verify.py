@@ -172,7 +172,7 @@ def one_hot() -> Batch:
 def plain() -> Batch:
     """Return a tree over the 14 variables of adult as plain numbers, with noise-cat."""
     data, coded = paper.people("adult"), one_hot()
-    model = fatt.load(coded.tree)
+    model = fatt.load(coded.tree).ensemble
     variables = Variables(model, paper.schema("adult", model))
     names = [feature.name for feature in variables.ensemble.features]
     train, test = (
@@ -195,7 +195,7 @@ def batches(n_rows: int) -> None:
     """Verify many rows with a single tree, on two cores."""
     lines = []
     for batch in (one_hot(), plain()):
-        model = fatt.load(batch.tree)
+        model = fatt.load(batch.tree).ensemble
         schema = Schema.infer(model, batch.people)
         for count in (n_rows // 4, n_rows // 2, n_rows):
             rows = batch.rows(count)

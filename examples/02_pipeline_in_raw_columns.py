@@ -35,8 +35,8 @@ print(f"{model.score(test, test_label):.1%} accurate")
 # What the columns mean is inferred, and can be said better: nobody is younger than 12.
 from fatt.region import Integer
 
-ensemble = fatt.load(model)
-schema = fatt.Schema.infer(ensemble, people).with_(age=Integer(lower=12))
+loaded = fatt.load(model)
+schema = fatt.Schema.infer(loaded, people).with_(age=Integer(lower=12))
 for variable in schema.variables:
     print(" ", variable)
 

@@ -38,7 +38,7 @@ tree.fit(train, train_label)
 for name, model in (("CART", plain), ("FATT", tree)):
     report = fatt.verify(model, test, similarity=similarity)
     balanced = balanced_accuracy_score(test_label, model.predict(test))
-    fair, size = report.fairness.lower, fatt.load(model).trees.n_leaves
+    fair, size = report.fairness.lower, fatt.load(model).ensemble.trees.n_leaves
     print(f"{name}: {balanced:.1%} balanced accuracy, {fair:.1%} fair, {size} leaves")
 
 # %%

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fatt.certificate import Certificate
     from fatt.ensemble import Ensemble
     from fatt.importers import load
+    from fatt.model import Model
     from fatt.region import Schema, Similarity
     from fatt.repairs import Repair, repair
     from fatt.report import Group, Report
@@ -44,6 +45,7 @@ __all__ = [
     "FATTClassifier",
     "Finding",
     "Group",
+    "Model",
     "Radii",
     "Radius",
     "Repair",
@@ -73,6 +75,7 @@ _HOME = {
     "FATTClassifier": "fatt.train",
     "Finding": "fatt.verdict",
     "Group": "fatt.report",
+    "Model": "fatt.model",
     "Radii": "fatt.audit",
     "Radius": "fatt.audit",
     "Repair": "fatt.repairs",

@@ -103,7 +103,7 @@ def measure(cell: Cell, folder: Path) -> Result:
     """Train the model, if it is not the last one that was trained, and measure."""
     kind = cell.model.removesuffix(" votes")
     model, seconds = trained(cell.data, kind, cell.seed, folder)
-    loaded = fatt.load(model)
+    loaded = fatt.load(model).ensemble
     if cell.model.endswith(" votes"):
         model = loaded = loaded.hard_votes()
     people = setting.people(cell.data, folder)

@@ -75,7 +75,7 @@ def models() -> list[tuple[str, str]]:
 
 def train(name: str, kind: str) -> Ensemble:
     """Train a model, and load it."""
-    return fatt.load(fit(name, kind))
+    return fatt.load(fit(name, kind)).ensemble
 
 
 def fit(name: str, kind: str, folder: Path = DATA) -> Any:

@@ -135,7 +135,7 @@ def fair(case: Case, models: list[Any], relation: str) -> float:
             model,
             case.people.test,
             similarity=paper.similarities(case.data)[relation],
-            schema=paper.schema(case.data, fatt.load(model)),
+            schema=paper.schema(case.data, fatt.load(model).ensemble),
         )
         everybody &= [finding.verdict == "fair" for finding in report.findings]
     return float(everybody.mean())
@@ -160,7 +160,7 @@ def measure(case: Case, models: list[Any]) -> list[str]:
     shares = [fair(case, models, relation) for relation in ("cat", "noise-cat")]
     return [
         str(len(models)),
-        str(sum(fatt.load(model).trees.n_leaves for model in models)),
+        str(sum(fatt.load(model).ensemble.trees.n_leaves for model in models)),
         f"{100 * accuracy:.1f}",
         f"{100 * balanced:.1f}",
         gap,

@@ -48,7 +48,7 @@ def ask(n_trees: int, depth: int, epsilon: float, n_people: int) -> Question:
         n_estimators=n_trees, max_depth=depth, init="zero", random_state=0
     )
     model.fit(train, people.label)
-    ensemble = fatt.load(model)
+    ensemble = fatt.load(model).ensemble
     values = test[:n_people]
     schema = Schema.infer(ensemble, train)
     similarity = Similarity(noise=epsilon)

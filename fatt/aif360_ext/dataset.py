@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Ensemble, Label
 from fatt.errors import DataError, SpecError
 from fatt.importers import load
+from fatt.model import Model
 from fatt.region import Number, Ordinal, Relation, Schema, Similarity
 from fatt.report import Report
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
@@ -29,8 +30,8 @@ Groups: TypeAlias = Sequence[Mapping[str, float]]
 Coding: TypeAlias = tuple[Label, ...]
 
 
-def with_preprocess(model: Any, preprocess: Any) -> Any:
-    """Return the model that reads what the transformer reads.
+def load_with(model: Any, preprocess: Any) -> Model:
+    """Load the model that reads what the transformer reads.
 
     Parameters
     ----------
@@ -46,8 +47,9 @@ def with_preprocess(model: Any, preprocess: Any) -> Any:
         If a transformer is given with a file, or with an `Ensemble`.
     """
     if preprocess is None:
-        return model
-    if isinstance(model, str | os.PathLike | Ensemble):
+        return load(model)
+    fitted = model.given if isinstance(model, Model) else model
+    if fitted is None or isinstance(fitted, str | os.PathLike | Ensemble):
         raise SpecError(
             f"preprocess is given with the model {model!r}, and a transformer can only "
             "stand before a fitted object. Load the file with its own library, such as "
@@ -55,7 +57,7 @@ def with_preprocess(model: Any, preprocess: Any) -> Any:
         )
     from sklearn.pipeline import Pipeline
 
-    return Pipeline([("preprocess", preprocess), ("model", model)])
+    return load(Pipeline([("preprocess", preprocess), ("model", fitted)]))
 
 
 def codings_of(classes: Coding, labels: Sequence[Label]) -> list[Coding]:
@@ -161,7 +163,7 @@ def schema_of(dataset: Any, *, model: Any, preprocess: Any = None) -> Schema:
     >>> schema = schema_of(train, model=model)         # doctest: +SKIP
     >>> schema = schema.with_(age=Integer(lower=17))   # doctest: +SKIP
     """
-    return derive(dataset, load(with_preprocess(model, preprocess)))
+    return derive(dataset, load_with(model, preprocess).ensemble)
 
 
 def derive(dataset: Any, ensemble: Ensemble) -> Schema:

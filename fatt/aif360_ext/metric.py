@@ -16,6 +16,7 @@ from fatt.aif360_ext.dataset import (
     derive,
     free,
     labels_of,
+    load_with,
     possible_labels,
     protected_names,
     ratio,
@@ -23,11 +24,9 @@ from fatt.aif360_ext.dataset import (
     rows_of,
     shares,
     weights_of,
-    with_preprocess,
 )
 from fatt.audit import verify
 from fatt.audit.spot_checks import SPOT_CHECKS
-from fatt.importers import load
 from fatt.region import Relation, Schema
 from fatt.report import Counterexamples, Report
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
@@ -120,8 +119,8 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
             unprivileged_groups=unprivileged_groups,
             privileged_groups=privileged_groups,
         )
-        self._model = with_preprocess(model, preprocess)
-        ensemble = load(self._model)
+        self._model = load_with(model, preprocess)
+        ensemble = self._model.ensemble
         # A model without names of its own knows its columns by position.
         self._people = rows_of(dataset, named=ensemble.inputs.named)
         refuse_other_labels(

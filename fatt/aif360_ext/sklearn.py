@@ -361,14 +361,15 @@ def _verify(
     sample_weight: Any,
     spot_checks: int,
 ) -> Report:
-    ensemble = load(estimator)
+    model = load(estimator)
+    ensemble = model.ensemble
     if y_pred is not None:
         refuse_other_labels(ensemble, X, np.ravel(y_pred), [ensemble.classes])
     schema, similarity = complete(
         ensemble, X, prot_attr, schema=schema, similarity=similarity
     )
     report = verify(
-        estimator,
+        model,
         # Many people share an index, and pandas would try to align them by it.
         X.reset_index(drop=True) if is_pandas(X) else X,
         similarity=similarity,

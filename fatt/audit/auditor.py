@@ -22,9 +22,10 @@ from fatt.audit.radii import Radii, radii_of
 from fatt.audit.replay import BUG, Replay
 from fatt.audit.run import Chunk, Found, Progress, Question, Run
 from fatt.audit.spot_checks import SPOT_CHECKS, check_spot_checks, draw
-from fatt.ensemble import Ensemble, Label
+from fatt.ensemble import Label
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.importers import load
+from fatt.model import Model
 from fatt.people import People
 from fatt.region import Relation, Schema, Space, Variables
 from fatt.region.amounts import is_number
@@ -64,6 +65,8 @@ class Auditor:
 
     Attributes
     ----------
+    model
+        The model, as `fatt.load` returns it.
     variables
         How the model reads people, with its `schema` and exact `model`.
     similarity
@@ -108,7 +111,8 @@ class Auditor:
     ) -> None:
         _check_similarity(similarity)
         _check_n_jobs(n_jobs)
-        ensemble = load(model)
+        loaded = load(model)
+        ensemble = loaded.ensemble
         is_inferred = schema is not None and not isinstance(schema, Schema)
         if schema is None:
             schema = Schema.from_ensemble(ensemble)
@@ -117,20 +121,19 @@ class Auditor:
             schema = infer(ensemble, rows, n_threads=n_threads(n_jobs))
             variables = Variables(ensemble, schema)
             refuse_broken_groups(similarity, variables, rows, inferred=True)
-        self._prepare(model, ensemble, similarity, schema, is_inferred)
+        self._prepare(loaded, similarity, schema, is_inferred)
 
     def _prepare(
         self,
-        model: Any,
-        ensemble: Ensemble,
+        model: Model,
         similarity: Relation,
         schema: Schema,
         is_inferred: bool,
     ) -> None:
         # Compiled code is loaded now, and not while the first person waits for it.
         importlib.import_module("fatt.verifier.kernels.decide")
-        self.variables = Variables(ensemble, schema)
-        self._model, self._is_inferred = model, is_inferred
+        self.variables = Variables(model.ensemble, schema)
+        self.model, self._is_inferred = model, is_inferred
         self._bind(similarity, Verifier(self.variables.ensemble))
         self._replay = Replay(model, self.variables)
 
@@ -145,14 +148,8 @@ class Auditor:
 
     def __getstate__(self) -> tuple[Any, ...]:
         # What is prepared is made again: compiled code takes only arrays of its own.
-        variables = self.variables
-        return (
-            self._model,
-            variables.model,
-            self.similarity,
-            variables.schema,
-            self._is_inferred,
-        )
+        schema = self.variables.schema
+        return self.model, self.similarity, schema, self._is_inferred
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._prepare(*state)
@@ -160,11 +157,6 @@ class Auditor:
     def __repr__(self) -> str:
         source = self.variables.model.source
         return f"<Auditor of a {source.model} of {source.library}: {self.similarity!r}>"
-
-    @property
-    def model(self) -> Any:
-        """The model as it was passed."""
-        return self._model
 
     def with_similarity(self, similarity: Relation) -> Auditor:
         """Return an auditor of the same model, which shares all else that is prepared.
@@ -340,7 +332,7 @@ def auditor_of(
     except SpecError:
         if schema is not None:
             # What is absent may be a group of columns that the schema tears apart.
-            refuse_broken_groups(similarity, Variables(load(model), schema), X)
+            refuse_broken_groups(similarity, Variables(load(model).ensemble, schema), X)
         raise
 
 

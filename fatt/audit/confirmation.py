@@ -8,24 +8,22 @@ import numpy as np
 
 from fatt.audit.replay import Replay
 from fatt.certificate import Certificate
-from fatt.ensemble import Ensemble
 from fatt.errors import CertificateError, ReplayError
+from fatt.model import Model
 from fatt.people import People
 from fatt.region import Variables
 from fatt.verdict import UNFAIR
 
 
-def confirm_twins(
-    certificate: Certificate, model: Any, ensemble: Ensemble, X: Any
-) -> bool:
+def confirm_twins(certificate: Certificate, model: Model, X: Any) -> bool:
     """Ask a model's own library for the labels of all people and twins.
 
     Parameters
     ----------
     certificate
         A certificate that was checked with these people.
-    model, ensemble
-        The model that it is about, and what was read from it.
+    model
+        The model that it is about.
     X
         The people.
 
@@ -41,7 +39,7 @@ def confirm_twins(
         If the model gives other labels.
     """
     unfair = np.flatnonzero(certificate.verdicts == UNFAIR)
-    people = People(X, Variables(ensemble, certificate.schema))
+    people = People(X, Variables(model.ensemble, certificate.schema))
     label = certificate.labels[unfair].astype(np.int64)
     replay = Replay(model, people.variables)
     try:

@@ -51,7 +51,7 @@ def verify_partitions(
     Parameters
     ----------
     model
-        Fitted model, or path of a model file that all workers can read.
+        Whatever `fatt.load` takes; workers get it whole, and read no file.
     people
         Dask data frame, or what `dask.dataframe.read_parquet` takes: a file, a folder
         or a pattern such as ``"people/*.parquet"``.
@@ -83,7 +83,7 @@ def verify_partitions(
     DataError
         If the model's library would refuse a row; the message names the part.
     ModelError
-        If the model cannot be imported exactly, or a worker cannot read its file.
+        If the model cannot be imported exactly.
     JournalError
         If the folder holds findings about something else, or cannot be written.
     """
@@ -95,13 +95,12 @@ def verify_partitions(
             "parts cannot share a budget for the whole run; limit nodes or seconds of "
             "each person instead."
         )
-    ensemble = load(model)
+    model = load(model)
     parts = _parts(people)
     if schema is None:
-        schema = _inferred(ensemble, parts)
+        schema = _inferred(model.ensemble, parts)
     question = Question(
         model=model,
-        digest=ensemble.digest,
         similarity=similarity,
         schema=schema,
         budget=budget,

@@ -14,9 +14,9 @@ import numpy as np
 
 from fatt import storage
 from fatt.audit.auditor import Auditor
-from fatt.audit.workers import require_at_hand
 from fatt.ensemble import Label
-from fatt.errors import DataError, JournalError, ModelError
+from fatt.errors import DataError, JournalError
+from fatt.model import Model
 from fatt.region import Relation, Schema
 from fatt.report import Report
 from fatt.verdict import VERDICTS, Value, json_value
@@ -34,9 +34,7 @@ class Question(msgspec.Struct, frozen=True):
     Attributes
     ----------
     model
-        Whatever `fatt.load` takes.
-    digest
-        The model's digest.
+        The model.
     similarity, schema, budget
         As `fatt.verify` takes them.
     groups
@@ -48,8 +46,7 @@ class Question(msgspec.Struct, frozen=True):
         the number of parts.
     """
 
-    model: Any
-    digest: str
+    model: Model
     similarity: Relation
     schema: Schema
     budget: Budget
@@ -62,7 +59,7 @@ class Question(msgspec.Struct, frozen=True):
         """Return what can be compared and kept; findings are equal if this is."""
         return {
             "fatt": __version__,
-            "model": self.digest,
+            "model": self.model.digest,
             "schema": msgspec.json.encode(self.schema).decode(),
             "similarity": self.similarity.to_toml(),
             "budget": repr(self.budget),
@@ -132,13 +129,7 @@ def do_part(question: bytes, number: int, part: Any, path: str) -> Tally:
 def _opened(question: bytes) -> tuple[Question, Auditor]:
     """Return a question, and who answers it; prepared once in each process."""
     asked: Question = pickle.loads(question)
-    require_at_hand(asked.model)
     auditor = Auditor(asked.model, similarity=asked.similarity, schema=asked.schema)
-    if auditor.variables.model.digest != asked.digest:
-        raise ModelError(
-            f"the model file {asked.model} is another one on this worker; put the same "
-            "everywhere, or pass the fitted model itself."
-        )
     return asked, auditor
 
 

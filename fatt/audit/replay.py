@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import copy
 import functools
-import threading
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.predictors import NotAtHand, Predictor, in_short, predictor_of
 from fatt.audit.spot_checks import Drawn
-from fatt.ensemble import Ensemble
 from fatt.ensemble.encode import mark_missing
 from fatt.ensemble.table import as_frame, places_of
 from fatt.errors import DataError, ReplayError
+from fatt.model import Model, NotAtHand, in_short
 from fatt.people import CHUNK, People
 from fatt.people.edits import with_changes
 from fatt.region import Variables
@@ -44,7 +41,7 @@ class Replay:
     Parameters
     ----------
     model
-        Whatever `fatt.load` takes.
+        The model.
     variables
         How the model reads people.
 
@@ -54,9 +51,9 @@ class Replay:
         Why the model itself cannot be asked; empty if it can, or was not yet.
     """
 
-    def __init__(self, model: Any, variables: Variables) -> None:
+    def __init__(self, model: Model, variables: Variables) -> None:
         self.reason = ""
-        self._live = _Live(model, variables.model)
+        self._model = model
         self._variables = variables
         self._ensemble = variables.model
         self._codes = {label: code for code, label in enumerate(self._ensemble.classes)}
@@ -237,32 +234,30 @@ class Replay:
         _RefusedError
             If the model that the user passed takes the rows in no form.
         """
-        with self._live.lock:
-            predictor = self._live.predictor
-            if isinstance(predictor, str):
-                self.reason = predictor
-            if isinstance(predictor, str) or self.reason:
-                return None
-            if self._form is not None:
-                forms = [self._form]
-            else:
-                forms = self._forms(rows, is_given=predictor.is_given)
-            errors: list[Exception] = []
-            for form in forms:
-                try:
-                    answers = _answers(predictor, form(rows), len(rows))
-                except Exception as error:  # libraries raise what they like
-                    errors.append(error)
-                    continue
-                self._form = form
-                return answers
-            told = in_short(errors[0])
-            if predictor.is_given:
-                raise _RefusedError(told) from errors[0]
-            self.reason = f"its library takes the rows in no form ({told})"
+        if self.reason:
             return None
+        try:
+            _ = self._model.live
+        except NotAtHand as error:
+            self.reason = str(error)
+            return None
+        forms = [self._form] if self._form is not None else self._forms(rows)
+        errors: list[Exception] = []
+        for form in forms:
+            try:
+                answers = self._model.ask(form(rows))
+            except Exception as error:  # libraries raise what they like
+                errors.append(error)
+                continue
+            self._form = form
+            return answers
+        told = in_short(errors[0])
+        if self._model.given is not None:
+            raise _RefusedError(told) from errors[0]
+        self.reason = f"its library takes the rows in no form ({told})"
+        return None
 
-    def _forms(self, rows: Any, *, is_given: bool) -> list[Form]:
+    def _forms(self, rows: Any) -> list[Form]:
         """Return ways to hand a table to the model, the surest first.
 
         To the model that the user passed the rows go as they are. If it refuses them,
@@ -272,7 +267,7 @@ class Replay:
         gets its columns in its order at once, for those of files go by name; or else
         the codes of its categories.
         """
-        model = self._ensemble
+        model, is_given = self._ensemble, self._model.given is not None
         frame = as_frame(rows)
         forms: list[Form] = [lambda table: table]
         if frame is not None:
@@ -355,47 +350,8 @@ class Replay:
             )
 
 
-class _Live:
-    """The model itself, for as many tables as there are."""
-
-    def __init__(self, model: Any, ensemble: Ensemble) -> None:
-        self._model, self._ensemble = model, ensemble
-        # Not every library lets several threads ask a model at the same time.
-        self.lock = threading.Lock()
-
-    @functools.cached_property
-    def predictor(self) -> Predictor | str:
-        """How to ask it, or why that cannot be."""
-        # Libraries are imported only when there is something to ask.
-        try:
-            return predictor_of(self._model, self._ensemble)
-        except NotAtHand as error:
-            return str(error)
-
-
 class _RefusedError(Exception):
     """What a library raised, in short."""
-
-
-def _answers(predictor: Predictor, table: Any, n_rows: int) -> list[Any]:
-    """Return a label per row."""
-    with warnings.catch_warnings():
-        # On names of columns that an array does not have, and the like.
-        warnings.simplefilter("ignore")
-        answers = np.asarray(predictor.predict(_copied(table)))
-    if answers.shape != (n_rows,):
-        raise ValueError(f"the model answers an array of shape {answers.shape}.")
-    return list(answers.tolist())
-
-
-def _copied(table: Any) -> Any:
-    """Return a table of its own for a library, some of which write into what they get.
-
-    Frames other than those of pandas cannot be written to.
-    """
-    if isinstance(table, np.ndarray):
-        return table.copy(order="K")
-    return table.copy() if hasattr(table, "iloc") else table
 
 
 def _selected(table: Any, places: list[int]) -> Any:

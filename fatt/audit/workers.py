@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import pickle
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fatt.audit.pace import Pace, chunk_size
 from fatt.audit.run import Chunk, Found, Run
-from fatt.errors import FattError, ModelError
+from fatt.errors import FattError
 
 if TYPE_CHECKING:
     from fatt.audit.auditor import Auditor
@@ -131,22 +129,6 @@ def _answer(question: bytes, task: bytes) -> _Answer:
 
 @functools.lru_cache(maxsize=2)
 def auditor_of(question: bytes) -> Auditor:
-    """Return who answers a question; made once in each process.
-
-    Raises
-    ------
-    ModelError
-        If the model is a file that cannot be read here.
-    """
+    """Return who answers a question; made once in each process."""
     auditor: Auditor = pickle.loads(question)
-    require_at_hand(auditor.model)
     return auditor
-
-
-def require_at_hand(model: Any) -> None:
-    """Raise a ModelError if a model is a file that this process does not find."""
-    if isinstance(model, str | os.PathLike) and not Path(model).exists():
-        raise ModelError(
-            f"a worker cannot read the model file {os.fspath(model)}; put it where all "
-            "workers find it, or pass the fitted model itself."
-        )

@@ -242,7 +242,8 @@ class Certificate:
         from fatt.certificate.checker import check
         from fatt.importers import load
 
-        return check(self, load(model), X, similarity=similarity, schema=schema)
+        ensemble = load(model).ensemble
+        return check(self, ensemble, X, similarity=similarity, schema=schema)
 
 
 def contents_of(  # noqa: PLR0913

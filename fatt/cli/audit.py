@@ -15,9 +15,7 @@ import click
 
 from fatt import __version__
 from fatt.cli.options import (
-    Model,
     budget_of,
-    load_model,
     model_options,
     search_options,
     similarity_of,
@@ -29,6 +27,7 @@ from fatt.storage import require_writable, write_text
 
 if TYPE_CHECKING:
     from fatt.audit import Auditor
+    from fatt.model import Model
     from fatt.people.files import Table
     from fatt.people.typed import TypedPeople
     from fatt.region import Relation
@@ -155,7 +154,7 @@ def _run(request: Request) -> Exit:
     )
     with progress("searching", quiet=request.quiet) as show:
         auditor = auditor_of(
-            model.given, typed.table, similarity=similarity, schema=typed.schema
+            model, typed.table, similarity=similarity, schema=typed.schema
         )
         report = auditor.verify(
             typed.table,
@@ -208,16 +207,20 @@ def _require_inputs(request: Request) -> None:
 
 
 def _inputs(request: Request) -> tuple[Model, Table]:
+    from fatt.importers import load
     from fatt.people.files import read_table
 
     if request.demo:
         from fatt.cli import demo
 
-        ensemble = demo.model()
-        return Model(ensemble, ensemble), demo.people()
+        return load(demo.model()), demo.people()
     assert request.model is not None
     assert request.people is not None
-    model = load_model(request.model, request.missing_value, request.allow_pickle)
+    model = load(
+        request.model,
+        missing=request.missing_value,
+        allow_pickle=request.allow_pickle,
+    )
     return model, read_table(request.people)
 
 

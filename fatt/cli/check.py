@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fatt.cli.options import Model, load_model, model_options, similarity_of
+from fatt.cli.options import model_options, similarity_of
 from fatt.cli.terminal import Exit, printable
 from fatt.errors import CertificateError, MalformedCertificateError, SpecError
 
 if TYPE_CHECKING:
     from fatt.certificate import Certificate, Checked
     from fatt.ensemble import Ensemble
+    from fatt.model import Model
     from fatt.region import Relation, Schema
 
 
@@ -72,10 +73,15 @@ class Request:
 
 def _run(request: Request) -> Exit:
     from fatt.certificate import Certificate
+    from fatt.importers import load
 
     similarity = _expected_similarity(request)
     schema = _expected_schema(request)
-    model = load_model(request.model, request.missing_value, request.allow_pickle)
+    model = load(
+        request.model,
+        missing=request.missing_value,
+        allow_pickle=request.allow_pickle,
+    )
     table = _table(request, model.ensemble)
     try:
         certificate = Certificate.read(request.certificate)
@@ -123,7 +129,7 @@ def _expected_schema(request: Request) -> Schema | None:
 def _confirm(certificate: Certificate, model: Model, table: Any) -> bool:
     from fatt.audit.confirmation import confirm_twins
 
-    return confirm_twins(certificate, model.given, model.ensemble, table)
+    return confirm_twins(certificate, model, table)
 
 
 def _table(request: Request, ensemble: Ensemble) -> Any:

@@ -29,7 +29,8 @@ def command(
     from fatt.importers import load
     from fatt.summary import summarize
 
-    summary = summarize(load(model, missing=missing_value, allow_pickle=allow_pickle))
+    loaded = load(model, missing=missing_value, allow_pickle=allow_pickle)
+    summary = summarize(loaded.ensemble)
     if as_json:
         import msgspec
 

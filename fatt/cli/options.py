@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from fatt.errors import SpecError
 
 if TYPE_CHECKING:
-    from fatt.ensemble import Ensemble
     from fatt.region import Relation
     from fatt.verifier import Budget
 
@@ -88,28 +87,6 @@ search_options = _all(
         help="Number of threads.",
     ),
 )
-
-
-class Model(NamedTuple):
-    """A model: what to verify, and the exact form of it."""
-
-    given: Any
-    ensemble: Ensemble
-
-
-def load_model(path: str, missing_value: float | None, allow_pickle: bool) -> Model:
-    """Read a model file, so that its twins can be replayed on the model itself."""
-    from fatt.importers import load
-
-    ensemble = load(path, missing=missing_value, allow_pickle=allow_pickle)
-    if missing_value is not None:
-        # The library's own copy would not know this number.
-        return Model(ensemble, ensemble)
-    if ensemble.source.format == "pickle file":
-        import joblib
-
-        return Model(joblib.load(path), ensemble)
-    return Model(path, ensemble)
 
 
 def similarity_of(

@@ -9,7 +9,6 @@ import click
 
 from fatt.cli.options import (
     budget_of,
-    load_model,
     model_options,
     search_options,
     similarity_of,
@@ -79,16 +78,22 @@ class Request:
 
 
 def _run(request: Request) -> Exit:
+    from fatt.importers import load
+
     similarity = similarity_of(
         request.noise, request.vary, request.missing, request.spec
     )
     budget = budget_of(request.budget)
-    model = load_model(request.model, request.missing_value, request.allow_pickle)
+    model = load(
+        request.model,
+        missing=request.missing_value,
+        allow_pickle=request.allow_pickle,
+    )
     from fatt.audit import verify
 
     person = _person(request, model.ensemble)
     report = verify(
-        model.given,
+        model,
         person.table,
         similarity=similarity,
         schema=person.schema,

@@ -2,7 +2,13 @@
 
 import importlib.util
 
-from fatt.ensemble.ensemble import Ensemble, ScoreBounds, Source
+from fatt.ensemble.ensemble import (
+    Ensemble,
+    Modelled,
+    ScoreBounds,
+    Source,
+    ensemble_of,
+)
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Numeric
 from fatt.ensemble.scoring import Argmax, Cut, Decision, Scoring
 from fatt.ensemble.trees import NODE, Trees
@@ -24,9 +30,11 @@ __all__ = [
     "Feature",
     "Inputs",
     "Label",
+    "Modelled",
     "Numeric",
     "ScoreBounds",
     "Scoring",
     "Source",
     "Trees",
+    "ensemble_of",
 ]

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,15 @@ class Source(Record, frozen=True, kw_only=True):
     model: str = ""
     objective: str = ""
     notes: tuple[str, ...] = ()
+
+
+class Modelled(Protocol):
+    """Something whose exact form is an ensemble: a loaded model."""
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """What the model computes."""
+        ...
 
 
 class ScoreBounds(NamedTuple):
@@ -349,3 +358,8 @@ class Ensemble:
         lower, upper = (centre - radius).astype(dtype), (centre + radius).astype(dtype)
         low, high = dtype.type(-np.inf), dtype.type(np.inf)
         return ScoreBounds(np.nextafter(lower, low), np.nextafter(upper, high))
+
+
+def ensemble_of(model: Ensemble | Modelled) -> Ensemble:
+    """Return the exact form of a model."""
+    return model if isinstance(model, Ensemble) else model.ensemble

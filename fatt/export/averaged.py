@@ -28,7 +28,7 @@ def load_averaged(model: Any, what: str) -> Ensemble:
         Unless every leaf holds one number per class, and the class with the largest
         mean over all trees wins, the first of equals.
     """
-    ensemble = load(model)
+    ensemble = load(model).ensemble
     scoring, trees = ensemble.scoring, ensemble.trees
     if (
         len(trees) == 0

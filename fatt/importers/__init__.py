@@ -1,4 +1,4 @@
-"""Importers: files and fitted models of any library become an `Ensemble`."""
+"""Importers: files and fitted models of any library become a `Model`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 from fatt.ensemble import Ensemble
 from fatt.errors import MalformedModelError, ModelError, UntrustedModelError
 from fatt.importers.registry import HEAD, format_of, library_of
+from fatt.model import Model
 
 __all__ = ["load"]
 
 
 def load(
     model: Any, *, missing: float | None = None, allow_pickle: bool = False
-) -> Ensemble:
+) -> Model:
     """Import a tree model exactly.
 
     Parameters
@@ -23,7 +24,7 @@ def load(
     model
         Path of a model file, or a fitted object: a scikit-learn tree, forest, boosted
         model or pipeline, an XGBoost or LightGBM model, an ONNX model, or an
-        `Ensemble`, which is returned as it is.
+        `Ensemble`. A `Model` is returned as it is.
     missing
         The number that an XGBoost model takes for missing, besides NaN. Its files do
         not keep it; `XGBClassifier` objects do, and need no argument.
@@ -33,7 +34,7 @@ def load(
 
     Returns
     -------
-    Ensemble
+    Model
         Predicts what the library predicts, bit for bit.
 
     Raises
@@ -58,12 +59,14 @@ def load(
     >>> import fatt
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
-    >>> ensemble = fatt.load(forest)
-    >>> bool((ensemble.raw_scores(X) == forest.predict_proba(X)).all())
+    >>> model = fatt.load(forest)
+    >>> bool((model.raw_scores(X) == forest.predict_proba(X)).all())
     True
     """
-    if isinstance(model, Ensemble):
+    if isinstance(model, Model):
         return model
+    if isinstance(model, Ensemble):
+        return Model(model)
     if not isinstance(model, str | os.PathLike):
         return library_of(model).convert(model, missing=missing)
     path = Path(model)

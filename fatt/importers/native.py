@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,15 +12,27 @@ from fatt.ensemble import Ensemble
 from fatt.ensemble.file import from_bytes
 from fatt.errors import UnsupportedModelError
 from fatt.importers.registry import refuse_missing
+from fatt.model import Live, Model
 
 
-def read(data: bytes, *, missing: float | None) -> Ensemble:
+@dataclass(frozen=True)
+class Classifier(Live):
+    """A fitted `FATTClassifier`."""
+
+    model: Any
+
+    def labels(self, table: Any) -> Any:
+        """Return what the classifier predicts."""
+        return self.model.predict(table)
+
+
+def read(data: bytes, *, missing: float | None) -> Model:
     """Read an ensemble file."""
     refuse_missing(missing, "an ensemble file")
-    return from_bytes(data)
+    return Model(from_bytes(data))
 
 
-def convert(model: Any, *, missing: float | None) -> Ensemble:
+def convert(model: Any, *, missing: float | None) -> Model:
     """Return the trees of a fitted classifier.
 
     Parameters
@@ -42,7 +55,9 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
             f"cannot import a {name}: pass a FATTClassifier after its fit, or another "
             "fitted model."
         )
-    return ensemble
+    # AIF360's algorithm predicts datasets; the classifier in it takes rows.
+    asked = model.model_ if name == "FATT" else model
+    return Model(ensemble, partial(Classifier, asked), given=model)
 
 
 def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:

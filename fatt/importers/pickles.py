@@ -15,11 +15,12 @@ from fatt.ensemble import Ensemble, Source
 from fatt.errors import FattError, MalformedModelError, UnsupportedModelError
 from fatt.importers.registry import library_of
 from fatt.importers.versions import TESTED, check_file, is_installed, release
+from fatt.model import Model
 
 _OLDEST = release(TESTED["scikit-learn"][0])
 
 
-def read(data: bytes, *, missing: float | None) -> Ensemble:
+def read(data: bytes, *, missing: float | None) -> Model:
     """Unpickle a fitted object and convert it."""
     model, versions = _unpickle(data)
     return convert_loaded(model, versions, missing=missing, kind="pickle file")
@@ -63,7 +64,7 @@ def with_versions(load: Callable[[], Any]) -> tuple[Any, tuple[str, ...]]:
 
 def convert_loaded(
     model: Any, versions: tuple[str, ...], *, missing: float | None, kind: str
-) -> Ensemble:
+) -> Model:
     """Convert an object from a file; whatever its parts are, fail in good order.
 
     Parameters
@@ -82,7 +83,7 @@ def convert_loaded(
         _check_version(version, kind)
     try:
         with np.errstate(all="ignore"):
-            ensemble = library.convert(model, missing=missing)
+            made = library.convert(model, missing=missing)
     except FattError:
         raise
     except Exception as error:
@@ -90,7 +91,8 @@ def convert_loaded(
             f"the {type(model).__name__} in the {kind} is not as its library makes it "
             f"({type(error).__name__}: {error}). Save the fitted model again."
         ) from error
-    return replace(ensemble, source=_source(ensemble, versions[-1], kind))
+    source = _source(made.ensemble, versions[-1], kind)
+    return replace(made, ensemble=replace(made.ensemble, source=source))
 
 
 def _source(ensemble: Ensemble, version: str, kind: str) -> Source:

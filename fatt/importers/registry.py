@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from fatt.ensemble import Ensemble
 from fatt.errors import SpecError, UnsupportedModelError
+from fatt.model import Model
 
 #: How many first bytes of a file the importers look at.
 HEAD = 4096
@@ -37,11 +38,11 @@ SET_BITS = 2**27
 class Library(Protocol):
     """What a module of this package does for its models, as far as they need it."""
 
-    def read(self, data: bytes, *, missing: float | None) -> Ensemble:
+    def read(self, data: bytes, *, missing: float | None) -> Model:
         """Read the bytes of a file."""
         ...
 
-    def convert(self, model: Any, *, missing: float | None) -> Ensemble:
+    def convert(self, model: Any, *, missing: float | None) -> Model:
         """Convert a fitted object."""
         ...
 

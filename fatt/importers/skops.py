@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from fatt.ensemble import Ensemble
 from fatt.errors import (
     FattError,
     MalformedModelError,
@@ -26,6 +25,7 @@ from fatt.errors import (
 )
 from fatt.importers.pickles import convert_loaded, with_versions
 from fatt.importers.versions import check_file
+from fatt.model import Model, NoLive
 
 #: What tree models and their preprocessing hold besides scikit-learn's estimators,
 #: which skops trusts anyhow. The importer checks the arrays of both kinds of trees.
@@ -86,7 +86,7 @@ _ALWAYS_ALLOWED = 2**24
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
-def read(data: bytes, *, missing: float | None) -> Ensemble:
+def read(data: bytes, *, missing: float | None) -> Model:
     """Read a skops file."""
     try:
         import skops.io
@@ -111,7 +111,10 @@ def read(data: bytes, *, missing: float | None) -> Ensemble:
             f"the skops file cannot be read ({type(error).__name__}: {error}). Save "
             "the fitted model again with skops.io.dump."
         ) from error
-    return convert_loaded(model, versions, missing=missing, kind="skops file")
+    read = convert_loaded(model, versions, missing=missing, kind="skops file")
+    # Compiled code would follow any index that the arrays hold.
+    reason = "a skops file is read, and none of its objects is run"
+    return Model(read.ensemble, NoLive(reason))
 
 
 def _distrust(names: set[str]) -> UntrustedModelError:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from fatt import storage
-from fatt.ensemble import Ensemble
+from fatt.ensemble import Ensemble, Modelled, ensemble_of
 from fatt.ensemble.features import Record
 from fatt.errors import SpecError, hint
 from fatt.region.amounts import short
@@ -77,7 +77,7 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
 
     @classmethod
     def infer(
-        cls, ensemble: Ensemble, X: Any, *, one_hot: Collection[str] = ()
+        cls, model: Ensemble | Modelled, X: Any, *, one_hot: Collection[str] = ()
     ) -> Schema:
         """Derive a schema from a model and rows.
 
@@ -91,8 +91,8 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
 
         Parameters
         ----------
-        ensemble
-            The model.
+        model
+            The model, as `fatt.load` returns it.
         X
             Rows as the model takes them: array, or data frame that `narwhals` knows.
         one_hot
@@ -108,14 +108,14 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
         """
         from fatt.region.inference import infer
 
-        return infer(ensemble, X, one_hot=one_hot)
+        return infer(ensemble_of(model), X, one_hot=one_hot)
 
     @classmethod
-    def from_ensemble(cls, ensemble: Ensemble) -> Schema:
+    def from_ensemble(cls, model: Ensemble | Modelled) -> Schema:
         """Derive a schema from a model alone: categories and whole numbers."""
         from fatt.region.inference import from_features
 
-        return from_features(ensemble.features)
+        return from_features(ensemble_of(model).features)
 
     @classmethod
     def from_transformer(cls, transformer: Any) -> Schema:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from fatt.audit.auditor import Auditor, auditor_of
 from fatt.audit.run import Run
 from fatt.errors import DataError, SpecError
+from fatt.importers import load
+from fatt.model import Model
 from fatt.region import Relation, Schema
 from fatt.repairs.descent import descend, task_of, undivided
 from fatt.repairs.leaves import Leaves
@@ -118,7 +120,7 @@ def repair(
     given: dict[str, Any] = {"similarity": similarity, "n_jobs": n_jobs}
     auditor = auditor_of(model, X, schema=schema, **given)
     schema, run = auditor.variables.schema, auditor.run(X, budget=budget)
-    leaves = Leaves(model, schema)
+    leaves = Leaves(auditor.model, schema)
     truth = _truth(y, run)
 
     def verified(auditor: Auditor) -> tuple[Report, Quality]:
@@ -136,7 +138,8 @@ def repair(
         is_fairer = after.fairness.lower > before.fairness.lower
         if is_fairer and _loss(before, after) <= max_accuracy_loss:
             n_changed = leaves.changed(values)
-            return Repair(changed, before, after, *price, n_changed, proof)
+            made = load(changed) if isinstance(model, Model) else changed
+            return Repair(made, before, after, *price, n_changed, proof)
     return Repair(model, before, before, 0.0, 0.0, 0, report)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-import importlib
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,27 +11,13 @@ from numpy.typing import NDArray
 from fatt.ensemble import Ensemble
 from fatt.errors import UnsupportedModelError
 from fatt.importers import load
+from fatt.model import Live, Model, NotAtHand
 from fatt.region import Schema, Variables
 
 Floats = NDArray[np.float64]
 
-_LIBRARIES = ("sklearn", "xgboost", "lightgbm")
 #: Up to here whole numbers are exact in float32, the leaves of XGBoost.
 _MOST = 2**24
-
-
-class Library(Protocol):
-    """A module that reads and writes the leaf values of one library's models."""
-
-    NAMES: tuple[str, ...]
-
-    def read(self, model: Any) -> Floats:
-        """Return what each leaf adds to the scores, one row per leaf."""
-        ...
-
-    def write(self, model: Any, table: Floats) -> Any:
-        """Return a copy of the model with other leaf values."""
-        ...
 
 
 class Leaves:
@@ -42,7 +26,7 @@ class Leaves:
     Parameters
     ----------
     model
-        The fitted model, or a pipeline that ends in one.
+        The model, made of a fitted object.
     schema
         The variables in which the model is seen.
 
@@ -64,14 +48,16 @@ class Leaves:
     values: Floats
     rows: NDArray[np.int64]
 
-    def __init__(self, model: Any, schema: Schema) -> None:
-        self._model = model
-        final = _final(model)
-        self._library = _library_of(final)
-        self.values = self._library.read(final)
+    def __init__(self, model: Model, schema: Schema) -> None:
+        self._live = _live(model)
+        values = self._live.leaves()
+        name = type(model.given).__name__
+        if values is None:
+            raise _cannot(name)
+        self.values = values
         if len(self.values) > _MOST:
             raise UnsupportedModelError(
-                f"the {type(final).__name__} has {len(self.values):,} nodes, more than "
+                f"the {name} has {len(self.values):,} nodes, more than "
                 f"the {_MOST:,} that fatt.repair can tell apart; train fewer or "
                 "smaller trees."
             )
@@ -79,7 +65,7 @@ class Leaves:
         # import, it can be told by that.
         numbers = np.arange(len(self.values), dtype=np.float64)[:, np.newaxis]
         marked = self.write(np.broadcast_to(numbers, self.values.shape))
-        found = Variables(load(marked), schema).ensemble.trees.values
+        found = Variables(load(marked).ensemble, schema).ensemble.trees.values
         self.rows = np.rint(found[:, 0]).astype(np.int64)
 
     def write(self, values: Floats) -> Any:
@@ -90,9 +76,7 @@ class Leaves:
         values : ndarray
             One row for each row of `values`.
         """
-        return _with_final(
-            self._model, self._library.write(_final(self._model), values)
-        )
+        return self._live.with_leaves(values)
 
     def changed(self, values: Floats) -> int:
         """Return how many leaves of the model have other values than before."""
@@ -105,38 +89,21 @@ class Leaves:
         return replace(ensemble, trees=replace(trees, values=table))
 
 
-def _final(model: Any) -> Any:
-    """Return the model, or the last step of a pipeline."""
-    return _final(model.steps[-1][1]) if _is_pipeline(model) else model
-
-
-def _with_final(model: Any, final: Any) -> Any:
-    """Return the model, or a copy of the pipeline with another last step."""
-    if not _is_pipeline(model):
-        return final
-    changed = copy.copy(model)
-    *steps, (name, last) = model.steps
-    changed.steps = [*copy.deepcopy(steps), (name, _with_final(last, final))]
-    return changed
-
-
-def _is_pipeline(model: Any) -> bool:
-    return type(model).__name__ == "Pipeline"
-
-
-def _library_of(model: Any) -> Library:
-    package = type(model).__module__.partition(".")[0]
-    name = type(model).__name__
-    if package in _LIBRARIES:
-        library = cast(Library, importlib.import_module(f"fatt.repairs.{package}"))
-        if name in library.NAMES:
-            return library
-    if isinstance(model, str) or hasattr(model, "__fspath__"):
+def _live(model: Model) -> Live:
+    if model.given is None:
         raise UnsupportedModelError(
-            "fatt.repair returns a model of the type it is given, and a path has none: "
-            "load the file with its own library, and pass the fitted model."
+            "fatt.repair returns a model of the type it is given, and a file or an "
+            "exact form has none: load the file with its own library, and pass the "
+            "fitted model."
         )
-    raise UnsupportedModelError(
+    try:
+        return model.live
+    except NotAtHand as error:
+        raise _cannot(type(model.given).__name__) from error
+
+
+def _cannot(name: str) -> UnsupportedModelError:
+    return UnsupportedModelError(
         f"cannot repair a {name}: fatt.repair changes the leaves of scikit-learn's "
         "trees, forests and gradient boosting, of XGBoost's and LightGBM's models, and "
         "of pipelines that end in one of them. Pass the model that it was made from."

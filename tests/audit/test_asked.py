@@ -15,9 +15,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Ensemble, Similarity
-from fatt.audit import auditor, replay
+from fatt.audit import replay
 from fatt.audit.run import Run
 from fatt.errors import DataError, ReplayError
+from tests.audit.posed import posed, read_as
 
 AGES = [[20.0], [30.0], [40.0], [50.0]]
 LABELS = ["deny", "deny", "grant", "grant"]
@@ -32,11 +33,6 @@ def tree() -> DecisionTreeClassifier:
 def mutated(model: Ensemble) -> Ensemble:
     """Return a model with the leaves of a tree exchanged."""
     return replace(model, trees=replace(model.trees, values=model.trees.values[::-1]))
-
-
-def read_as(monkeypatch: pytest.MonkeyPatch, read: Any) -> None:
-    """Let every model be read as something else."""
-    monkeypatch.setattr(auditor, "load", lambda model: read(fatt.load(model)))
 
 
 class Refuses:
@@ -74,24 +70,19 @@ def test_so_does_one_that_no_class_is(monkeypatch: pytest.MonkeyPatch) -> None:
         fatt.verify(tree(), AGES, similarity=STILL)
 
 
-def test_what_a_journal_kept_is_compared_as_well(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_a_journal_kept_is_compared_as_well(tmp_path: Path) -> None:
     path = tmp_path / "audit.journal"
     first = fatt.verify(tree(), AGES, similarity=STILL, journal=path)
     again = fatt.verify(tree(), AGES, similarity=STILL, journal=path)
     assert again.asked == first.asked
     assert again.asked.people == 4
     other = DecisionTreeClassifier().fit(AGES, LABELS[::-1])
-    kept = fatt.load(tree())
-    monkeypatch.setattr(auditor, "load", lambda model: kept)
     with pytest.raises(ReplayError, match="row 0"):
-        fatt.verify(other, AGES, similarity=STILL, journal=path)
+        fatt.verify(posed(other, tree()), AGES, similarity=STILL, journal=path)
 
 
 def test_the_last_of_many_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "CHUNK", 3)
-    read_as(monkeypatch, mutated)
 
     class Almost(Refuses):
         def predict(self, X: Any) -> Any:
@@ -99,8 +90,7 @@ def test_the_last_of_many_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
             labels = [right[one] for one in tree().predict(X)]
             return np.where(X[:, 0] == 50, "grant", labels)
 
-    model, mine = Almost(), tree()
-    monkeypatch.setattr(auditor, "load", lambda _: mutated(fatt.load(mine)))
+    model = posed(Almost(), mutated(fatt.load(tree()).ensemble))
     with pytest.raises(ReplayError, match=r"row 3: .*'deny'.* answers 'grant'"):
         fatt.verify(model, AGES, similarity=STILL)
 
@@ -110,18 +100,14 @@ def test_rows_that_the_library_refuses_get_no_verdict(
     monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
     monkeypatch.setattr(replay, "CHUNK", chunk)
-    monkeypatch.setattr(auditor, "load", lambda _: fatt.load(tree()))
     words = r"row 2: the model's own library refuses this \(ValueError: too old\)"
     with pytest.raises(DataError, match=words):
-        fatt.verify(Refuses(oldest=35), AGES, similarity=STILL)
+        fatt.verify(posed(Refuses(oldest=35), tree()), AGES, similarity=STILL)
 
 
-def test_rows_that_are_refused_together_are_named_together(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(auditor, "load", lambda _: fatt.load(tree()))
+def test_rows_that_are_refused_together_are_named_together() -> None:
     with pytest.raises(DataError, match="rows 0 to 3: the model's own library refuses"):
-        fatt.verify(Refuses(most=3), AGES, similarity=STILL)
+        fatt.verify(posed(Refuses(most=3), tree()), AGES, similarity=STILL)
 
 
 def test_what_we_refuse_ourselves_is_told_in_our_words() -> None:
@@ -129,7 +115,7 @@ def test_what_we_refuse_ourselves_is_told_in_our_words() -> None:
         fatt.verify(tree(), [*AGES, [np.inf]], similarity=STILL)
 
 
-def test_the_table_is_handed_over_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_is_handed_over_as_it_is() -> None:
     table = pd.DataFrame({"age": [20.0, 30, 40, 50], "pay": [1, 2, 3, 4]})
     table.index = pd.Index([7, 7, 3, 1])
     model = DecisionTreeClassifier().fit(table, LABELS)
@@ -140,14 +126,14 @@ def test_the_table_is_handed_over_as_it_is(monkeypatch: pytest.MonkeyPatch) -> N
             seen.append(X)
             return model.predict(X)
 
-    monkeypatch.setattr(auditor, "load", lambda _: fatt.load(model))
+    spy = posed(Spy(), model)
     similarity = Similarity(noise={"age": 0.5})
-    fatt.verify(Spy(), table, similarity=similarity)
+    fatt.verify(spy, table, similarity=similarity)
     pd.testing.assert_frame_equal(seen[0], table)
     # If the library refuses other columns, or another order: those that it reads.
     seen.clear()
     wider = table.assign(name="x")[["name", "pay", "age"]]
-    assert fatt.verify(Spy(), wider, similarity=similarity).asked.people == 4
+    assert fatt.verify(spy, wider, similarity=similarity).asked.people == 4
     pd.testing.assert_frame_equal(seen[0], wider)
     pd.testing.assert_frame_equal(seen[1], table)
 
@@ -158,12 +144,12 @@ def test_where_sums_are_not_fixed_either_answer_is_right() -> None:
     y = rng.integers(2, size=300)
     forest = RandomForestClassifier(10, max_depth=2, random_state=0, n_jobs=2)
     forest.fit(X, y)
-    ensemble = fatt.load(forest)
+    ensemble = fatt.load(forest).ensemble
     if ensemble.scoring.ordered:
         pytest.skip("this forest fixes its sums")
     possible = ensemble.possible_labels(X)
     other = np.where(possible.all(axis=1), 1 - ensemble.decide(X), ensemble.decide(X))
-    checker = replay.Replay(forest, run_of(forest, X).variables)
+    checker = replay.Replay(fatt.load(forest), run_of(forest, X).variables)
     people = run_of(forest, X).people
     checker.compare(people, 0, other, ensemble.decide(X).astype(np.int32))
     wrong = 1 - ensemble.decide(X)
@@ -176,7 +162,7 @@ def run_of(model: Any, X: Any) -> Run:
 
 
 def test_without_the_model_itself_nothing_is_asked(tmp_path: Path) -> None:
-    ensemble = fatt.load(tree())
+    ensemble = fatt.load(tree()).ensemble
     asked = fatt.verify(ensemble, AGES, similarity=STILL).asked
     assert asked.people == 0
     assert str(asked) == (

@@ -38,7 +38,9 @@ def rows(count: int, seed: int = 0) -> NDArray[np.float64]:
 def model() -> Ensemble:
     X = rows(1000, seed=1)
     y = X[:, 0] * X[:, 1] + X[:, 2] > 0
-    return fatt.load(RandomForestClassifier(20, max_depth=7, random_state=0).fit(X, y))
+    return fatt.load(
+        RandomForestClassifier(20, max_depth=7, random_state=0).fit(X, y)
+    ).ensemble
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +151,9 @@ def test_a_journal_is_for_one_audit_only(
     verify(model, path)
     kept = path.read_bytes()
     X = rows(1000, seed=1)
-    other = fatt.load(RandomForestClassifier(3, random_state=0).fit(X, X[:, 0] > 0))
+    other = fatt.load(
+        RandomForestClassifier(3, random_state=0).fit(X, X[:, 0] > 0)
+    ).ensemble
     with pytest.raises(JournalError, match="is about another model; name another file"):
         verify(other, path)
     with pytest.raises(JournalError, match="has another similarity"):

@@ -33,7 +33,7 @@ def verdicts(
     model: Any, X: Any, similarity: Relation, scale: Any, schema: Any = None
 ) -> list[str]:
     """Verdicts at given multiples, without any bisection."""
-    ensemble = fatt.load(model)
+    ensemble = fatt.load(model).ensemble
     variables = Variables(ensemble, schema or fatt.Schema.infer(ensemble, X))
     people = variables.gather(ensemble.read(X))
     regions = Space(similarity, variables).boxes(people, scale=np.minimum(scale, MAX))
@@ -45,7 +45,7 @@ def test_the_exact_threshold() -> None:
     noise = Similarity(noise={"x0": 2})
     low, high, far = fatt.radius(tree(), [[31.0], [36.0], [-1e9]], similarity=noise)
     # The largest number that becomes 35 in float32, in which the tree compares.
-    (cut,) = fatt.load(tree()).thresholds(0)
+    (cut,) = fatt.load(tree()).ensemble.thresholds(0)
     assert 31 + 2 * low.bounds.lower <= cut < 31 + 2 * low.bounds.upper
     # The cut itself is already on the other side.
     assert 36 - 2 * high.bounds.lower > cut >= 36 - 2 * high.bounds.upper
@@ -63,7 +63,7 @@ def test_one_sided_noise_never_reaches() -> None:
 
 
 def test_whole_numbers_move_in_steps() -> None:
-    schema = fatt.Schema.infer(fatt.load(tree()), [[31.0]]).with_(x0=Integer())
+    schema = fatt.Schema.infer(fatt.load(tree()).ensemble, [[31.0]]).with_(x0=Integer())
     noise = Similarity(noise={"x0": 3})
     (radius,) = fatt.radius(tree(), [[31.0]], similarity=noise, schema=schema)
     # 35 gets the same label, 36 another: 5 years, which are 5/3 of 3.

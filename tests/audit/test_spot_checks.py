@@ -25,12 +25,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Budget, Ensemble, Schema, Similarity
-from fatt.audit import auditor, spot_checks
+from fatt.audit import spot_checks
 from fatt.audit.membership import are_similar
 from fatt.audit.run import Run
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.region import Ordinal, Relation
 from fatt.region.space import Draft
+from tests.audit.posed import posed, read_as
 
 N_PEOPLE = 200
 SEXES, WARDS = ["F", "M"], ["N", "E", "S", "W", "C"]
@@ -89,7 +90,7 @@ def run_of(model: Any, table: Any, similarity: Relation, *, schema: Any = None) 
 def test_whoever_is_drawn_is_similar(name: str, kind: str) -> None:
     table = people()
     tree = fitted(DecisionTreeClassifier(max_depth=6, random_state=0))
-    schema = Schema.infer(fatt.load(tree), table)
+    schema = Schema.infer(fatt.load(tree).ensemble, table)
     order = [feature.name for feature in fatt.load(tree).features]
     work = run_of(tree, KINDS[kind](table[order]), SIMILARITIES[name], schema=schema)
     fair = np.arange(0, N_PEOPLE, 3)
@@ -175,7 +176,10 @@ def test_how_many_are_asked() -> None:
         assert unknown.asked.similar == 0
     # Without the model itself, nobody is.
     assert (
-        fatt.verify(fatt.load(forest), table, similarity=similarity).asked.similar == 0
+        fatt.verify(
+            fatt.load(forest).ensemble, table, similarity=similarity
+        ).asked.similar
+        == 0
     )
 
 
@@ -191,10 +195,6 @@ def test_a_number_that_is_none(wrong: Any) -> None:
 
 
 # ---- mutants: what an importer or a region could get wrong
-
-
-def read_as(monkeypatch: pytest.MonkeyPatch, read: Callable[..., Ensemble]) -> None:
-    monkeypatch.setattr(auditor, "load", lambda model: read(fatt.load(model)))
 
 
 def fair_yet_denied(model: Any, table: Any, similarity: Relation) -> None:
@@ -232,7 +232,7 @@ def test_a_threshold_that_is_off_by_one_bit(monkeypatch: pytest.MonkeyPatch) -> 
         return replace(model, trees=replace(model.trees, nodes=nodes))
 
     # To the library the threshold itself is on the left, and to us on the right.
-    (cut,) = fatt.load(tree).thresholds(0)
+    (cut,) = fatt.load(tree).ensemble.thresholds(0)
     read_as(monkeypatch, shifted)
     rows = np.array([[20.0], [cut + 0.5], [40.0]])
     assert rows[1] - 0.5 == cut
@@ -269,7 +269,7 @@ def test_a_category_left_out_of_the_region(
     monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     model = ward_matters()
-    ensemble = fatt.load(model)
+    ensemble = fatt.load(model).ensemble
     names = [feature.name for feature in ensemble.features]
     ward = names.index("ward")
     free = Draft._free_codes
@@ -307,7 +307,7 @@ def test_noise_that_stops_short(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_levels_that_stop_short(monkeypatch: pytest.MonkeyPatch) -> None:
     model = ward_matters()
     table = people()
-    schema = Schema.infer(fatt.load(model), table)
+    schema = Schema.infer(fatt.load(model).ensemble, table)
     schema = schema.with_(ward=Ordinal(levels=WARDS))
     monkeypatch.setattr(Draft, "_step_levels", lambda *_: None)
     with pytest.raises(ReplayError, match=r"answers . .* ward . → ."):
@@ -369,9 +369,7 @@ def test_missing_values_that_go_the_other_way(monkeypatch: pytest.MonkeyPatch) -
     fair_yet_denied(tree, known, similarity)
 
 
-def test_a_model_that_refuses_somebody_similar(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_model_that_refuses_somebody_similar() -> None:
     X = np.array([[20.0], [30.0], [40.0], [50.0]])
     tree = DecisionTreeClassifier().fit(X, [0, 0, 1, 1])
 
@@ -381,10 +379,9 @@ def test_a_model_that_refuses_somebody_similar(
                 raise ValueError("too old")
             return tree.predict(X)
 
-    monkeypatch.setattr(auditor, "load", lambda _: fatt.load(tree))
     words = r"takes the person and not somebody similar \(ValueError: too old\)"
     with pytest.raises(ReplayError, match=words):
-        fatt.verify(Picky(), X, similarity=Similarity(noise={"x0": 1}))
+        fatt.verify(posed(Picky(), tree), X, similarity=Similarity(noise={"x0": 1}))
 
 
 def test_one_hot_columns_are_taken_together() -> None:

@@ -34,6 +34,7 @@ from fatt import people as audited
 from fatt.audit import auditor, pace, run
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.region import Binary, Ordinal
+from tests.audit.posed import posed
 
 AGES = [[20.0], [30.0], [40.0], [50.0]]
 NOISE = Similarity(noise={"x0": 6})
@@ -156,8 +157,11 @@ def test_an_array_is_named_for_a_model_that_wants_names() -> None:
 
 
 def test_an_ensemble_is_replayed_on_itself() -> None:
-    report = fatt.verify(fatt.load(tree()), AGES, similarity=NOISE)
+    loaded = fatt.load(tree())
+    report = fatt.verify(loaded.ensemble, AGES, similarity=NOISE)
     assert {case.replayed_on for case in report.counterexamples} == {"ensemble"}
+    report = fatt.verify(loaded, AGES, similarity=NOISE)
+    assert {case.replayed_on for case in report.counterexamples} == {"model"}
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "array"])
@@ -462,15 +466,14 @@ def test_a_wrong_search_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
         fatt.verify(tree(), AGES, similarity=NOISE)
 
 
-def test_a_wrong_import_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_import_is_found_out() -> None:
     class Other(DecisionTreeClassifier):
         def predict(self, X: Any, check_input: bool = True) -> Any:
             return np.where(np.asarray(X)[:, 0] <= 33, "deny", "grant")
 
     liar = Other().fit(AGES, ["deny", "deny", "grant", "grant"])
-    monkeypatch.setattr(auditor, "load", lambda model: fatt.load(tree()))
     with pytest.raises(ReplayError, match=r"row 2: .* the twin gets 'deny'.*'grant'"):
-        fatt.verify(liar, AGES, similarity=NOISE)
+        fatt.verify(posed(liar, tree()), AGES, similarity=NOISE)
 
 
 def test_an_audit_of_a_file_imports_no_framework(tmp_path: Path) -> None:

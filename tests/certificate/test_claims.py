@@ -104,7 +104,7 @@ def swapped() -> tuple[DecisionTreeClassifier, pd.DataFrame, Schema, Certificate
     """A model without names that looks at the first column, called 'sex' falsely."""
     table = pd.DataFrame({"age": [20.0, 33.0, 60.0], "sex": [0.0, 1.0, 0.0]})
     model = DecisionTreeClassifier().fit(table.to_numpy(), [0, 0, 1])
-    honest = Schema.infer(fatt.load(model), table)
+    honest = Schema.infer(fatt.load(model).ensemble, table)
     assert honest.columns == ("age", "sex")
     forged = Schema(columns=("sex", "age"), variables=honest.variables)
     report = fatt.verify(
@@ -153,7 +153,7 @@ def model_of_five(*, named: bool = False) -> Ensemble:
     frame = pd.DataFrame(table, columns=list(NAMES)) if named else table
     return fatt.load(
         DecisionTreeClassifier(max_depth=3).fit(frame, table.sum(axis=1) > 0)
-    )
+    ).ensemble
 
 
 def undecided(model: Ensemble, schema: Schema, similarity: Relation) -> Certificate:

@@ -49,7 +49,7 @@ def test_the_tree_is_saved_with_the_columns_of_the_file(
     tree = library.load(folder / "t.fatt")
     assert tree.digest == trained["digest"]
     assert tree.classes == ("denied", "granted")
-    assert trained["leaves"] == tree.trees.n_leaves <= 6
+    assert trained["leaves"] == tree.ensemble.trees.n_leaves <= 6
     names = ["age", "income", "years_in_job", "sex", "district", "party"]
     assert [feature.name for feature in tree.features] == names
 

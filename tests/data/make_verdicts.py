@@ -129,7 +129,7 @@ def trained() -> Iterator[tuple[str, Any, pd.DataFrame, Relation]]:
 
 def ask(model: Any, frame: pd.DataFrame, similarity: Relation) -> Question:
     """Return the question about the first few people, and about the hardest."""
-    ensemble = model if isinstance(model, fatt.Ensemble) else fatt.load(model)
+    ensemble = fatt.load(model).ensemble
     variables = Variables(ensemble, Schema.infer(ensemble, frame))
     people = variables.gather(ensemble.read(frame))
     boxes = Space(similarity, variables).boxes(people)
@@ -148,7 +148,10 @@ def questions() -> Iterator[tuple[str, Question]]:
             # Nobody is fair here, but to find the extremes takes long.
             yield f"{name}-wide", ask(model, frame, WIDE)
         if name == "forest":
-            yield "votes", ask(fatt.load(model).hard_votes(), frame, similarity)
+            yield (
+                "votes",
+                ask(fatt.load(model).ensemble.hard_votes(), frame, similarity),
+            )
     for style in STYLES:
         for seed in range(6):
             drawn = random_case(

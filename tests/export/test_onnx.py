@@ -72,7 +72,7 @@ def test_what_is_loaded_again_agrees(seed: int) -> None:
     ensemble = random_forest(seed, categories=True)
     rows = probe_rows(ensemble, np.random.default_rng(seed), N_ROWS)
     rows = askable(ensemble, rows)
-    again = fatt.load(to_onnx(ensemble))
+    again = fatt.load(to_onnx(ensemble)).ensemble
     assert [f.name for f in again.features] == [f.name for f in ensemble.features]
     table = table_of(ensemble, rows)
     columns = [column[:, 0].tolist() for column in table.values()]
@@ -93,7 +93,7 @@ def test_models_of_scikit_learn_at_all_their_thresholds(given: Any) -> None:
     X, y = load_iris(return_X_y=True)
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     given.fit(X, np.array(["setosa", "versicolor", "virginica"])[y])
-    ensemble = fatt.load(given)
+    ensemble = fatt.load(given).ensemble
     rows = probe_rows(ensemble, np.random.default_rng(0), 2 * N_ROWS)
     labels, shares = run(to_onnx(given), table_of(ensemble, rows))
     assert same_bits(shares, given.predict_proba(rows))

@@ -44,7 +44,7 @@ def test_random_trees_answer_the_same(seed: int) -> None:
     assert same_bits(shares, ensemble.raw_scores(rows))
     assert labels.tolist() == ensemble.predict(rows).tolist()
     # Read back, it computes the same function.
-    again = fatt.load(model)
+    again = fatt.load(model).ensemble
     assert same_bits(again.raw_scores(rows), shares)
     assert again.classes == ensemble.classes
 
@@ -63,8 +63,8 @@ def test_models_of_scikit_learn_come_back_the_same(given: Any) -> None:
     given.fit(X, np.array(["setosa", "versicolor", "virginica"])[y])
     model = to_sklearn(given)
     assert type(model) is type(given)
-    ensemble = fatt.load(given)
-    assert fatt.load(model) == ensemble
+    ensemble = fatt.load(given).ensemble
+    assert fatt.load(model).ensemble == ensemble
     rows = probe_rows(ensemble, np.random.default_rng(0), N_ROWS)
     frame = pd.DataFrame(rows, columns=X.columns)
     assert same_bits(model.predict_proba(frame), given.predict_proba(frame))

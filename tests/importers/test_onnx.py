@@ -182,7 +182,7 @@ def test_classifiers_of_every_layout_agree(data: Any) -> None:
         double=double,
     )
     try:
-        read = fatt.load(model)
+        read = fatt.load(model).ensemble
     except UnsupportedModelError:
         assume(False)
     first_column = layout == "first" and n_classes == 2 and base == 2
@@ -207,7 +207,7 @@ def test_the_new_operator_agrees_in_every_mode(data: Any) -> None:
         cut=data.draw(st.sampled_from([0.0, 0.5, 0.25])),
     )
     try:
-        read = fatt.load(model)
+        read = fatt.load(model).ensemble
     except UnsupportedModelError:
         assume(False)
     agrees(model, read, n_rows=100)
@@ -226,7 +226,7 @@ def test_regressors_with_a_label_rule_agree(data: Any) -> None:
         aggregate_function="AVERAGE" if average else "SUM",
         **({} if average else {"base_values": [0.1, 0.2, 0.3][:n_targets]}),
     )
-    agrees(model, fatt.load(model))
+    agrees(model, fatt.load(model).ensemble)
 
 
 def stump(no: list[tuple[int, float]], yes: list[tuple[int, float]]) -> Split:
@@ -248,7 +248,7 @@ def test_the_cut_and_the_labels_of_two_classes(
     no: Any, yes: Any, base: Any, at: float, classes: tuple[int, int]
 ) -> None:
     model = classifier([stump(no, yes)], [3, 7], base=base)
-    read = fatt.load(model)
+    read = fatt.load(model).ensemble
     assert read.decision.at == np.nextafter(np.float32(at), np.float32(1))  # type: ignore[union-attr]
     assert read.classes == classes
     agrees(model, read, scores=False)
@@ -258,9 +258,9 @@ def test_the_cut_and_the_labels_of_two_classes(
 def test_the_label_of_a_classifier_ignores_its_post_transform(transform: str) -> None:
     rows = [[(0, 0.5), (1, 0.25), (2, 0.5)], [(0, 0.1), (1, 0.3), (2, 0.30000001)]]
     model = classifier([stump(*rows)], [0, 1, 2], transform=transform)
-    read = fatt.load(model)
+    read = fatt.load(model).ensemble
     agrees(model, read, scores=False)
-    assert read == fatt.load(classifier([stump(*rows)], [0, 1, 2]))
+    assert read == fatt.load(classifier([stump(*rows)], [0, 1, 2])).ensemble
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_the_order_of_the_sum_is_fixed_up_to_three_trees() -> None:
     rows = rng.normal(size=(2000, 2)).astype(np.float32)
     for n_trees, ordered in ((3, True), (4, False), (40, False)):
         model = classifier([tree() for _ in range(n_trees)], [0, 1])
-        read = fatt.load(model)
+        read = fatt.load(model).ensemble
         assert read.scoring.ordered == ordered
         assert bool(read.source.notes[1:]) != ordered
         lower, upper = read.score_bounds(rows)
@@ -375,12 +375,12 @@ def test_what_skl2onnx_writes_agrees(
     named = np.array(["no", "yes", "perhaps"])[labels] if text else labels * 2 + 3
     fitted = sklearn_model(kind, seed).fit(rows, named)
     model = to_onnx(fitted, rows[:1], options={"zipmap": False})
-    read = fatt.load(without_transform(model))
-    assert read == fatt.load(model)
+    read = fatt.load(without_transform(model)).ensemble
+    assert read == fatt.load(model).ensemble
     agrees(without_transform(model), read)
     agrees(model, read, scores=False)
     zipped = to_onnx(fitted, rows[:1])
-    assert fatt.load(zipped) == read
+    assert fatt.load(zipped).ensemble == read
 
 
 def test_doubles_are_compared_and_added_as_doubles() -> None:
@@ -389,7 +389,7 @@ def test_doubles_are_compared_and_added_as_doubles() -> None:
     rows, labels = draw_data(0, 2)
     fitted = sklearn_model(2, 0).fit(rows, labels)
     model = to_onnx(fitted, rows[:1].astype(np.float64), options={"zipmap": False})
-    read = fatt.load(model)
+    read = fatt.load(model).ensemble
     assert read.scoring.dtype == "float64"
     agrees(model, read)
 
@@ -408,7 +408,7 @@ def test_what_onnxmltools_writes_for_xgboost_agrees(seed: int, n_classes: int) -
     fitted.fit(rows, labels)
     model = convert_xgboost(fitted, initial_types=[("x", FloatTensorType([None, 3]))])
     model = without_transform(model)
-    agrees(model, fatt.load(model), seed=seed)
+    agrees(model, fatt.load(model).ensemble, seed=seed)
 
 
 @pytest.mark.lightgbm
@@ -443,7 +443,7 @@ def test_what_onnxmltools_writes_for_lightgbm_agrees(
         )
     model = without_transform(model)
     try:
-        read = fatt.load(model)
+        read = fatt.load(model).ensemble
     except UnsupportedModelError as refusal:
         assert categorical
         assert "look alike" in str(refusal)  # noqa: PT017
@@ -521,7 +521,7 @@ RUN = [
 @pytest.mark.parametrize(("name", "kind"), RUN)
 def test_pipelines_are_pulled_back_to_their_raw_columns(name: str, kind: str) -> None:
     model = pipeline_model(name, kind)
-    read = fatt.load(model)
+    read = fatt.load(model).ensemble
     assert [feature.name for feature in read.features] == ["age", "hours", "sex", "job"]
     agrees(model, read, n_rows=400)
 
@@ -540,7 +540,7 @@ def test_integers_and_strings_beside_the_label_are_left_out(
     fitted = sklearn_model(2, 0).fit(rows, named)
     model = to_onnx(fitted, rows[:1], options={"zipmap": False, option: True})
     assert len(model.graph.output) == 3
-    agrees(model, fatt.load(model))
+    agrees(model, fatt.load(model).ensemble)
 
 
 def test_two_labels_are_refused() -> None:
@@ -589,7 +589,7 @@ def encoder(after: str = "Z", **lists: Any) -> Any:
 def test_integers_that_a_cast_would_wrap_are_not_taken() -> None:
     nodes = [cast_to(TensorProto.INT32, "X", "a"), cast_to(TensorProto.FLOAT, "a", "Z")]
     model = stairs(nodes, TensorProto.INT64, 0.5, 2.0)
-    read = fatt.load(model)
+    read = fatt.load(model).ensemble
     taken = np.array([[-(2**31) + 1], [-1], [1], [5], [2**31 - 1]])
     assert np.array_equal(run(model, {"X": taken})[0], read.predict(taken))
     for wrapped in (2**31, 2**32 + 1, -(2**31) - 1):
@@ -625,7 +625,7 @@ def test_looked_up_numbers_are_cast() -> None:
         cast_to(TensorProto.FLOAT, "b", "Z"),
     ]
     model = stairs(nodes, TensorProto.STRING, -2.2, -1.5, 0.5, 1.2)
-    agrees(model, fatt.load(model))
+    agrees(model, fatt.load(model).ensemble)
 
 
 def test_a_label_that_a_cast_would_wrap_is_refused() -> None:
@@ -668,7 +668,7 @@ def test_an_integer_input_takes_whole_numbers_only(
     kind: int, lowest: int, highest: int
 ) -> None:
     model = stairs([cast_to(TensorProto.FLOAT, "X", "Z")], kind, -2e9, 1.2, 2e9)
-    read = fatt.load(model)
+    read = fatt.load(model).ensemble
     rows = np.array([[lowest], [1], [2], [highest]])
     labels = run(model, {"X": rows.astype(DTYPES[kind])})[0]
     assert np.array_equal(labels, read.predict(rows))
@@ -680,7 +680,7 @@ def test_an_integer_input_takes_whole_numbers_only(
 def test_a_number_is_looked_up_by_distinct_keys() -> None:
     lists = {"keys_floats": [5.0, 6.0, -1.0], "values_floats": [1.0, 2.0, 3.0]}
     model = stairs([encoder(**lists)], TensorProto.FLOAT, 0.5, 1.5, 2.5)
-    agrees(model, fatt.load(model))
+    agrees(model, fatt.load(model).ensemble)
     for keys in ([5.0, 6.0, 5.0], [5.0, np.nan, 6.0], [0.0, -0.0, 1.0]):
         wrong = encoder(**{**lists, "keys_floats": keys})
         with pytest.raises(UnsupportedModelError, match="listed twice"):
@@ -780,7 +780,7 @@ def test_labels_are_chosen_along_their_axis(
     node = helper.make_node(op, ["names", "place"], ["label"], domain=domain)
     model = relabelled(node, names=np.array([7, 8, 9]).reshape(shape))
     if fits:
-        agrees(model, fatt.load(model))
+        agrees(model, fatt.load(model).ensemble)
         return
     with pytest.raises(UnsupportedModelError, match=op):
         fatt.load(model)
@@ -795,7 +795,7 @@ def test_columns_with_the_same_name_get_other_names() -> None:
     for name, width in (("x", 2), ("x1", 1)):
         info = helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, width])
         model.graph.input.append(info)
-    read = fatt.load(model)
+    read = fatt.load(model).ensemble
     assert [feature.name for feature in read.features] == ["x[0]", "x[1]", "x1"]
     agrees(model, read)
     model.graph.input[1].name = "x"
@@ -818,7 +818,7 @@ def test_long_chains_of_operations_are_refused() -> None:
         nodes = chain("Mul", count, lambda before: [before, "c"])
         model = stairs(nodes, TensorProto.FLOAT, 0.5, c=two)
         if count == 90:
-            agrees(model, fatt.load(model))
+            agrees(model, fatt.load(model).ensemble)
             continue
         with pytest.raises(UnsupportedModelError, match="follows 100 other"):
             fatt.load(model)
@@ -870,7 +870,7 @@ def test_an_ensemble_is_not_averaged_with_itself() -> None:
 
     rows, labels = draw_data(0, 2)
     model = to_onnx(sklearn_model(5, 0).fit(rows, labels), rows[:1])
-    assert isinstance(fatt.load(model), Ensemble)
+    assert isinstance(fatt.load(model).ensemble, Ensemble)
     [joined] = [node for node in model.graph.node if node.op_type == "Concat"]
     joined.input[1] = joined.input[0]
     with pytest.raises(UnsupportedModelError, match="repeats the scores"):
@@ -904,7 +904,7 @@ def mean_of(*sizes: int, **changes: Any) -> Any:
 
 def test_only_single_trees_are_averaged() -> None:
     model = mean_of(1, 1, 1)
-    agrees(model, fatt.load(model))
+    agrees(model, fatt.load(model).ensemble)
     for broken in (
         mean_of(1, 2),
         mean_of(1, 1, base_values=[2.0]),
@@ -926,7 +926,7 @@ def test_many_categories_take_little_time(kind: int) -> None:
     ]
     model = stairs(nodes, kind, 0.5)
     start = time.process_time()
-    read = fatt.load(model)
+    read = fatt.load(model).ensemble
     assert time.process_time() - start < 5
     agrees(model, read)
 
@@ -984,7 +984,7 @@ def test_node_ids_that_onnxruntime_does_not_take_are_refused() -> None:
             class_nodeids=[1, last],
         )
         if last == 2:
-            agrees(model, fatt.load(model))
+            agrees(model, fatt.load(model).ensemble)
             continue
         with pytest.raises(MalformedModelError, match="node id 3, but only 3 nodes"):
             fatt.load(model)
@@ -1067,7 +1067,7 @@ def test_a_lone_leaf_of_the_new_operator_is_refused_unless_it_is_its_own() -> No
     with pytest.raises(UnsupportedModelError, match="another leaf"):
         fatt.load(ensemble([leaf_pair()], 1, **changes))
     model = ensemble([leaf_pair()], 1, nodes_truenodeids=[0], nodes_falsenodeids=[0])
-    agrees(model, fatt.load(model))
+    agrees(model, fatt.load(model).ensemble)
 
 
 def edited(**fields: Any) -> Any:
@@ -1099,7 +1099,7 @@ def edited(**fields: Any) -> Any:
     ],
 )
 def test_tensors_that_lie_about_themselves_are_refused(fields: dict[str, Any]) -> None:
-    assert isinstance(fatt.load(edited()), Ensemble)
+    assert isinstance(fatt.load(edited()).ensemble, Ensemble)
     with pytest.raises(FattError, match=r"\w \w"):
         fatt.load(edited(**fields))
 
@@ -1142,8 +1142,8 @@ def test_a_file_reads_as_its_model(tmp_path: Any) -> None:
     model = classifier([leaf_pair()], ["no", "yes"])
     path = tmp_path / "model.onnx"
     path.write_bytes(model.SerializeToString())
-    read = fatt.load(path)
-    assert read == fatt.load(model)
+    read = fatt.load(path).ensemble
+    assert read == fatt.load(model).ensemble
     assert (read.source.format, read.source.model) == (
         "ONNX file",
         "TreeEnsembleClassifier",

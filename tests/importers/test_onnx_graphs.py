@@ -42,7 +42,7 @@ def with_constant(op: str, inputs: list[str], node: Any) -> Any:
 @pytest.mark.parametrize("inputs", [["X", "c"], ["c", "X"]], ids=["behind", "before"])
 def test_constants_may_be_nodes(op: str, inputs: list[str], node: Any) -> None:
     model = with_constant(op, inputs, node)
-    agrees(model, fatt.load(model))
+    agrees(model, fatt.load(model).ensemble)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_constants_may_be_nodes(op: str, inputs: list[str], node: Any) -> None:
 def test_columns_are_picked_by_a_constant_node(node: Any, picked: int) -> None:
     model = behind(helper.make_node("Gather", ["X", "c"], ["Z"], axis=1))
     model.graph.node.insert(0, node)
-    read = fatt.load(model)
+    read = fatt.load(model).ensemble
     assert len(read.features) == picked
     agrees(model, read)
 
@@ -64,7 +64,7 @@ def test_a_constant_of_one_number_is_a_constant() -> None:
     ]
     model = with_constant("Add", ["X", "c"], nodes[1])
     model.graph.node.insert(0, nodes[0])
-    agrees(model, fatt.load(model))
+    agrees(model, fatt.load(model).ensemble)
 
 
 def scored(*nodes: Any, label: str, kind: int = TensorProto.INT64) -> Any:
@@ -86,7 +86,7 @@ def test_a_score_is_compared_and_cast_to_a_label(op: str) -> None:
         cast_to(TensorProto.INT64, "short", "label"),
         label="label",
     )
-    agrees(model, fatt.load(model))
+    agrees(model, fatt.load(model).ensemble)
 
 
 @pytest.mark.parametrize(

@@ -134,13 +134,18 @@ def test_files_are_read_by_name_and_asked_in_the_models_order(tmp_path) -> None:
         assert found.counts == wanted.counts
         assert all(case.replayed_on == "model" for case in found.counterexamples)
         assert labels(path, in_order(order)) == ask(MODELS["lightgbm"], ROWS)
-    assert any("in the model's order" in note for note in fatt.load(path).source.notes)
+    assert any(
+        "in the model's order" in note for note in fatt.load(path).ensemble.source.notes
+    )
 
 
 def test_a_file_and_its_fitted_model_have_one_digest(tmp_path) -> None:
     path = tmp_path / "model.txt"
     OBJECTS["booster of lightgbm"].save_model(path)
-    fitted, written = fatt.load(OBJECTS["booster of lightgbm"]), fatt.load(path)
+    fitted, written = (
+        fatt.load(OBJECTS["booster of lightgbm"]).ensemble,
+        fatt.load(path).ensemble,
+    )
     assert fitted.inputs.by_position == "all"
     assert written.inputs.by_position == "none"
     assert fitted.digest == written.digest
@@ -156,7 +161,7 @@ def test_an_ensemble_that_is_saved_still_insists_on_its_order(tmp_path) -> None:
 @pytest.mark.parametrize("name", ["tree", "lightgbm"])
 def test_only_those_that_insist_say_so_in_their_file(name: str) -> None:
     # Files of others can be read by every version that knows the form.
-    ensemble = fatt.load(OBJECTS[name])
+    ensemble = fatt.load(OBJECTS[name]).ensemble
     data = to_bytes(ensemble)
     assert (b"by_position" in data) == (ensemble.inputs.by_position != "none")
     back: Ensemble = from_bytes(data)

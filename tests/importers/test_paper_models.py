@@ -27,7 +27,7 @@ def test_hard_votes_reproduce_the_paper(name: str) -> None:
     data = np.load(DATA / f"{name}.npz")
     forest = RandomForestClassifier(n_trees, max_depth=depth, random_state=0)
     forest.fit(data["X_train"], data["y_train"])
-    ensemble = fatt.load(forest)
+    ensemble = fatt.load(forest).ensemble
     assert ensemble.trees.n_leaves == n_leaves
     votes = ensemble.hard_votes().predict(data["X_test"])
     truth = data["y_test"]

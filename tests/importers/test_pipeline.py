@@ -202,7 +202,7 @@ def fitted(
 def check(
     pipeline: Pipeline, rng: np.random.Generator, frame: pd.DataFrame
 ) -> Ensemble:
-    ensemble = fatt.load(pipeline)
+    ensemble = fatt.load(pipeline).ensemble
     agree(pipeline, ensemble, frame)
     probes = probe_frame(ensemble, rng, 400)
     agree(pipeline, ensemble, probes)
@@ -314,7 +314,7 @@ def test_raw_columns_keep_their_names_and_kinds(model: str) -> None:
     assert isinstance(sex, Categorical)
     assert sex.categories == ("F", "M")
     assert not sex.accepts_unknown
-    assert len(ensemble.trees) == len(fatt.load(pipeline[-1]).trees)
+    assert len(ensemble.trees) == len(fatt.load(pipeline[-1]).ensemble.trees)
     assert "Pipeline" in ensemble.source.model
     with pytest.raises(DataError, match="'sex' is 'X'"):
         ensemble.predict(frame.assign(sex="X"))
@@ -364,7 +364,7 @@ def test_columns_that_no_step_reads_keep_their_place_in_arrays() -> None:
     )
     pipeline = make_pipeline(steps, DecisionTreeClassifier(random_state=0))
     pipeline.fit(array, labels_for(frame, rng))
-    ensemble = fatt.load(pipeline)
+    ensemble = fatt.load(pipeline).ensemble
     agree(pipeline, ensemble, array)
     assert len(ensemble.features) == array.shape[1]
     assert ensemble.features[5] == Categorical(name="x5", categories=())
@@ -479,7 +479,7 @@ def test_tiny_numbers_in_sparse_tables_are_not_zero_to_lightgbm() -> None:
         sparse_threshold=1.0,
     )
     pipeline = make_pipeline(steps, lgbm()).fit(frame, frame["gain"] < 0)
-    ensemble = fatt.load(pipeline)
+    ensemble = fatt.load(pipeline).ensemble
     tiny = [-limit, limit, -1e-36, 5e-324, 0.0, -2 * limit]
     rows = pd.DataFrame({"gain": tiny, "sex": "M"})
     agree(pipeline, ensemble, rows)
@@ -522,7 +522,7 @@ def test_pandas_output_hands_on_categories(model: str) -> None:
     options = {"enable_categorical": True} if model == "xgboost" else {}
     final = MODELS[model](**options) if options else MODELS[model]()
     pipeline = fitted(steps, frame, rng, final)
-    ensemble = fatt.load(pipeline)
+    ensemble = fatt.load(pipeline).ensemble
     agree(pipeline, ensemble, frame)
     sex = ensemble.features[4]
     assert isinstance(sex, Categorical)
@@ -596,7 +596,7 @@ def test_polars_frames_and_bool_columns() -> None:
     )
     pipeline = make_pipeline(steps, RandomForestClassifier(5, random_state=0))
     pipeline.fit(table, labels_for(frame, rng))
-    ensemble = fatt.load(pipeline)
+    ensemble = fatt.load(pipeline).ensemble
     agree(pipeline, ensemble, table)
     agree(pipeline, ensemble, frame)
     assert ensemble.features[-1].categories == (False, True)  # type: ignore[union-attr]
@@ -635,7 +635,7 @@ def test_pipeline_without_any_work_is_its_model() -> None:
     frame = people(rng)[NUMBERS]
     labels = (frame["pay"] > 0).to_numpy()
     pipeline = make_pipeline("passthrough", DecisionTreeClassifier()).fit(frame, labels)
-    assert fatt.load(pipeline) == fatt.load(pipeline[-1])
+    assert fatt.load(pipeline).ensemble == fatt.load(pipeline[-1]).ensemble
 
 
 def test_what_overflows_in_a_scaler_is_refused_as_by_the_model() -> None:
@@ -689,7 +689,7 @@ def test_arithmetic_on_narrow_codes_is_refused(dtype: Any, sparse: bool) -> None
             fatt.load(pipeline)
     if dtype == np.float32:
         alone = make_pipeline(encoder, DecisionTreeClassifier()).fit(frame, labels)
-        agree(alone, fatt.load(alone), frame)
+        agree(alone, fatt.load(alone).ensemble, frame)
 
 
 def test_whole_codes_may_be_computed_with() -> None:
@@ -731,7 +731,7 @@ def test_statistics_that_the_columns_type_cannot_hold_are_refused() -> None:
         steps = [imputer, *([encoder(handle_unknown="ignore")] if encoder else [])]
         model = DecisionTreeClassifier(random_state=0)
         pipeline = make_pipeline(*steps, model).fit(values, values[:, 0] == most[old])
-        ensemble = fatt.load(pipeline)
+        ensemble = fatt.load(pipeline).ensemble
         agree(pipeline, ensemble, values)
         narrow = np.array([[3], [-1], [4]]) if old == -1 else np.float32([[0.1], [4]])
         with pytest.raises(DataError, match="pass float64"):
@@ -745,7 +745,7 @@ def test_statistics_that_fit_are_taken_in_integers(strategy: str) -> None:
     imputer = SimpleImputer(missing_values=-1, strategy=strategy)
     model = DecisionTreeClassifier(random_state=0)
     pipeline = make_pipeline(imputer, model).fit(values, values[:, 0] < 4)
-    agree(pipeline, fatt.load(pipeline), values)
+    agree(pipeline, fatt.load(pipeline).ensemble, values)
 
 
 def test_small_integers_that_cannot_hold_a_statistic_are_refused() -> None:
@@ -753,7 +753,7 @@ def test_small_integers_that_cannot_hold_a_statistic_are_refused() -> None:
     imputer = SimpleImputer(missing_values=-1, strategy="most_frequent")
     model = DecisionTreeClassifier(random_state=0)
     pipeline = make_pipeline(imputer, model).fit(values, values[:, 0] > 100)
-    ensemble = fatt.load(pipeline)
+    ensemble = fatt.load(pipeline).ensemble
     agree(pipeline, ensemble, values)
     with pytest.raises(DataError, match="int8"):
         ensemble.predict(np.array([[-1], [44]], dtype=np.int8))
@@ -792,7 +792,7 @@ def test_infinity_that_an_encoder_refuses_is_refused() -> None:
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     steps = ColumnTransformer([("p", "passthrough", ["a"]), ("o", encoder, ["a"])])
     pipeline = make_pipeline(steps, MODELS["histogram"]()).fit(frame, [0, 1] * 40)
-    ensemble = fatt.load(pipeline)
+    ensemble = fatt.load(pipeline).ensemble
     for cell in (np.inf, -np.inf, np.nan, 9.0):
         row = pd.DataFrame({"a": [cell]})
         assert is_taken(ensemble.predict, row) == is_taken(pipeline.predict, row), cell
@@ -827,7 +827,7 @@ def test_a_pipeline_may_end_in_a_pipeline() -> None:
     scaler = StandardScaler().set_output(transform="pandas")
     nested = make_pipeline(scaler, make_pipeline("passthrough", last))
     nested.fit(frame, labels)
-    ensemble = fatt.load(nested)
+    ensemble = fatt.load(nested).ensemble
     assert ensemble.predict(frame).tolist() == nested.predict(frame).tolist()
     scores = nested.predict_proba(frame)
     assert same_bits(ensemble.raw_scores(frame), scores)
@@ -857,7 +857,7 @@ def test_thousands_of_categories_are_read_in_seconds() -> None:
     model = RandomForestClassifier(3, max_features=0.3, random_state=0)
     pipeline = make_pipeline(steps, model).fit(X, rng.integers(0, 2, len(X)))
     start = time.process_time()
-    ensemble = fatt.load(pipeline)
+    ensemble = fatt.load(pipeline).ensemble
     assert time.process_time() - start < 10
     agree(pipeline, ensemble, X)
 
@@ -910,7 +910,7 @@ def test_adult_in_raw_columns() -> None:
         steps, RandomForestClassifier(20, max_depth=12, random_state=0)
     )
     train, test = frame[:8000], frame[8000:]
-    ensemble = fatt.load(pipeline.fit(train, income[:8000]))
+    ensemble = fatt.load(pipeline.fit(train, income[:8000])).ensemble
     assert [feature.name for feature in ensemble.features] == list(frame)
     agree(pipeline, ensemble, test)
 
@@ -923,7 +923,7 @@ def test_integers_behind_an_imputer_are_ordinary(strategy: str) -> None:
     for encoder in (OneHotEncoder(handle_unknown="ignore"), "passthrough"):
         imputer = SimpleImputer(strategy=strategy)
         model = make_pipeline(imputer, encoder, DecisionTreeClassifier()).fit(frame, y)
-        ensemble = fatt.load(model)
+        ensemble = fatt.load(model).ensemble
         assert np.array_equal(ensemble.predict(frame), model.predict(frame))
 
 
@@ -952,7 +952,7 @@ def test_types_that_an_imputer_refuses_are_refused(
     model = make_pipeline(imputer, *between, DecisionTreeClassifier())
     model.set_output(transform=output)
     train = pd.DataFrame({"x": values.astype(fitted)})
-    ensemble = fatt.load(model.fit(train, values))
+    ensemble = fatt.load(model.fit(train, values)).ensemble
     refused = 0
     for kind in ["f8", "f4", "i8", "i4", "i1", "u8", "u4", "u1", "bool"]:
         rows = pd.DataFrame({"x": values.astype(kind)})
@@ -977,5 +977,5 @@ def test_an_imputer_of_several_columns_takes_them_together() -> None:
     imputer = SimpleImputer(strategy="constant", fill_value=0)
     model = make_pipeline(imputer, DecisionTreeClassifier())
     model.fit(numbers, numbers["a"] > 2)
-    ensemble = fatt.load(model)
+    ensemble = fatt.load(model).ensemble
     assert ensemble.predict(numbers).tolist() == model.predict(numbers).tolist()

@@ -59,7 +59,7 @@ def library_scores(model: Any, rows: Any) -> np.ndarray:
 
 
 def assert_same(model: Any, rows: Any, found: Ensemble | None = None) -> None:
-    found = fatt.load(model) if found is None else found
+    found = fatt.load(model).ensemble if found is None else found
     # The library's own check for infinity adds up huge numbers.
     with np.errstate(over="ignore", invalid="ignore"):
         scores, labels = library_scores(model, rows), model.predict(rows)
@@ -68,7 +68,7 @@ def assert_same(model: Any, rows: Any, found: Ensemble | None = None) -> None:
 
 
 def assert_same_everywhere(model: Any, seed: int, n_rows: int = 250) -> None:
-    found = fatt.load(model)
+    found = fatt.load(model).ensemble
     assert_same(model, probe_rows(found, np.random.default_rng(seed), n_rows), found)
 
 
@@ -199,7 +199,7 @@ def test_bagging_does_not_look_at_columns_that_no_tree_is_handed():
     rng = np.random.default_rng(1)
     X, y = table(rng, 30, 6, False), answers(rng, 30, 2)
     model = BaggingClassifier(n_estimators=2, max_features=1, random_state=0).fit(X, y)
-    found = fatt.load(model)
+    found = fatt.load(model).ensemble
     used = {int(columns[0]) for columns in model.estimators_features_}
     for column in range(6):
         rows = X[:3].copy()
@@ -336,7 +336,7 @@ def test_hist_with_numbered_categories(seed, n_classes, n_categories, where, mis
     model = HistGradientBoostingClassifier(
         max_iter=6, min_samples_leaf=2, categorical_features=where
     ).fit(X, y)
-    found = fatt.load(model)
+    found = fatt.load(model).ensemble
     kinds = [isinstance(feature, Categorical) for feature in found.features]
     assert np.flatnonzero(kinds).tolist() == where
     rows = probe_rows(found, rng, 250)
@@ -370,7 +370,7 @@ def test_hist_with_named_categories(seed, n_classes, n_categories, missing, firs
         max_iter=6, min_samples_leaf=2, categorical_features=["group"]
     )
     model.fit(frame, answers(rng, n_rows, n_classes))
-    found = fatt.load(model)
+    found = fatt.load(model).ensemble
     assert [feature.name for feature in found.features] == list(frame.columns)
     rows = pd.DataFrame(probe_rows(found, rng, 250), columns=list(frame.columns))
     known = [*found.features[list(frame.columns).index("group")].categories, "who?"]
@@ -398,7 +398,7 @@ def test_hist_with_as_many_categories_as_there_can_be():
     model = HistGradientBoostingClassifier(
         max_iter=5, min_samples_leaf=1, categorical_features=[0]
     ).fit(X, answers(rng, len(X), 2))
-    found = fatt.load(model)
+    found = fatt.load(model).ensemble
     rows = np.append(np.arange(-3.0, 300.0), np.nan)[:, np.newaxis]
     assert_same(model, rows, found)
 
@@ -411,7 +411,7 @@ def test_hist_from_dtype_in_any_frame_and_column_order():
     model = HistGradientBoostingClassifier(
         categorical_features="from_dtype", max_iter=8, min_samples_leaf=2
     ).fit(frame, np.where(cells == "b", frame["x"] > 0.5, frame["vip"]))
-    found = fatt.load(model)
+    found = fatt.load(model).ensemble
     assert found.classes == (False, True)
     assert found.features[2] == Categorical(
         name="vip",
@@ -433,7 +433,7 @@ def test_hist_refuses_none_as_a_category():
 
 
 def assert_both_refuse(model: Any, rows: Any) -> None:
-    found = fatt.load(model)
+    found = fatt.load(model).ensemble
     with np.errstate(over="ignore"), pytest.raises(ValueError, match="Input"):
         model.predict(rows)
     with pytest.raises(DataError):
@@ -460,7 +460,7 @@ def test_both_refuse_what_float32_cannot_hold(model, value):
 
 
 def test_both_take_the_largest_numbers_that_round_into_float32():
-    found = fatt.load(DecisionTreeClassifier().fit(*SIMPLE))
+    found = fatt.load(DecisionTreeClassifier().fit(*SIMPLE)).ensemble
     assert isinstance(found.features[0], Numeric)
     edge = found.features[0].upper
     beyond = np.nextafter(edge, np.inf)
@@ -551,7 +551,7 @@ def test_classes_keep_their_kind(model, labels):
     rng = np.random.default_rng(0)
     X = rng.random((40, 2))
     y = np.array(labels)[(X[:, 0] > 0.5).astype(int)]
-    found = fatt.load(model.fit(X, y))
+    found = fatt.load(model.fit(X, y)).ensemble
     assert [type(label) for label in found.classes] == [
         type(label) for label in np.array(labels).tolist()
     ]
@@ -561,13 +561,13 @@ def test_classes_keep_their_kind(model, labels):
 def test_names_come_from_the_model():
     frame = pd.DataFrame(SIMPLE[0], columns=["age", "hours"])
     model = DecisionTreeClassifier(random_state=0).fit(frame, SIMPLE[1])
-    found = fatt.load(model)
+    found = fatt.load(model).ensemble
     assert [feature.name for feature in found.features] == ["age", "hours"]
     assert found.inputs.named
     assert_same(model, frame, found)
     swapped = frame[["hours", "age"]]
     assert np.array_equal(found.predict(swapped), model.predict(frame))
-    unnamed = fatt.load(DecisionTreeClassifier().fit(*SIMPLE))
+    unnamed = fatt.load(DecisionTreeClassifier().fit(*SIMPLE)).ensemble
     assert [feature.name for feature in unnamed.features] == ["x0", "x1"]
     assert not unnamed.inputs.named
 
@@ -585,7 +585,7 @@ def test_names_come_from_the_model():
 def test_parallel_forests_have_no_order(model):
     rng = np.random.default_rng(0)
     X = table(rng, 60, 3, False)
-    found = fatt.load(model.fit(X, answers(rng, 60, 3)))
+    found = fatt.load(model.fit(X, answers(rng, 60, 3))).ensemble
     assert not found.scoring.ordered
     assert "n_jobs=1" in found.source.notes[0]
     lower, upper = found.score_bounds(X)
@@ -601,17 +601,17 @@ def test_parallel_forests_whose_order_cannot_matter():
     rng = np.random.default_rng(0)
     X, y = rng.random((50, 3)), answers(rng, 50, 3)
     pure = RandomForestClassifier(30, n_jobs=2, bootstrap=False).fit(X, y)
-    assert fatt.load(pure).scoring.ordered
+    assert fatt.load(pure).ensemble.scoring.ordered
     assert_same(pure, X)
     pair = RandomForestClassifier(2, n_jobs=2, max_depth=2).fit(X, y)
-    assert fatt.load(pair).scoring.ordered
+    assert fatt.load(pair).ensemble.scoring.ordered
     assert_same(pair, X)
 
 
 def test_boosting_is_unordered_where_processors_fuse(monkeypatch):
     model = GradientBoostingClassifier(n_estimators=5).fit(*SIMPLE)
     monkeypatch.setattr(platform, "machine", lambda: "arm64")
-    found = fatt.load(model)
+    found = fatt.load(model).ensemble
     assert not found.scoring.ordered
     assert "arm64" in found.source.notes[0]
 
@@ -681,7 +681,9 @@ def test_the_missing_argument_is_refused():
 
 
 def test_decisions_are_those_of_the_library():
-    boosted = fatt.load(GradientBoostingClassifier(n_estimators=1).fit(*SIMPLE))
+    boosted = fatt.load(
+        GradientBoostingClassifier(n_estimators=1).fit(*SIMPLE)
+    ).ensemble
     assert boosted.decision == Cut(at=0.0)
-    hist = fatt.load(HistGradientBoostingClassifier(max_iter=1).fit(*SIMPLE))
+    hist = fatt.load(HistGradientBoostingClassifier(max_iter=1).fit(*SIMPLE)).ensemble
     assert hist.decision == Cut(at=float(np.nextafter(0.0, 1.0)))

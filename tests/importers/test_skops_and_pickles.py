@@ -51,7 +51,7 @@ FRAME = pd.DataFrame({"x": X[:, 0], "g": pd.Categorical(Y), "z": X[:, 2]})
 
 
 def read(data: bytes) -> fatt.Ensemble:
-    return reader.read(data, missing=None)
+    return reader.read(data, missing=None).ensemble
 
 
 def fitted_models() -> dict[str, Any]:
@@ -83,8 +83,8 @@ HIST = skops.io.dumps(MODELS["hist-categories"], compression=zipfile.ZIP_DEFLATE
 def test_skops_files_read_as_the_object_does(name, tmp_path):
     path = tmp_path / "model.skops"
     skops.io.dump(MODELS[name], path)
-    found = fatt.load(path)
-    assert found == fatt.load(MODELS[name])
+    found = fatt.load(path).ensemble
+    assert found == fatt.load(MODELS[name]).ensemble
     assert found.source.format == "skops file"
     assert found.source.notes == ()
 
@@ -96,7 +96,7 @@ def test_skops_files_of_pipelines():
     )
     model = make_pipeline(scaled, DecisionTreeClassifier(max_depth=3)).fit(FRAME, Y)
     found = read(skops.io.dumps(model))
-    assert found == fatt.load(model)
+    assert found == fatt.load(model).ensemble
     assert np.array_equal(found.predict(FRAME), model.predict(FRAME))
 
 
@@ -112,7 +112,7 @@ def test_skops_files_of_selected_columns(selector):
     steps = ColumnTransformer([("scale", StandardScaler(), selector)])
     model = make_pipeline(steps, DecisionTreeClassifier(max_depth=3)).fit(FRAME, Y)
     found = read(skops.io.dumps(model))
-    assert found == fatt.load(model)
+    assert found == fatt.load(model).ensemble
     assert np.array_equal(found.predict(FRAME), model.predict(FRAME))
 
 
@@ -134,14 +134,16 @@ def test_pickles_read_as_the_object_does(name, compress, tmp_path):
     joblib.dump(MODELS[name], path, compress=compress)
     with pytest.raises(UntrustedModelError, match="allow_pickle=True"):
         fatt.load(path)
-    found = fatt.load(path, allow_pickle=True)
-    assert found == fatt.load(MODELS[name])
+    found = fatt.load(path, allow_pickle=True).ensemble
+    assert found == fatt.load(MODELS[name]).ensemble
     assert found.source.format == "pickle file"
 
 
 def test_damaged_and_strange_pickles():
     good = pickle.dumps(MODELS["tree"])
-    assert pickles.read(good, missing=None) == fatt.load(MODELS["tree"])
+    assert (
+        pickles.read(good, missing=None).ensemble == fatt.load(MODELS["tree"]).ensemble
+    )
     with pytest.raises(MalformedModelError, match="cannot be loaded"):
         pickles.read(good[:200], missing=None)
     with pytest.raises(UnsupportedModelError, match="import a dict"):
@@ -220,7 +222,7 @@ def test_versions_out_of_reach_are_refused(version, message):
 
 def test_another_version_is_told():
     found = read(with_attribute(TREE, "_sklearn_version", "1.5.0"))
-    assert found == fatt.load(MODELS["tree"])
+    assert found == fatt.load(MODELS["tree"]).ensemble
     assert found.source.version == "1.5.0"
     assert "scikit-learn 1.5.0" in found.source.notes[0]
 

@@ -158,11 +158,11 @@ def test_objects_of_a_newer_library_are_read_with_a_note(
     make, module, library, monkeypatch
 ) -> None:
     model = make()
-    plain = fatt.load(model)
+    plain = fatt.load(model).ensemble
     assert not any("newer" in note for note in plain.source.notes)
     version = later(TESTED[library][-1])
     monkeypatch.setattr(module, "__version__", version)
-    found = fatt.load(model)
+    found = fatt.load(model).ensemble
     assert found == plain
     [note] = set(found.source.notes) - set(plain.source.notes)
     assert f"{library} {version} is newer" in note
@@ -189,7 +189,7 @@ def test_a_pickle_of_the_installed_release_is_read_with_a_note(
         fatt.load(path, allow_pickle=True)
     monkeypatch.setattr(sklearn, "__version__", "2.0.0")
     monkeypatch.setattr(sklearn.base, "__version__", "2.0.0")
-    found = fatt.load(path, allow_pickle=True)
+    found = fatt.load(path, allow_pickle=True).ensemble
     assert any("scikit-learn 2.0.0 is newer" in note for note in found.source.notes)
 
 
@@ -253,7 +253,7 @@ def test_an_xgboost_file_of_a_newer_version_needs_that_version(
     assert versions.releases_of("XGBoost") in str(caught.value)
     assert "Install xgboost 9.1.0" in str(caught.value)
     monkeypatch.setattr(xgboost, "__version__", "9.1.7")
-    found = fatt.load(path)
+    found = fatt.load(path).ensemble
     assert "XGBoost 9.1.0 is newer" in found.source.notes[0]
 
 
@@ -265,7 +265,7 @@ def test_onnx_files_of_newer_versions_need_an_onnxruntime_that_takes_them(
         item.version = item.version if item.domain else 23
     path = tmp_path / "model.onnx"
     onnx.save(model, path)
-    assert "ai.onnx 23 is newer" in fatt.load(path).source.notes[0]
+    assert "ai.onnx 23 is newer" in fatt.load(path).ensemble.source.notes[0]
 
     model.ir_version = 99
     onnx.save(model, path)
@@ -285,7 +285,7 @@ def test_onnx_files_of_newer_versions_need_an_onnxruntime_that_takes_them(
 def test_a_newer_onnxruntime_is_told(monkeypatch) -> None:
     path = MODELS / "onnx-1.31.1-skl-tree.onnx"
     monkeypatch.setattr("importlib.metadata.version", lambda _: "1.32.0")
-    assert "onnxruntime 1.32.0 is newer" in fatt.load(path).source.notes[0]
+    assert "onnxruntime 1.32.0 is newer" in fatt.load(path).ensemble.source.notes[0]
 
 
 @pytest.mark.parametrize("version", ["v2", "v5", "v10", "v33", ""])

@@ -71,7 +71,7 @@ def reload(changed: Document) -> tuple[Any, fatt.Ensemble]:
     raw = json.dumps(changed).encode()
     clf = classifier()
     clf.load_model(bytearray(raw))
-    return clf, read(raw, missing=None)
+    return clf, read(raw, missing=None).ensemble
 
 
 def margins(clf: Any, rows: Any) -> Any:
@@ -142,11 +142,11 @@ def test_any_model_is_the_librarys_bit_for_bit(
 ) -> None:
     clf = train(options, seed)
     rng = np.random.default_rng(seed)
-    ensemble = fatt.load(clf)
+    ensemble = fatt.load(clf).ensemble
     assert_same(ensemble, clf, probe_rows(ensemble, rng, N_ROWS))
 
     booster, missing = clf.get_booster(), options["missing"]
-    by_matrix = fatt.load(booster, missing=missing)
+    by_matrix = fatt.load(booster, missing=missing).ensemble
     rows = probe_rows(by_matrix, rng, N_ROWS)
     matrix = xgboost.DMatrix(
         rows,
@@ -167,7 +167,7 @@ def test_numbers_in_a_frame_are_neither_labels_nor_codes() -> None:
     frame = pd.DataFrame({"town": pd.Categorical(town), "n": np.arange(120.0)})
     clf = xgboost.XGBClassifier(n_estimators=2, enable_categorical=True, n_jobs=1)
     clf.fit(frame, town == 2)
-    ensemble = fatt.load(clf)
+    ensemble = fatt.load(clf).ensemble
     assert np.array_equal(ensemble.predict(frame), clf.predict(frame))
     codes = frame.assign(town=frame["town"].cat.codes).to_numpy(dtype=float)
     assert np.array_equal(ensemble.predict(codes), clf.predict(frame))
@@ -181,7 +181,7 @@ def test_numbers_in_a_frame_are_neither_labels_nor_codes() -> None:
 def test_random_forest() -> None:
     X, two, _ = table()
     clf = xgboost.XGBRFClassifier(n_estimators=7, max_depth=3, n_jobs=1).fit(X, two)
-    ensemble = fatt.load(clf)
+    ensemble = fatt.load(clf).ensemble
     assert len(ensemble.trees) == 7
     assert ensemble.source.model == "XGBRFClassifier"
     assert_same(ensemble, clf, probe_rows(ensemble, np.random.default_rng(0), N_ROWS))
@@ -190,13 +190,13 @@ def test_random_forest() -> None:
 def test_many_trees_and_threads_keep_the_order() -> None:
     X, _, three = table(n_rows=300)
     clf = classifier(n_estimators=150, max_depth=2, n_jobs=2).fit(X, three)
-    ensemble = fatt.load(clf)
+    ensemble = fatt.load(clf).ensemble
     assert_same(ensemble, clf, probe_rows(ensemble, np.random.default_rng(0), 2000))
 
 
 def test_the_cut_is_where_the_sigmoid_passes_one_half() -> None:
     X, two, _ = table()
-    decision = fatt.load(classifier().fit(X, two)).decision
+    decision = fatt.load(classifier().fit(X, two)).ensemble.decision
     assert decision == Cut(at=float.fromhex("0x1.800002p-24"))
     empty = xgboost.train({"objective": "binary:logistic"}, xgboost.DMatrix(X, two), 0)
     at = np.float32(decision.at)
@@ -211,7 +211,7 @@ def test_base_scores_are_linked_as_the_library_links_them(objective: str) -> Non
     rng = np.random.default_rng(0)
     for score in rng.uniform(0.001, 0.999, size=40):
         clf = classifier(objective=objective, n_estimators=1, base_score=score)
-        ensemble = fatt.load(clf.fit(X, two))
+        ensemble = fatt.load(clf.fit(X, two)).ensemble
         assert same_bits(ensemble.raw_scores(X), margins(clf, X))
 
 
@@ -232,7 +232,7 @@ def test_base_scores_near_0_and_1_are_bounded_as_the_library_bounds_them() -> No
         model["learner"]["learner_model_param"]["base_score"] = f"[{score:.9E}]"
         clf, ensemble = reload(model)
         assert_same(ensemble, clf, X)
-        assert fatt.load(clf) == ensemble
+        assert fatt.load(clf).ensemble == ensemble
     model["version"] = [3, 1, 3]
     with pytest.raises(UnsupportedModelError, match=r"3\.2"):
         read(json.dumps(model).encode(), missing=None)
@@ -247,7 +247,7 @@ def test_labels_that_are_all_alike(label: int) -> None:
     options = {"objective": "binary:logistic"}
     matrix = xgboost.DMatrix(X, np.full_like(two, label))
     booster = xgboost.train(options, matrix, 2)
-    ensemble = fatt.load(booster)
+    ensemble = fatt.load(booster).ensemble
     scores = booster.predict(matrix, output_margin=True)
     assert same_bits(ensemble.raw_scores(X)[:, 0], scores)
     assert ensemble.predict(X).tolist() == [label] * len(X)
@@ -288,12 +288,14 @@ def test_dart_depends_on_who_asks() -> None:
     X, _, three = table()
     clf = classifier(booster="dart", rate_drop=0.5, n_estimators=8, base_score=0.37)
     clf.fit(X, three)
-    in_place, by_matrix = fatt.load(clf), fatt.load(clf.get_booster())
+    in_place, by_matrix = fatt.load(clf).ensemble, fatt.load(clf.get_booster()).ensemble
     assert in_place.digest != by_matrix.digest
     assert_same(in_place, clf, X)
     scores = clf.get_booster().predict(xgboost.DMatrix(X), output_margin=True)
     assert same_bits(by_matrix.raw_scores(X), scores)
-    assert any("dart" in note for note in read(ubjson(clf), missing=None).source.notes)
+    assert any(
+        "dart" in note for note in read(ubjson(clf), missing=None).ensemble.source.notes
+    )
 
 
 def test_best_iteration_counts_for_classifiers_and_files_only() -> None:
@@ -302,10 +304,10 @@ def test_best_iteration_counts_for_classifiers_and_files_only() -> None:
     clf.fit(X[:50], two[:50], eval_set=[(X[50:], two[50:])], verbose=False)
     used = 2 * (clf.best_iteration + 1)
     booster = clf.get_booster()
-    assert len(fatt.load(clf).trees) == used < 2 * booster.num_boosted_rounds()
-    assert len(fatt.load(booster).trees) == 2 * booster.num_boosted_rounds()
-    from_file = read(ubjson(clf), missing=None)
-    assert from_file == fatt.load(clf)
+    assert len(fatt.load(clf).ensemble.trees) == used < 2 * booster.num_boosted_rounds()
+    assert len(fatt.load(booster).ensemble.trees) == 2 * booster.num_boosted_rounds()
+    from_file = read(ubjson(clf), missing=None).ensemble
+    assert from_file == fatt.load(clf).ensemble
     assert any("best iteration" in note for note in from_file.source.notes)
 
 
@@ -315,9 +317,9 @@ def test_infinities_are_taken_in_place_and_refused_by_a_matrix() -> None:
     edge = float(np.nextafter(2.0**128 - 2.0**103, 0))
     beyond = float(np.nextafter(edge, np.inf))
     rows = np.array([[np.inf, 0, 0], [-np.inf, 0, 0], [beyond, 0, 0], [0, -1e300, 0]])
-    assert_same(fatt.load(clf), clf, rows)
+    assert_same(fatt.load(clf).ensemble, clf, rows)
     booster = clf.get_booster()
-    ensemble = fatt.load(booster)
+    ensemble = fatt.load(booster).ensemble
     for row in rows[:, np.newaxis]:
         with pytest.raises(xgboost.core.XGBoostError, match="inf"):
             booster.predict(xgboost.DMatrix(row))
@@ -333,18 +335,18 @@ def test_the_number_for_missing_is_compared_in_float32(missing: float) -> None:
     X, two, _ = table()
     X[::5, 0] = missing
     clf = classifier(missing=missing).fit(X, two)
-    ensemble = fatt.load(clf)
+    ensemble = fatt.load(clf).ensemble
     rows = np.zeros((4, 3))
     rows[:, 0] = [missing, np.float32(missing), np.nextafter(missing, 0), -missing]
     assert_same(ensemble, clf, rows)
     matrix = xgboost.DMatrix(rows, missing=missing)
     if np.isinf(missing):
-        by_matrix = fatt.load(clf.get_booster(), missing=missing)
+        by_matrix = fatt.load(clf.get_booster(), missing=missing).ensemble
         scores = clf.get_booster().predict(matrix, output_margin=True)
         assert same_bits(by_matrix.raw_scores(rows)[:, 0], scores)
-    assert fatt.load(clf, missing=missing) == ensemble
-    assert read(ubjson(clf), missing=missing) == ensemble
-    assert read(ubjson(clf), missing=None) != ensemble
+    assert fatt.load(clf, missing=missing).ensemble == ensemble
+    assert read(ubjson(clf), missing=missing).ensemble == ensemble
+    assert read(ubjson(clf), missing=None).ensemble != ensemble
     with pytest.raises(SpecError, match="itself"):
         fatt.load(clf, missing=7.0)
 
@@ -360,7 +362,7 @@ def test_types_of_arrays(dtype: Any) -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2**31, size=(80, 3)).astype(np.float64)
     clf = classifier().fit(X, rng.integers(2, size=80))
-    ensemble = fatt.load(clf)
+    ensemble = fatt.load(clf).ensemble
     cuts = np.concatenate([ensemble.thresholds(index) for index in range(3)])
     near = np.floor(cuts)[:, np.newaxis] + np.arange(-200, 200, 50)
     rows = rng.choice(near.ravel(), size=(300, 3))
@@ -370,7 +372,7 @@ def test_types_of_arrays(dtype: Any) -> None:
 
 def test_categories_that_the_model_knows_as_numbers_are_refused() -> None:
     X, two, _ = table()
-    ensemble = fatt.load(classifier().fit(pd.DataFrame(X), two))
+    ensemble = fatt.load(classifier().fit(pd.DataFrame(X), two)).ensemble
     frame = pd.DataFrame(X).astype({0: "category"})
     with pytest.raises(DataError, match="objects or categories"):
         ensemble.predict(frame)
@@ -389,8 +391,8 @@ def test_categories_are_cast_to_float32_first() -> None:
     clf = classifier(enable_categorical=True, feature_types=["c"], max_cat_to_onehot=1)
     clf.fit(X, (X[:, 0] % 2).astype(int))
     codes = np.array([2.9999999999, -1e-320, -1e-40, 8.0, 9.0, 31.0, 32.0, 2.0**24])
-    assert_same(fatt.load(clf), clf, codes[:, np.newaxis])
-    ensemble = fatt.load(clf.get_booster())
+    assert_same(fatt.load(clf).ensemble, clf, codes[:, np.newaxis])
+    ensemble = fatt.load(clf.get_booster()).ensemble
     assert ensemble.features[0].coding == "floor"
     with pytest.raises(DataError, match="refuses"):
         ensemble.predict(np.array([[np.inf]]))
@@ -408,7 +410,7 @@ def frame_model(labels: list[Any], **options: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("labels", [["red", "a", "", "blue"], [10, 30, 20, 5]])
 def test_stored_categories_are_matched_by_label(labels: list[Any]) -> None:
     clf, frame = frame_model(labels)
-    for ensemble in (fatt.load(clf), read(ubjson(clf), missing=None)):
+    for ensemble in (fatt.load(clf).ensemble, read(ubjson(clf), missing=None).ensemble):
         feature = ensemble.features[1]
         assert isinstance(feature, Categorical)
         assert feature.categories == tuple(labels)
@@ -442,7 +444,7 @@ def test_labels_in_a_wrong_order_are_refused() -> None:
 
 def test_labels_that_xgboost_cuts_wrongly_are_not_trusted() -> None:
     clf, frame = frame_model(["blüe", "red", "a"])
-    ensemble = fatt.load(clf)
+    ensemble = fatt.load(clf).ensemble
     assert not ensemble.features[1].labelled
     with pytest.raises(DataError, match="codes"):
         ensemble.predict(frame)
@@ -452,7 +454,7 @@ def test_labels_that_xgboost_cuts_wrongly_are_not_trusted() -> None:
 
 def test_labels_are_not_matched_if_a_number_means_missing() -> None:
     clf, frame = frame_model(["red", "blue", "a"], missing=0.0)
-    ensemble = fatt.load(clf)
+    ensemble = fatt.load(clf).ensemble
     assert not ensemble.features[1].labelled
     codes = np.column_stack([frame["x"], frame["c"].cat.codes])
     assert_same(ensemble, clf, codes)
@@ -461,12 +463,12 @@ def test_labels_are_not_matched_if_a_number_means_missing() -> None:
 def test_names_come_from_the_model() -> None:
     X, two, _ = table()
     frame = pd.DataFrame(X, columns=["age", "debt", "years"])
-    named = fatt.load(classifier().fit(frame, two))
+    named = fatt.load(classifier().fit(frame, two)).ensemble
     assert [feature.name for feature in named.features] == ["age", "debt", "years"]
     assert named.inputs.named
     shuffled = frame[["years", "age", "debt"]]
     assert same_bits(named.raw_scores(shuffled), named.raw_scores(frame))
-    unnamed = fatt.load(classifier().fit(X, two))
+    unnamed = fatt.load(classifier().fit(X, two)).ensemble
     assert [feature.name for feature in unnamed.features] == ["f0", "f1", "f2"]
     assert not unnamed.inputs.named
 
@@ -478,7 +480,7 @@ def test_infinite_thresholds(method: str, sign: int) -> None:
     clf = classifier(tree_method=method).fit(X, two)
     raw = bytes(clf.get_booster().save_raw("json"))
     assert b"[-Infinity" in raw if sign < 0 else b"[Infinity" in raw
-    ensemble = read(raw, missing=None)
+    ensemble = read(raw, missing=None).ensemble
     assert read(ubjson(clf), missing=None).digest == ensemble.digest
     assert_same(ensemble, clf, probe_rows(ensemble, np.random.default_rng(0), N_ROWS))
 
@@ -502,7 +504,7 @@ def test_files_need_no_xgboost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         clf.save_model(tmp_path / f"model.{suffix}")
     monkeypatch.setitem(sys.modules, "xgboost", None)
     for suffix in ("json", "ubj"):
-        ensemble = fatt.load(tmp_path / f"model.{suffix}")
+        ensemble = fatt.load(tmp_path / f"model.{suffix}").ensemble
         assert same_bits(ensemble.raw_scores(X), scores)
         assert ensemble.source.version == xgboost.__version__
 
@@ -565,7 +567,7 @@ def test_two_classes_of_softprob_are_decided_by_the_larger() -> None:
     booster = xgboost.train(options, xgboost.DMatrix(X, two), 3)
     labels = booster.predict(xgboost.DMatrix(X)).argmax(axis=1)
     np.testing.assert_array_equal(fatt.load(booster).predict(X), labels)
-    ensemble = read(ubjson(booster), missing=None)
+    ensemble = read(ubjson(booster), missing=None).ensemble
     np.testing.assert_array_equal(ensemble.predict(X), labels)
     assert any("matrix" in note for note in ensemble.source.notes)
 
@@ -776,7 +778,7 @@ def test_deleted_nodes_are_left_out() -> None:
     model = document(clf.fit(X, two))
     trees = model["learner"]["gradient_booster"]["model"]["trees"]
     assert any(tree["tree_param"]["num_deleted"] != "0" for tree in trees)
-    ensemble = fatt.load(clf)
+    ensemble = fatt.load(clf).ensemble
     assert len(ensemble.trees.nodes) < sum(len(t["parents"]) for t in trees)
     assert_same(ensemble, clf, probe_rows(ensemble, np.random.default_rng(0), N_ROWS))
 
@@ -836,7 +838,7 @@ def test_labels_stay_if_no_code_can_be_missing(missing: float) -> None:
     )
     clf = classifier(enable_categorical=True, missing=missing)
     clf.fit(frame, np.arange(150) % 2)
-    ensemble = fatt.load(clf)
+    ensemble = fatt.load(clf).ensemble
     assert np.array_equal(ensemble.predict(frame), clf.predict(frame))
     margins = clf.predict(frame, output_margin=True)
     assert np.array_equal(ensemble.raw_scores(frame)[:, 0], margins)

@@ -113,9 +113,9 @@ def test_dart_of_newer_versions_keeps_its_weights(form: Any, objective: str) -> 
         "name": "gbtree",
         "model": dropped["learner"]["gradient_booster"]["gbtree"]["model"],
     }
-    without = read(as_json(dropped), missing=None)
+    without = read(as_json(dropped), missing=None).ensemble
     for model, write in documents_of(clf):
-        ensemble = read(write(form(model)), missing=None)
+        ensemble = read(write(form(model)), missing=None).ensemble
         assert same_bits(ensemble.raw_scores(X), margins.reshape(len(X), -1))
         np.testing.assert_array_equal(ensemble.predict(X), labels)
         assert (ensemble.predict(X) != without.predict(X)).any()
@@ -179,7 +179,7 @@ def test_weights_in_two_places_are_refused() -> None:
 def test_no_weights_are_none() -> None:
     X, two, _ = table()
     model = document(classifier().fit(X, two))
-    plain = read(as_json(model), missing=None)
+    plain = read(as_json(model), missing=None).ensemble
     for holder in ("gradient_booster", "model"):
         changed = copy.deepcopy(model)
         changed["version"] = [3, 4, 0]
@@ -229,7 +229,7 @@ def kept() -> list[tuple[str, bytes]]:
 
 @functools.cache
 def before(raw: bytes) -> tuple[fatt.Ensemble, Any, Any]:
-    ensemble = read(raw, missing=None)
+    ensemble = read(raw, missing=None).ensemble
     rows = probe_rows(ensemble, np.random.default_rng(0), 300)
     return ensemble, rows, ensemble.raw_scores(rows)
 
@@ -268,7 +268,7 @@ def test_what_a_future_version_may_do_never_changes_an_answer_unsaid(
             old = data.draw(st.sampled_from(sorted(holder)))
             holder[old + "_2"] = holder.pop(old)
     try:
-        after = read(write(model), missing=None)
+        after = read(write(model), missing=None).ensemble
     except FattError:
         return
     # No weights at all are no weights, and so is a version that reads all this.

@@ -30,7 +30,7 @@ def outcome(path: Path) -> str:
     """Load one file: what happened, in a word, or the error that should not be."""
     signal.alarm(SECONDS_PER_FILE)
     try:
-        ensemble = fatt.load(path)
+        ensemble = fatt.load(path).ensemble
         ensemble.validate()
     except FattError as error:
         sentence = str(error)

@@ -33,7 +33,7 @@ def draw(ensemble: Ensemble, name: str, n_people: int) -> Case:
 
 @pytest.mark.parametrize("name", FILES)
 def test_verdicts_on_kept_files_equal_brute_force(name: str) -> None:
-    case = draw(fatt.load(KEPT / name), name, 10 * EFFORT)
+    case = draw(fatt.load(KEPT / name).ensemble, name, 10 * EFFORT)
     outcomes = Verifier(case.ensemble).verify(case.people, case.boxes, n_jobs=1)
     assert_right(case, outcomes, truths_of(case))
 
@@ -148,7 +148,7 @@ BUILDERS: dict[str, Callable[[], Real]] = {
 @functools.cache
 def build(name: str) -> tuple[Real, Ensemble]:
     real = BUILDERS[name]()
-    return real, fatt.load(real.model)
+    return real, fatt.load(real.model).ensemble
 
 
 def as_given(ensemble: Ensemble, rows: np.ndarray) -> np.ndarray:

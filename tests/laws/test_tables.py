@@ -101,7 +101,7 @@ def family_of(name: str) -> str:
 
 @functools.cache
 def ensemble_of(name: str) -> Ensemble:
-    return fatt.load(kind_of(name).model)
+    return fatt.load(kind_of(name).model).ensemble
 
 
 def ask(predict: Callable[[Any], Any], table: Any) -> list[Any] | Exception:

@@ -176,7 +176,7 @@ def test_texts_become_the_categories_they_are_written_as() -> None:
 
 def test_a_model_without_names_reads_by_position(tmp_path: Path) -> None:
     model, people = town.hard_case(tmp_path)
-    ensemble = fatt.load(model)
+    ensemble = fatt.load(model).ensemble
     table = read_table(people)
     table.columns["id"] = ["x"] * 40
     with pytest.raises(DataError, match="has 9 columns, and the model, which was tra"):

@@ -45,7 +45,7 @@ def decoded(transformer: Any, frame: pd.DataFrame) -> dict[str, list[Any]]:
     table = transformer.transform(frame)
     table = np.asarray(table.todense() if hasattr(table, "todense") else table)
     labels = np.arange(len(table)) % 2
-    model = fatt.load(DecisionTreeClassifier(max_depth=6).fit(table, labels))
+    model = fatt.load(DecisionTreeClassifier(max_depth=6).fit(table, labels)).ensemble
     variables = Variables(model, Schema.from_transformer(transformer))
     values = variables.gather(model.read(table))
     np.testing.assert_array_equal(variables.scatter(values), model.read(table))
@@ -233,7 +233,9 @@ def test_names_of_columns_and_variables_work() -> None:
     ).set_output(transform="pandas")
     transformer.set_params(c__sparse_output=False)
     table = transformer.fit_transform(frame)
-    model = fatt.load(DecisionTreeClassifier(max_depth=3).fit(table, frame["flag"]))
+    model = fatt.load(
+        DecisionTreeClassifier(max_depth=3).fit(table, frame["flag"])
+    ).ensemble
     variables = Variables(model, Schema.from_transformer(transformer))
     values = variables.gather(model.read(table))
     first = Space(Similarity(noise={"age": 0.3}, vary=["race"]), variables).boxes(

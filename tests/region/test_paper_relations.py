@@ -29,7 +29,7 @@ def load(name: str) -> tuple[Variables, Any, dict[str, Any]]:
         train = pd.DataFrame(arrays["X_train"], columns=columns)
         test = pd.DataFrame(arrays["X_test"], columns=columns)
         tree = DecisionTreeClassifier(max_depth=6, random_state=0)
-        model = fatt.load(tree.fit(train, arrays["y_train"]))
+        model = fatt.load(tree.fit(train, arrays["y_train"])).ensemble
     variables = Variables(model, Schema.infer(model, train))
     rows = model.read(test)
     people = variables.gather(rows)

@@ -380,7 +380,7 @@ def dummies(**options: Any) -> tuple[Ensemble, pd.DataFrame]:
     people = pd.DataFrame({"race": ["A", "B", "C", "A"], "age": [20, 30, 40, 50]})
     table = pd.get_dummies(people, columns=["race"], **options)
     tree = DecisionTreeClassifier(random_state=0).fit(table, [0, 1, 1, 0])
-    return fatt.load(tree), table
+    return fatt.load(tree).ensemble, table
 
 
 @pytest.mark.parametrize("dtype", [bool, int, float])
@@ -454,7 +454,7 @@ def test_the_names_of_one_hot_columns_change_no_verdict(
         table = pd.get_dummies(people, prefix_sep=separator, drop_first=drop_first)
         tree = DecisionTreeClassifier(max_leaf_nodes=12, random_state=seed)
         tree.fit(table, label)
-        schema = Schema.infer(fatt.load(tree), table, one_hot=one_hot)
+        schema = Schema.infer(fatt.load(tree).ensemble, table, one_hot=one_hot)
         similarity = fatt.Similarity(noise={"age": 1}, vary=["sex", "home_town"])
         report = fatt.verify(tree, table, similarity=similarity, schema=schema)
         reports.append(report.to_frame())

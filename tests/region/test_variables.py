@@ -158,7 +158,7 @@ KINDS = [
 @pytest.mark.parametrize("kind", KINDS)
 def test_real_models_score_alike(kind: str) -> None:
     frame = people(500)
-    model = fatt.load(model_of(kind, frame))
+    model = fatt.load(model_of(kind, frame)).ensemble
     variables = Variables(model, Schema.infer(model, frame))
     merged = variables.ensemble
     assert [f.name for f in merged.features] == ["race", "age", "sex", "income", "job"]

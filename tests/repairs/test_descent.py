@@ -20,7 +20,7 @@ def prepare(kind: str, n_classes: int) -> tuple[Any, Any, Leaves, Task]:
     table, label = people(n_classes=n_classes)
     model = MODELS[kind]().fit(table, label)
     run = Auditor(model, similarity=SIMILARITY, schema=table).run(table)
-    leaves = Leaves(model, run.variables.schema)
+    leaves = Leaves(fatt.load(model), run.variables.schema)
     rows = run.people.values(0, len(table))
     ensemble = run.variables.ensemble
     task = task_of(ensemble, leaves.rows, rows, label, run.boxes(rows))

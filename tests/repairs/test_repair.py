@@ -230,12 +230,23 @@ def test_other_models_are_refused_by_name(model: Any, name: str) -> None:
 
 def test_what_is_no_model_of_a_library_is_refused(tmp_path: Path) -> None:
     model = MODELS["XGBoost"]().fit(TABLE, LABEL)
-    with pytest.raises(UnsupportedModelError, match="cannot repair a Ensemble"):
-        fatt.repair(fatt.load(model), TABLE, LABEL, similarity=SIMILARITY)
     path = tmp_path / "model.json"
     model.save_model(path)
-    with pytest.raises(UnsupportedModelError, match="a path has none"):
-        fatt.repair(path, TABLE, LABEL, similarity=SIMILARITY)
+    for given in (path, fatt.load(path), fatt.load(model).ensemble):
+        with pytest.raises(UnsupportedModelError, match="an exact form has none"):
+            fatt.repair(given, TABLE, LABEL, similarity=SIMILARITY)
+    bagged = BaggingClassifier(n_estimators=2).fit(TABLE, LABEL)
+    with pytest.raises(UnsupportedModelError, match="cannot repair a Bagging"):
+        fatt.repair(bagged, TABLE, LABEL, similarity=SIMILARITY)
+
+
+def test_a_loaded_model_is_repaired_to_one() -> None:
+    model = MODELS["DecisionTree"]().fit(TABLE, LABEL)
+    given = {"similarity": SIMILARITY, "max_accuracy_loss": 1.0}
+    loaded = fatt.repair(fatt.load(model), TABLE, LABEL, **given)
+    fitted = fatt.repair(model, TABLE, LABEL, **given)
+    assert loaded.n_changed == fitted.n_changed > 0
+    assert loaded.model == fatt.load(fitted.model)
 
 
 @pytest.mark.parametrize(

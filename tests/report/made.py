@@ -36,7 +36,7 @@ def variables() -> Variables:
     model = make_pipeline(encode, DecisionTreeClassifier(random_state=0))
     people = frame()
     model.fit(people, ["deny", "deny", "grant", "grant", "grant"])
-    ensemble = fatt.load(model)
+    ensemble = fatt.load(model).ensemble
     return Variables(ensemble, Schema.infer(ensemble, people))
 
 

@@ -139,7 +139,7 @@ def test_loading() -> None:
     tree = quick(town.SIMILARITY)
     with pytest.raises(UnsupportedModelError, match="after its fit"):
         fatt.load(tree)
-    loaded = fatt.load(tree.fit(X_MIXED, Y_MIXED))
+    loaded = fatt.load(tree.fit(X_MIXED, Y_MIXED)).ensemble
     assert loaded.source.model == "FATTClassifier"
     assert np.array_equal(loaded.predict(X_MIXED), tree.predict(X_MIXED))
     with pytest.raises(UnsupportedModelError, match="Similarity"):

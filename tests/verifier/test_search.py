@@ -138,7 +138,7 @@ def test_a_total_of_nodes_means_the_same_in_all_threads(total: int) -> None:
 def test_many_classes_and_hundreds_of_cells(n_classes: int) -> None:
     rng = np.random.default_rng(n_classes)
     X, y = rng.normal(size=(600, 2)), rng.integers(n_classes, size=600)
-    ensemble = fatt.load(RandomForestClassifier(5, random_state=0).fit(X, y))
+    ensemble = fatt.load(RandomForestClassifier(5, random_state=0).fit(X, y)).ensemble
     people, wide = X[:8], rng.choice([0.02, 0.1, 0.4], size=(8, 1))
     boxes = Boxes(
         np.arange(8),

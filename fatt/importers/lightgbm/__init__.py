@@ -10,6 +10,7 @@ import math
 import re
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -28,6 +29,7 @@ from fatt.ensemble import (
 from fatt.ensemble.floats import smallest_float
 from fatt.ensemble.scoring import sigmoid
 from fatt.errors import UnsupportedModelError
+from fatt.importers.lightgbm import live
 from fatt.importers.lightgbm.normal_form import (
     ZERO,
     lay_out,
@@ -38,6 +40,7 @@ from fatt.importers.lightgbm.normal_form import (
 from fatt.importers.lightgbm.text import Text, fail, parse
 from fatt.importers.registry import refuse_missing, refuse_replaced
 from fatt.importers.versions import note_newer
+from fatt.model import Model
 
 # Arrays of integers become float32.
 _INTEGER_LIMIT = 2**24
@@ -65,7 +68,7 @@ _BY_NAME = (
 )
 
 
-def read(data: bytes, *, missing: float | None) -> Ensemble:
+def read(data: bytes, *, missing: float | None) -> Model:
     """Read a LightGBM text file; the lightgbm package is not needed."""
     refuse_missing(missing, "a LightGBM file")
     text = parse(data)
@@ -76,15 +79,14 @@ def read(data: bytes, *, missing: float | None) -> Ensemble:
         notes=(_LABEL_NOTE,),
     )
     ensemble = _ensemble(text, None, source)
-    if not ensemble.inputs.named:
-        return ensemble
-    notes = (*ensemble.source.notes, _BY_NAME)
-    return replace(
-        ensemble, source=msgspec.structs.replace(ensemble.source, notes=notes)
-    )
+    if ensemble.inputs.named:
+        notes = (*ensemble.source.notes, _BY_NAME)
+        source = msgspec.structs.replace(ensemble.source, notes=notes)
+        ensemble = replace(ensemble, source=source)
+    return Model(ensemble, partial(live.open_file, data))
 
 
-def convert(model: Any, *, missing: float | None) -> Ensemble:
+def convert(model: Any, *, missing: float | None) -> Model:
     """Convert a fitted `lightgbm.Booster` or `lightgbm.LGBMClassifier`."""
     refuse_missing(missing, "a LightGBM model")
     refuse_replaced(model)
@@ -99,12 +101,13 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
     )
     if type(model) is lightgbm.Booster:
         source = msgspec.structs.replace(source, notes=(*source.notes, _LABEL_NOTE))
-        return _in_order(_ensemble(_text_of(model), None, source))
+        ensemble = _in_order(_ensemble(_text_of(model), None, source))
+        return Model(ensemble, partial(live.LightGBM, model), given=model)
     if type(model) is lightgbm.LGBMClassifier:
         booster, classes = _inside(model)
         ensemble = _in_order(_ensemble(_text_of(booster), classes, source))
         _check_labels(model, ensemble)
-        return ensemble
+        return Model(ensemble, partial(live.LightGBM, model), given=model)
     raise UnsupportedModelError(
         f"cannot import a lightgbm {type(model).__qualname__}: it gives no class "
         "labels. Pass a Booster or LGBMClassifier."

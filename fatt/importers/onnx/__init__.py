@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from fatt.ensemble import (
     Source,
 )
 from fatt.errors import UnsupportedModelError
+from fatt.importers.onnx import live
 from fatt.importers.onnx.answers import Answer, Labelled
 from fatt.importers.onnx.forest import LEAF, Forest, lay_out
 from fatt.importers.onnx.graph import Input, follow, inputs_of
@@ -26,6 +28,7 @@ from fatt.importers.onnx.tensors import INT32_LIMIT, INTEGER_LIMIT, INTEGERS, Co
 from fatt.importers.pullback import pull_back
 from fatt.importers.registry import refuse_missing
 from fatt.importers.versions import TESTED, check_file, note_newer
+from fatt.model import Model
 
 _INFINITE = -math.inf, math.inf
 #: The smallest and the largest number of each type that can be followed.
@@ -35,15 +38,16 @@ _BOUNDS = {
 }
 
 
-def read(data: bytes, *, missing: float | None) -> Ensemble:
+def read(data: bytes, *, missing: float | None) -> Model:
     """Read an ONNX file."""
     refuse_missing(missing, "an ONNX file")
     # A damaged file can hold numbers at whose mere sight NumPy warns.
     with np.errstate(all="ignore"):
-        return _import(parse(data), "ONNX file")
+        ensemble = _import(parse(data), "ONNX file")
+    return Model(ensemble, partial(live.open_model, data, ensemble))
 
 
-def convert(model: Any, *, missing: float | None) -> Ensemble:
+def convert(model: Any, *, missing: float | None) -> Model:
     """Convert an ``onnx.ModelProto``."""
     refuse_missing(missing, "an ONNX model")
     if type(model).__name__ != "ModelProto":
@@ -51,7 +55,9 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
             f"cannot import a {type(model).__name__}; pass the whole ModelProto."
         )
     with np.errstate(all="ignore"):
-        return _import(model, "ModelProto")
+        ensemble = _import(model, "ModelProto")
+    opened = partial(live.open_model, model.SerializeToString(), ensemble)
+    return Model(ensemble, opened, given=model)
 
 
 def _import(model: Any, form: str) -> Ensemble:
@@ -226,13 +232,7 @@ def _of_installed() -> tuple[str, ...]:
 def _can_be_asked(model: Any) -> bool:
     """Tell whether onnxruntime takes the model."""
     try:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
+        live.session_of(model.SerializeToString())
     except Exception:  # onnxruntime has errors of its own
         return False
     return True

@@ -32,6 +32,7 @@ from fatt.ensemble import (
 )
 from fatt.ensemble.features import ALLOWED, NumberTypes
 from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.pipeline.live import WholePipeline
 from fatt.importers.pipeline.steps import (
     FINITE,
     UNKNOWN,
@@ -57,9 +58,10 @@ from fatt.importers.pullback.columns import (
 from fatt.importers.registry import library_of
 from fatt.importers.sklearn.members import check_members
 from fatt.importers.versions import note_newer
+from fatt.model import Model
 
 
-def convert(model: Any, *, missing: float | None) -> Ensemble:
+def convert(model: Any, *, missing: float | None) -> Model:
     """Convert a fitted `Pipeline` that ends in a tree model.
 
     Parameters
@@ -89,7 +91,8 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
             "ends in a classifier."
         )
     library = library_of(final)
-    inner = library.convert(final, missing=missing)
+    last = library.convert(final, missing=missing)
+    inner = last.ensemble
     names, width = _raw_columns(steps, inner)
     table = Table([Chain(index) for index in range(width)])
     for name, step in steps:
@@ -105,12 +108,12 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
         inner = library.on_sparse_rows(inner, final)
     ensemble = _in_raw_columns(inner, table, names, width)
     # The steps of scikit-learn look at names, or refuse another order.
-    if _first_reader(steps) is not None:
-        return ensemble
-    inputs = msgspec.structs.replace(
-        ensemble.inputs, by_position=inner.inputs.by_position
-    )
-    return replace(ensemble, inputs=inputs)
+    if _first_reader(steps) is None:
+        inputs = msgspec.structs.replace(
+            ensemble.inputs, by_position=inner.inputs.by_position
+        )
+        ensemble = replace(ensemble, inputs=inputs)
+    return Model(ensemble, partial(WholePipeline, model, last), given=model)
 
 
 def _flat_steps(model: Any) -> list[tuple[str, Any]]:

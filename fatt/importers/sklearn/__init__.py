@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,7 +12,9 @@ import msgspec
 from fatt.ensemble import Ensemble
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.registry import refuse_missing
+from fatt.importers.sklearn.live import ScikitLearn
 from fatt.importers.sklearn.members import check_members
+from fatt.model import Model
 
 _SUPPORTED = (
     "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, "
@@ -57,7 +60,7 @@ _HINTS = {
 }
 
 
-def convert(model: Any, *, missing: float | None) -> Ensemble:
+def convert(model: Any, *, missing: float | None) -> Model:
     """Convert a fitted scikit-learn model.
 
     Parameters
@@ -95,12 +98,13 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
             "once: train one model per column."
         )
     try:
-        return converter(model)
+        ensemble = converter(model)
     except AttributeError as error:
         raise MalformedModelError(
             f"the {type(model).__name__} lacks a part that its library gives it "
             f"({error}). Fit it again."
         ) from error
+    return Model(ensemble, partial(ScikitLearn, model), given=model)
 
 
 def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:

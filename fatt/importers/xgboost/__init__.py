@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -31,8 +32,10 @@ from fatt.ensemble.floats import FLOAT32_LIMIT, smallest_float
 from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
 from fatt.importers.registry import refuse_replaced
 from fatt.importers.versions import check_file, is_installed, note_newer
+from fatt.importers.xgboost import live
 from fatt.importers.xgboost.file import ModelFile, parse
 from fatt.importers.xgboost.normal_form import Cells, lay_out, make_features
+from fatt.model import Model
 
 _BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
 _MULTI = ("multi:softprob", "multi:softmax")
@@ -57,7 +60,7 @@ class _Caller:
     by_position: Literal["none", "others"] = "none"
 
 
-def read(data: bytes, *, missing: float | None) -> Ensemble:
+def read(data: bytes, *, missing: float | None) -> Model:
     """Read a JSON or UBJSON model file.
 
     Parameters
@@ -111,10 +114,11 @@ def read(data: bytes, *, missing: float | None) -> Ensemble:
         missing=math.nan if missing is None else missing,
         notes=tuple(notes),
     )
-    return _ensemble(file, caller)
+    opened = partial(live.open_file, data, version, caller.missing)
+    return Model(_ensemble(file, caller), opened)
 
 
-def convert(model: Any, *, missing: float | None) -> Ensemble:
+def convert(model: Any, *, missing: float | None) -> Model:
     """Convert a fitted Booster, XGBClassifier or XGBRFClassifier.
 
     Parameters
@@ -145,7 +149,7 @@ def convert(model: Any, *, missing: float | None) -> Ensemble:
                 "Computes what Booster.predict answers on a DMatrix.",
             ),
         )
-        return _ensemble(parse(bytes(model.save_raw("ubj"))), caller)
+        return _of_object(model, parse(bytes(model.save_raw("ubj"))), caller)
     if type(model) in {xgboost.XGBClassifier, xgboost.XGBRFClassifier}:
         return _convert_classifier(model, missing)
     name = type(model).__name__
@@ -179,7 +183,7 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
     return replace(ensemble, features=tuple(features))
 
 
-def _convert_classifier(model: Any, missing: float | None) -> Ensemble:
+def _convert_classifier(model: Any, missing: float | None) -> Model:
     import xgboost
 
     name = type(model).__name__
@@ -226,7 +230,12 @@ def _convert_classifier(model: Any, missing: float | None) -> Ensemble:
         ),
         by_position="others",
     )
-    return _ensemble(file, caller)
+    return _of_object(model, file, caller)
+
+
+def _of_object(model: Any, file: ModelFile, caller: _Caller) -> Model:
+    opened = partial(live.XGBoost, model, file.objective, caller.missing)
+    return Model(_ensemble(file, caller), opened, given=model)
 
 
 def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:

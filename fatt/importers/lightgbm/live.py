@@ -1,0 +1,80 @@
+"""LightGBM itself: asked for labels; its leaf values read and written."""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.importers.lightgbm.text import parse, rewritten
+from fatt.model import Live
+
+Floats = NDArray[np.float64]
+
+_LEAVES = re.compile(r"(?m)^leaf_value=(.*)$")
+# Where each tree begins in the text; without it LightGBM finds that out by itself.
+_SIZES = re.compile(r"(?m)^tree_sizes=.*\n")
+
+
+@dataclass(frozen=True)
+class LightGBM(Live):
+    """A fitted `Booster` or `LGBMClassifier`."""
+
+    model: Any
+
+    def labels(self, table: Any) -> Any:
+        """Return the classifier's labels, or a booster's likeliest classes."""
+        answers = self.model.predict(table)
+        if not self._is_booster:
+            return answers
+        if answers.ndim == 1:
+            answers = np.column_stack([1.0 - answers, answers])
+        return np.argmax(answers, axis=1)
+
+    def leaves(self) -> Floats:
+        """Return what each leaf adds to the score, of all trees that take part.
+
+        The text form holds that exactly.
+        """
+        lines = _LEAVES.findall(self._booster.model_to_string())
+        return np.array(" ".join(lines).split(), dtype=np.float64)[:, np.newaxis]
+
+    def with_leaves(self, values: Floats) -> Any:
+        """Return a copy of the model with other leaf values."""
+        import lightgbm
+
+        rest = iter(values[:, 0].tolist())
+
+        def other(line: re.Match[str]) -> str:
+            count = len(line[1].split())
+            return "leaf_value=" + " ".join(repr(next(rest)) for _ in range(count))
+
+        text = _LEAVES.sub(other, _SIZES.sub("", self._booster.model_to_string()))
+        booster = lightgbm.Booster(model_str=text)
+        if self._is_booster:
+            return booster
+        changed = copy.deepcopy(self.model)
+        changed._Booster = booster
+        return changed
+
+    @property
+    def _is_booster(self) -> bool:
+        return type(self.model).__name__ == "Booster"
+
+    @property
+    def _booster(self) -> Any:
+        return self.model if self._is_booster else self.model.booster_
+
+
+def open_file(data: bytes) -> LightGBM:
+    """Let LightGBM read a file.
+
+    Some files, or lines in them, make it end the process: it gets a text of our own.
+    """
+    import lightgbm
+
+    return LightGBM(lightgbm.Booster(model_str=rewritten(parse(data))))

@@ -1,0 +1,140 @@
+"""XGBoost itself: asked for labels; its leaf values read and written."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.errors import UnsupportedModelError
+from fatt.importers.versions import release
+from fatt.model import Live, NotAtHand
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class XGBoost(Live):
+    """A fitted `Booster`, `XGBClassifier` or `XGBRFClassifier`.
+
+    Attributes
+    ----------
+    model
+        The fitted object.
+    objective
+        Its objective, which says what a booster's answers are.
+    missing
+        The number that a booster's tables are told to take for missing.
+    """
+
+    model: Any
+    objective: str
+    missing: float
+
+    def labels(self, table: Any) -> Any:
+        """Return the classifier's labels, or what it would make of a booster's."""
+        if not self._is_booster:
+            return self.model.predict(table)
+        import xgboost
+
+        names: dict[str, Any] = {}
+        if isinstance(table, np.ndarray):
+            names = {
+                "feature_names": self.model.feature_names,
+                "feature_types": self.model.feature_types,
+            }
+        matrix = xgboost.DMatrix(
+            table, missing=self.missing, enable_categorical=True, **names
+        )
+        answers = self.model.predict(matrix)
+        if self.objective == "multi:softprob":
+            return np.argmax(answers, axis=1)
+        if self.objective in {"binary:logistic", "binary:logitraw"}:
+            return (answers > np.float32(0.5)).astype(np.int64)
+        return answers.astype(np.int64)
+
+    def leaves(self) -> Floats:
+        """Return what each node adds to the score, of all trees, one row per node.
+
+        Raises
+        ------
+        UnsupportedModelError
+            If leaves are weighted once more, or hold several values.
+        """
+        values = [tree["split_conditions"] for tree in _trees(self._content())]
+        return np.concatenate([*values, []])[:, np.newaxis]
+
+    def with_leaves(self, values: Floats) -> Any:
+        """Return a copy of the model with other leaf values."""
+        content = self._content()
+        singles = values[:, 0].astype(np.float32).astype(np.float64)
+        start = 0
+        for tree in _trees(content):
+            conditions, weights = tree["split_conditions"], tree["base_weights"]
+            is_leaf = np.array(tree["left_children"]) == -1
+            for node in np.flatnonzero(is_leaf).tolist():
+                conditions[node] = weights[node] = float(singles[start + node])
+            start += len(conditions)
+        changed = copy.deepcopy(self.model)
+        booster = changed if self._is_booster else changed.get_booster()
+        booster.load_model(bytearray(json.dumps(content).encode()))
+        return changed
+
+    @property
+    def _is_booster(self) -> bool:
+        return type(self.model).__name__ == "Booster"
+
+    def _content(self) -> Any:
+        """Return what the model writes to a JSON file."""
+        booster = self.model if self._is_booster else self.model.get_booster()
+        return json.loads(bytes(booster.save_raw("json")))
+
+
+def open_file(data: bytes, version: str, missing: float) -> XGBoost:
+    """Let XGBoost read a file, as `XGBClassifier` does.
+
+    Parameters
+    ----------
+    data
+        The bytes of the file.
+    version
+        The version that wrote it.
+    missing
+        The number that it takes for missing.
+
+    Raises
+    ------
+    NotAtHand
+        If another release is installed: some files make that kill the process.
+    """
+    import xgboost
+
+    installed = str(xgboost.__version__)
+    if release(version) != release(installed):
+        raise NotAtHand(
+            f"XGBoost {version or 'of another version'} saved it, and {installed} is "
+            "installed"
+        )
+    classifier = xgboost.XGBClassifier(enable_categorical=True, missing=missing)
+    classifier.load_model(bytearray(data))
+    return XGBoost(classifier, "", missing)
+
+
+def _trees(content: Any) -> list[Any]:
+    booster = content["learner"]["gradient_booster"]
+    if booster["name"] != "gbtree":
+        raise UnsupportedModelError(
+            f"the XGBoost model is a {booster['name']}, which weighs its trees once "
+            "more when it predicts; fatt.repair changes models of booster='gbtree'."
+        )
+    trees: list[Any] = booster["model"]["trees"]
+    if any(int(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in trees):
+        raise UnsupportedModelError(
+            "the leaves of the XGBoost model hold one value per class; fatt.repair "
+            "changes models of multi_strategy='one_output_per_tree'."
+        )
+    return trees

@@ -1,0 +1,206 @@
+"""A model: its exact form, and the model itself where its own library is at hand."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Ensemble, Feature, Label, ScoreBounds
+
+#: Of what a library raises, so many characters are told.
+_LONGEST = 200
+
+
+class NotAtHand(Exception):  # noqa: N818
+    """Says why a model itself cannot be asked."""
+
+
+class Live(ABC):
+    """A model in its own library; each package of `fatt.importers` has its own."""
+
+    @abstractmethod
+    def labels(self, table: Any) -> Any:
+        """Return a label per row of a table, as the library answers."""
+
+    def leaves(self) -> NDArray[np.float64] | None:
+        """Return what each leaf adds to the scores, one row per leaf.
+
+        Some rows may belong to no leaf. None if the leaves of such a model cannot be
+        changed.
+        """
+        return None
+
+    def with_leaves(self, values: NDArray[np.float64]) -> Any:
+        """Return a copy of the model with other leaf values, as `leaves` has them."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class NoLive:
+    """Opens no model, and says why."""
+
+    reason: str
+
+    def __call__(self) -> Live:
+        """Raise the reason."""
+        raise NotAtHand(self.reason)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """A tree model, read exactly; `fatt.load` returns it.
+
+    Parameters
+    ----------
+    ensemble
+        What the model computes, bit for bit.
+    opened
+        Returns the model itself, or raises `NotAtHand`. It is called on first use, for
+        that may import the library.
+    given
+        The fitted object, if there is one: what it refuses, its library refuses. A
+        model that the library reads from a file may only want another form of table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import fatt
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = fatt.load(DecisionTreeClassifier(random_state=0).fit(X, y))
+    >>> model.classes
+    (0, 1, 2)
+    >>> model.predict(X[:1]).tolist() == model.ask(X[:1])
+    True
+    """
+
+    ensemble: Ensemble
+    opened: Callable[[], Live] = NoLive(
+        "what was passed is its exact form, not the model itself"
+    )
+    given: Any = None
+    # Not every library lets several threads ask a model at the same time.
+    _lock: Any = field(default_factory=threading.RLock, init=False)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both compute the same."""
+        return isinstance(other, Model) and self.ensemble == other.ensemble
+
+    def __hash__(self) -> int:
+        return hash(self.ensemble)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Model, (self.ensemble, self.opened, self.given)
+
+    def __repr__(self) -> str:
+        return "<Model" + repr(self.ensemble).removeprefix("<Ensemble")
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """The columns that the model reads, in order."""
+        return self.ensemble.features
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The labels that the model answers, in order."""
+        return self.ensemble.classes
+
+    @property
+    def digest(self) -> str:
+        """Names what the model computes; see `Ensemble.digest`."""
+        return self.ensemble.digest
+
+    def predict(self, rows: Any) -> NDArray[Any]:
+        """Return the label of each row; see `Ensemble.predict`."""
+        return self.ensemble.predict(rows)
+
+    def raw_scores(self, rows: Any) -> NDArray[Any]:
+        """Return the scores of each row; see `Ensemble.raw_scores`."""
+        return self.ensemble.raw_scores(rows)
+
+    def score_bounds(self, rows: Any) -> ScoreBounds:
+        """Return what the scores of each row may be; see `Ensemble.score_bounds`."""
+        return self.ensemble.score_bounds(rows)
+
+    def possible_labels(self, rows: Any) -> NDArray[np.bool_]:
+        """Tell which labels each row may get; see `Ensemble.possible_labels`."""
+        return self.ensemble.possible_labels(rows)
+
+    def save(self, path: str | Path) -> None:
+        """Write the exact form to a file; see `Ensemble.save`."""
+        self.ensemble.save(path)
+
+    @property
+    def live(self) -> Live:
+        """The model itself, in its own library.
+
+        Raises
+        ------
+        NotAtHand
+            If the library is not installed or does not take the model, for instance
+            because the file is too old for it; for files that hold no model of their
+            own, or whose objects are not to be trusted; and for an `Ensemble`.
+        """
+        with self._lock:
+            live = self._found
+        if isinstance(live, NotAtHand):
+            raise live
+        return live
+
+    def ask(self, table: Any) -> list[Label]:
+        """Return the label of each row in the words of the model's own library.
+
+        Parameters
+        ----------
+        table
+            Rows in a form that the library takes. It gets a copy.
+
+        Raises
+        ------
+        NotAtHand
+            If there is nobody to ask; besides, whatever the library raises.
+        """
+        live = self.live
+        with self._lock, warnings.catch_warnings():
+            # On names of columns that an array does not have, and the like.
+            warnings.simplefilter("ignore")
+            answers = np.asarray(live.labels(_copied(table)))
+        if answers.shape != (len(table),):
+            raise ValueError(f"the model answers an array of shape {answers.shape}.")
+        return list(answers.tolist())
+
+    @cached_property
+    def _found(self) -> Live | NotAtHand:
+        try:
+            return self.opened()
+        except NotAtHand as error:
+            return error
+        except ImportError as error:
+            return NotAtHand(f"{error.name or error} is not installed")
+        except Exception as error:  # libraries raise what they like
+            return NotAtHand(f"its library does not take it ({in_short(error)})")
+
+
+def in_short(error: Exception) -> str:
+    """Return what a library raised, in a line."""
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0][:_LONGEST]}".rstrip(": .")
+
+
+def _copied(table: Any) -> Any:
+    """Return a table of its own for a library, some of which write into what they get.
+
+    Frames other than those of pandas cannot be written to.
+    """
+    if isinstance(table, np.ndarray):
+        return table.copy(order="K")
+    return table.copy() if hasattr(table, "iloc") else table
