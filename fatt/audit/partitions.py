@@ -284,6 +284,9 @@ def _prepared(folder: Path, question: Question, n_parts: int) -> list[str]:
                 "or remove it to start anew."
             )
         (folder / _SUMMARY).unlink(missing_ok=True)
+        for draft in folder.glob(".*.part"):
+            # What a run that was killed had begun to write.
+            draft.unlink(missing_ok=True)
         storage.write(known, identity)
         question.schema.save(folder / _SCHEMA)
     except OSError as error:
