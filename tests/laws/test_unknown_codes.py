@@ -13,8 +13,8 @@ import pytest
 import fatt
 from fatt import Similarity
 from fatt.certificate import Certificate
-from fatt.certificate.cells import Cells
 from fatt.certificate.certificate import contents_of
+from fatt.certificate.columns import columns_of
 from fatt.certificate.similar import Similar
 from fatt.ensemble import Categorical, Feature, Numeric
 from fatt.errors import CertificateError, DataError, SpecError
@@ -254,7 +254,7 @@ def test_search_and_checker_agree_on_anything(seed: int) -> None:
     bits = boxes.codes[:, : words[1], np.newaxis] >> np.arange(64, dtype=np.uint64)
     members = (bits & np.uint64(1)).reshape(len(rows), -1)[:, : feature.n_codes] == 1
     (_, (reach, _)), (alone, _) = Similar(
-        Cells(model, schema), schema, similarity
+        columns_of(model, schema), schema, similarity
     ).reaches(rows)
     assert not alone.any()
     np.testing.assert_array_equal(members, reach.codes)
