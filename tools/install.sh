@@ -13,10 +13,15 @@ export PATH CYTHON NINJA
 if [ -z "${CC:-}" ] && ! command -v cc >/dev/null && ! command -v gcc >/dev/null \
     && ! command -v clang >/dev/null; then
     "$bin/python" -m pip install -q ziglang
-    printf '#!/bin/sh\nexec "%s/python" -m ziglang cc "$@"\n' "$bin" >"$bin/zig-cc"
-    chmod +x "$bin/zig-cc"
+    # Where there is no compiler, there is no archiver either, which meson asks for.
+    for tool in cc ar; do
+        printf '#!/bin/sh\nexec "%s/python" -m ziglang %s "$@"\n' "$bin" "$tool" \
+            >"$bin/zig-$tool"
+        chmod +x "$bin/zig-$tool"
+    done
     CC="$bin/zig-cc"
-    export CC
+    AR="$bin/zig-ar"
+    export CC AR
 fi
 exec "$bin/python" -m pip install -q --no-build-isolation \
     -Cbuild-dir="build/$1" -e "$2" --group "$3"
