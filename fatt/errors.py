@@ -2,7 +2,8 @@
 
 FattError
 ├── ModelError
-│   ├── UnsupportedModelError     a model that cannot be represented exactly
+│   ├── UnsupportedModelError     a model that cannot be represented exactly, or that
+│   │                             is not fitted (also scikit-learn's NotFittedError)
 │   ├── UntrustedModelError       a file that could run code when it is read
 │   └── MalformedModelError       a file or object that contradicts itself
 ├── SpecError (ValueError)        an argument names something absent or senseless

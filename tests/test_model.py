@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from lightgbm import LGBMClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from xgboost import XGBClassifier
 
 import fatt
 from fatt import Model, Schema, Similarity
+from fatt.errors import UnsupportedModelError
 from fatt.model import NoLive, NotAtHand
 from tests.repairs.town import MODELS, boosters, people
 
@@ -104,3 +109,22 @@ def test_who_cannot_be_asked_says_why() -> None:
         Model(exact, absent).ask(ROWS)
     with pytest.raises(NotAtHand, match=r"not take it \(ValueError: too old\)"):
         Model(exact, broken).ask(ROWS)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(),
+        make_pipeline(StandardScaler(), RandomForestClassifier()),
+        HistGradientBoostingClassifier(),
+        XGBClassifier(),
+        LGBMClassifier(),
+        fatt.FATTClassifier(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_whoever_forgot_to_fit_gets_the_error_that_they_know(model: Any) -> None:
+    with pytest.raises(NotFittedError, match="is not fitted; call fit first") as raised:
+        fatt.load(model)
+    assert isinstance(raised.value, UnsupportedModelError)
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)

@@ -50,6 +50,10 @@ def convert(model: Any, *, missing: float | None) -> Model:
     name = type(model).__name__
     refuse_missing(missing, name)
     ensemble = getattr(model, "ensemble_", None)
+    if ensemble is None and name in {"FATT", "FATTClassifier"}:
+        from fatt.importers.unfitted import unfitted
+
+        raise unfitted(model)
     if not isinstance(ensemble, Ensemble):
         raise UnsupportedModelError(
             f"cannot import a {name}: pass a FATTClassifier after its fit, or another "

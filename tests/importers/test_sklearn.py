@@ -664,7 +664,7 @@ def test_refused_by_name(model, message):
 
 @pytest.mark.parametrize("model", [TREE, HistGradientBoostingClassifier()])
 def test_unfitted_models_are_refused(model):
-    with pytest.raises(UnsupportedModelError, match="is not fitted: call its fit"):
+    with pytest.raises(UnsupportedModelError, match="is not fitted; call fit"):
         fatt.load(clone(model))
 
 

@@ -137,7 +137,7 @@ def test_what_trees_tell_about_themselves() -> None:
 
 def test_loading() -> None:
     tree = quick(town.SIMILARITY)
-    with pytest.raises(UnsupportedModelError, match="after its fit"):
+    with pytest.raises(UnsupportedModelError, match="is not fitted; call fit"):
         fatt.load(tree)
     loaded = fatt.load(tree.fit(X_MIXED, Y_MIXED)).ensemble
     assert loaded.source.model == "FATTClassifier"

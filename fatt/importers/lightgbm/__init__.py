@@ -163,9 +163,11 @@ def _text_of(booster: Any) -> Text:
 
 def _inside(model: Any) -> tuple[Any, tuple[Label, ...]]:
     """Return the booster and the labels of a fitted classifier."""
+    from fatt.importers.unfitted import unfitted
+
     booster = getattr(model, "_Booster", None)
     if booster is None:
-        raise UnsupportedModelError("the LGBMClassifier is not fitted; call fit first.")
+        raise unfitted(model)
     if model.get_params().get("pred_early_stop") not in _UNSET:
         raise UnsupportedModelError(
             "the LGBMClassifier leaves out trees when it predicts, because of its "

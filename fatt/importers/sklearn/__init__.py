@@ -153,9 +153,9 @@ def _check_fitted(model: Any) -> None:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
+    from fatt.importers.unfitted import unfitted
+
     try:
         check_is_fitted(model)
     except NotFittedError as error:
-        raise UnsupportedModelError(
-            f"the {type(model).__name__} is not fitted: call its fit method first."
-        ) from error
+        raise unfitted(model) from error

@@ -186,9 +186,11 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
 def _convert_classifier(model: Any, missing: float | None) -> Model:
     import xgboost
 
+    from fatt.importers.unfitted import unfitted
+
     name = type(model).__name__
     if not model.__sklearn_is_fitted__():
-        raise UnsupportedModelError(f"the {name} is not fitted; call fit first.")
+        raise unfitted(model)
     own = model.missing
     if isinstance(own, bool) or not isinstance(own, int | float | np.number):
         raise UnsupportedModelError(
