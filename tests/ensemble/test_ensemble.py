@@ -111,7 +111,7 @@ def test_the_file_form_reads_back_equal(ensemble: Ensemble) -> None:
 def test_save_and_load(tmp_path: Path) -> None:
     ensemble = random_ensemble(1)
     ensemble.save(tmp_path / "model.fatt")
-    assert fatt.load(tmp_path / "model.fatt") == ensemble
+    assert fatt.load(tmp_path / "model.fatt").ensemble == ensemble
     assert [path.name for path in tmp_path.iterdir()] == ["model.fatt"]
 
 
