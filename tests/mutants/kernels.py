@@ -94,7 +94,8 @@ _BRANCHING = _of(
     "branch_and_bound.pyx",
     _lost("            if some == 0:", "some == 0", "some == 1 and some == 0"),
     _lost("+ domain.word_start + offset] &= ~rows.sides[", "~", ""),
-    _lost("if point.margin < needed.possible:", "<", "<="),
+    # At `possible` itself nobody wins: it lies a unit below what the error allows.
+    _lost("if point.margin < needed.possible:", "possible", "certain"),
     _lost("if point.margin >= needed.certain:", "certain", "certain - 1"),
     _lost("    row -= 1\n    while", "row -= 1", "row -= 2"),
     _lost("if rows.cut[above] >= 0:", ">=", "<"),
