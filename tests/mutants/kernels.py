@@ -245,7 +245,8 @@ _REACH = _of(
         "mine.missing",
     ),
     _lost("        if here & ~left != 0:", "!= 0", "== here"),
-    _lost("block_of[at + constraint.last + 1] = 1", "] = 1", "] = 0"),
+    # Where a leaf ends another begins, which marks the same cell after it.
+    _lost("block_of[at + constraint.first] = 1", "] = 1", "] = 0"),
     _lost("        if constraint.missing != 0:", "!= 0", "> 1"),
     _lost(
         "last = block_of[constraint.last - mine.first]",
