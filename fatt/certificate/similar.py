@@ -19,6 +19,7 @@ from fatt.ensemble import Label
 from fatt.errors import CertificateError
 from fatt.region import Number, Ordinal, Relation, Schema, Similarity
 from fatt.region.amounts import Between, OneOf, Range, Step
+from fatt.region.kinds import AnyVariable
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -99,13 +100,35 @@ def _sayings(similarity: Similarity, schema: Schema) -> Iterator[tuple[str, str,
         varied.add(schema.find(name).name)
         yield (name, "is_free", True) if labels is None else (name, "among", labels)
     if isinstance(similarity.noise, tuple):
-        yield from ((name, "amount", amount) for name, amount in similarity.noise)
+        for name, amount in similarity.noise:
+            _require_spread(amount, [schema.find(name)])
+            yield name, "amount", amount
     else:
-        for variable in schema.variables:
-            if isinstance(variable, Number) and variable.name not in varied:
-                yield variable.name, "amount", similarity.noise
+        numbers = [
+            variable
+            for variable in schema.variables
+            if isinstance(variable, Number) and variable.name not in varied
+        ]
+        _require_spread(similarity.noise, numbers)
+        for variable in numbers:
+            yield variable.name, "amount", similarity.noise
     yield from ((name, "condition", met) for name, met in similarity.where)
     yield from ((name, "may_miss", True) for name in similarity.missing)
+
+
+def _require_spread(amount: Step | Range, variables: Sequence[AnyVariable]) -> None:
+    """Refuse noise in units of which none of the variables it is for has any.
+
+    One of several may be constant: noise for all numbers does not move it then.
+    """
+    in_sd = isinstance(amount, Step) and amount.unit == "sd"
+    constant = [one for one in variables if isinstance(one, Number) and one.sd == 0]
+    if in_sd and variables and len(constant) == len(variables):
+        names = ", ".join(repr(variable.name) for variable in variables)
+        raise CertificateError(
+            f"the standard deviation of {names}, in which the similarity counts, is 0, "
+            "and nothing could change."
+        )
 
 
 def _two_things(name: str) -> CertificateError:
@@ -322,10 +345,9 @@ def _moved(column: Numbers, rule: Rule, values: Floats) -> tuple[Floats, Floats]
     for sign, given in ((-1, amount.below), (1, amount.above)):
         size = np.full(len(values), given)
         if amount.unit == "sd":
-            if not column.variable.sd:
+            if column.variable.sd is None:
                 raise CertificateError(
-                    f"the schema has no standard deviation of "
-                    f"{column.variable.name!r}, or one of 0."
+                    f"the schema has no standard deviation of {column.variable.name!r}."
                 )
             size = size * column.variable.sd
         elif amount.unit == "%":

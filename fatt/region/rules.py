@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from fatt.ensemble import Categorical, Numeric
 from fatt.ensemble.features import Label
 from fatt.errors import SpecError, hint
 from fatt.region.amounts import Amount, Between, Condition, Range, Step, is_number
-from fatt.region.kinds import Number, Ordinal
+from fatt.region.kinds import AnyVariable, Number, Ordinal
 from fatt.region.similarity import Similarity
 from fatt.region.variables import Variables
 
@@ -69,8 +69,9 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
             rules.free.append(index)
         else:
             rules.sets[index] = _interchangeable(index, values, variables)
+    is_named = isinstance(similarity.noise, tuple)
     for index, amount in _amounts(similarity, varied, variables).items():
-        _add_noise(rules, index, amount, variables)
+        _add_noise(rules, index, amount, variables, is_named=is_named)
     for index, met in _by_variable("where", similarity.where, variables).items():
         if isinstance(variables.ensemble.features[index], Numeric):
             rules.between[index] = _interval(index, met, variables)
@@ -124,10 +125,28 @@ def _amounts(
             f"noise is {similarity.noise.plain()!r} for all numeric variables, and "
             "there are none; leave it out."
         )
+    if similarity.noise.unit == "sd":
+        _require_spread(
+            similarity.noise, [variables.schema.variables[i] for i in numeric]
+        )
     return dict.fromkeys(numeric, similarity.noise)
 
 
-def _add_noise(rules: Rules, index: int, amount: Amount, variables: Variables) -> None:
+def _require_spread(amount: Step, numbers: Sequence[AnyVariable]) -> None:
+    """Refuse standard deviations that are all 0; a single one is simply no noise."""
+    names = [one.name for one in numbers if isinstance(one, Number) and one.sd == 0]
+    if len(names) == len(numbers):
+        raise SpecError(
+            f"noise is {amount.plain()!r} for all numeric variables, and in each of "
+            f"them ({', '.join(names)}) all rows have the same value: their standard "
+            "deviations are 0, and nothing could change. Infer the schema from more "
+            "rows, or write the noise as a number."
+        )
+
+
+def _add_noise(
+    rules: Rules, index: int, amount: Amount, variables: Variables, *, is_named: bool
+) -> None:
     variable = variables.schema.variables[index]
     if isinstance(variable, Number):
         if isinstance(amount, Range):
@@ -142,12 +161,12 @@ def _add_noise(rules: Rules, index: int, amount: Amount, variables: Variables) -
                 "deviation is not known; infer the schema from rows, or set it: "
                 "schema.with_({...: Number(sd=...)})."
             )
-        if variable.sd == 0:
+        if variable.sd == 0 and is_named:
             raise SpecError(
                 f"noise of {variable.name!r} is {amount.plain()!r}, and its standard "
                 "deviation is 0: all rows have the same value, and nothing could "
-                "change. Infer the schema from more rows, or write the noise as a "
-                "number."
+                "change. Infer the schema from more rows, write the noise as a number, "
+                "or leave it out."
             )
         rules.steps[index] = Step(
             amount.below * variable.sd, amount.above * variable.sd

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -77,9 +78,16 @@ def test_a_forged_standard_deviation_is_told(sd: float) -> None:
         certificate.check(tree_of_age(), schema=honest)
 
 
-@pytest.mark.parametrize("sd", [None, 0])
-def test_a_unit_of_nothing_is_refused(sd: float | None) -> None:
-    similarity = Similarity(noise={"age": "2 sd"})
+@pytest.mark.parametrize("noise", ["2 sd", {"age": "2 sd"}])
+@pytest.mark.parametrize(
+    ("sd", "why"),
+    [
+        (None, "no standard deviation of 'age'"),
+        (0, "standard deviation of 'age', in which the similarity counts, is 0"),
+    ],
+)
+def test_a_unit_of_nothing_is_refused(sd: float | None, why: str, noise: Any) -> None:
+    similarity = Similarity(noise=noise)
     certificate = audit(of_age(Number(sd=0.1)), similarity).certificate()
     schema = of_age(Number(sd=sd))
     about = msgspec.structs.replace(certificate.about, schema=digest_of_schema(schema))
@@ -88,8 +96,27 @@ def test_a_unit_of_nothing_is_refused(sd: float | None) -> None:
             msgspec.structs.replace(certificate.contents, schema=schema, about=about)
         )
     )
-    with pytest.raises(CertificateError, match="no standard deviation of 'age'"):
+    with pytest.raises(CertificateError, match=why):
         forged.check(tree_of_age())
+
+
+def test_a_constant_column_does_not_move_and_the_others_do(tmp_path: Path) -> None:
+    table = pd.DataFrame({"age": [20.0, 33.0, 60.0], "year": [2020.0] * 3})
+    model = DecisionTreeClassifier().fit(table, [0, 0, 1])
+    report = fatt.verify(model, table, similarity=Similarity(noise="1 sd"))
+    alone = fatt.verify(model, table, similarity=Similarity(noise={"age": "1 sd"}))
+    assert report.counts == alone.counts
+    assert 0 < report.counts["fair"] < 3
+    report.certificate().save(tmp_path / "c.json")
+    certificate = Certificate.read(tmp_path / "c.json")
+    told = str(certificate.check(model, table))
+    assert "- 'year' may differ by up to 1 standard deviations of 0, that is 0" in told
+    # Somebody who expects another unit is told that this one moves nobody.
+    schema = Schema.infer(fatt.load(model), table)
+    assert certificate.check(model, table, schema=schema)
+    honest = schema.with_(year=Number(sd=3.0))
+    with pytest.raises(CertificateError, match=r"deviation 0; expected .* 3\.$"):
+        certificate.check(model, schema=honest)
 
 
 def test_a_standard_deviation_that_nobody_uses_is_not_compared() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,12 +14,12 @@ from fatt.certificate.cells import Cells
 from fatt.certificate.judge import Judge
 from fatt.certificate.similar import Similar
 from fatt.errors import CertificateError
-from fatt.region import Category, Number, Ordinal, Schema, Similarity
+from fatt.region import Category, Number, Ordinal, Schema, Similarity, Variables
 from fatt.region.kinds import AnyVariable
 from fatt.region.space import Space
 from tests.certificate.made import reaches_of
 from tests.region import town
-from tests.region.oracle import similar
+from tests.region.oracle import holds, similar
 from tests.region.test_boxes import VARIABLES, alternatives, draw_points, near, specs
 
 SCHEMA = town.schema()
@@ -59,6 +60,33 @@ def test_regions_are_those_of_the_search(
             assert mine in [[_plain(one, r) for one in theirs] for r in rows]
             taken += 1
     assert taken == len(boxes)
+
+
+@pytest.mark.parametrize("constant", ["age", "income", "score", "ratio"])
+def test_a_constant_number_stays_for_the_search_and_the_checker(constant: str) -> None:
+    kinds = [
+        msgspec.structs.replace(one, sd=0.0 if one.name == constant else 0.75)
+        if isinstance(one, Number)
+        else one
+        for one in town.VARIABLES
+    ]
+    schema = Schema(columns=SCHEMA.columns, variables=tuple(kinds))
+    variables = Variables(town.make(), schema)
+    spec = {"noise": "2 sd"}
+    relation = Similarity(**spec)
+    judge = Judge(town.make(), schema, relation)
+    rng = np.random.default_rng(0)
+    moved = 0
+    for x in draw_points(rng, 30):
+        others = [x, *near(rng, x, 30)]
+        people, twins = (town.encode(p, variables) for p in ([x] * 31, others))
+        expected = [similar(spec, variables, x, y) for y in others]
+        assert judge.holds(people, twins).tolist() == expected, x
+        boxes = Space(relation, variables).boxes(people[:1])
+        inside = [holds(boxes, 0, variables, y) for y in twins]
+        assert inside == expected, x
+        moved += sum(expected) - 1
+    assert moved
 
 
 def _plain(reach: Any, row: int) -> tuple[Any, ...]:

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fatt.ensemble import Numeric
 from fatt.errors import SpecError
-from fatt.region import Number, Schema, Similarities, Similarity
+from fatt.region import Number, Schema, Similarities, Similarity, Variables
+from fatt.region.amounts import Step
 from fatt.region.rules import bind
 from fatt.region.similarity import Relation, any_of
 from tests.region import town
@@ -203,9 +205,6 @@ def test_the_same_variable_under_two_names() -> None:
     assert rules.free == [town.NAMES.index("race")]
     kinds = (Number(name="years", columns="age"), Number(name="b", columns="b"))
     schema = Schema(columns=("age", "b"), variables=kinds)
-    from fatt.ensemble import Numeric
-    from fatt.region import Variables
-
     variables = Variables(town.make((Numeric(name="age"), Numeric(name="b"))), schema)
     with pytest.raises(SpecError, match="two things of 'years'"):
         bind(Similarity(noise={"age": 3, "years": 4}), variables)
@@ -214,6 +213,32 @@ def test_the_same_variable_under_two_names() -> None:
     assert bind(Similarity(noise=1, vary=["years"]), variables).steps.keys() == {1}
     with pytest.raises(SpecError, match="there are none"):
         bind(Similarity(noise=1, vary=["years", "b"]), variables)
+
+
+def test_a_constant_number_has_no_noise_in_deviations() -> None:
+    def rules(similarity: Similarity, *sds: float | None) -> Any:
+        names = [f"x{place}" for place in range(len(sds))]
+        features = tuple(Numeric(name=name) for name in names)
+        kinds = tuple(
+            Number(name=name, columns=name, sd=sd)
+            for name, sd in zip(names, sds, strict=True)
+        )
+        schema = Schema(columns=tuple(names), variables=kinds)
+        return bind(similarity, Variables(town.make(features), schema))
+
+    for_all = Similarity(noise="-2 sd")
+    assert rules(for_all, 0.0, 1.5).steps == {0: Step(0.0, 0.0), 1: Step(3.0, 0.0)}
+    with pytest.raises(SpecError, match=r"each of them \(x0, x1\) all rows have the s"):
+        rules(for_all, 0.0, 0.0)
+    with pytest.raises(SpecError, match=r"'x1' is '-2 sd', and its .* is not known"):
+        rules(for_all, 0.0, None)
+    # Who names a number wants it to move.
+    with pytest.raises(SpecError, match=r"'x0' is '2 sd', and its .* deviation is 0"):
+        rules(Similarity(noise={"x0": "2 sd", "x1": 1}), 0.0, 1.5)
+    # What may be anything is not counted in deviations.
+    with pytest.raises(SpecError, match=r"each of them \(x0\) all rows"):
+        rules(Similarity(noise="1 sd", vary=["x1"]), 0.0, 1.5)
+    assert rules(Similarity(noise=1), 0.0).steps == {0: Step(1.0, 1.0)}
 
 
 def test_labels_are_found_by_value_or_text() -> None:
