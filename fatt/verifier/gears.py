@@ -20,36 +20,37 @@ class Gears:
         Whether the sum of the best leaves may decide alone, before anything else.
     only_tree
         Whether the leaves of a model with one tree are walked, instead of searched.
-    step
+    move_once
         Whether single changes of the person are tried first.
-    climb
+    local_sweeps
         Sweeps of a local search, at most; 0 leaves the point where it starts.
-    climb_again
+    restart_at
         The node at which local search starts anew; then at twice that, and so on.
-    weigh
-        Whether cuts are weighed, so that losing classes go and the best cut is taken;
-        else the first cut that parts the leaves of a tree is.
-    patience
-        Nodes after which the search is taken for a long one, and trees bargain.
-    sweeps, least_gain
-        Sweeps of the bargain, at most, and the share of the slack each must gain.
+    score_cuts
+        Whether cuts are scored by what both sides lose, so that losing blocks go and
+        the best cut is taken; else the first cut that parts the leaves of a tree is.
+    dual_after
+        Nodes after which the search is taken for a long one, and dual ascent begins.
+    dual_sweeps, dual_gain
+        Sweeps of a dual ascent, at most, and the share of the slack each must gain.
     room
         Rows, leaves and constraints for which room is made at first.
-    doubts
-        How many points in doubt are kept for one person.
+    ties
+        How many points that the library's own functions must tell are kept for one
+        person.
     """
 
     screen: bool = True
     only_tree: bool = True
-    step: bool = True
-    climb: int = 25
-    climb_again: int = 1
-    weigh: bool = True
-    patience: int = 64
-    sweeps: int = 24
-    least_gain: int = 32
+    move_once: bool = True
+    local_sweeps: int = 25
+    restart_at: int = 1
+    score_cuts: bool = True
+    dual_after: int = 64
+    dual_sweeps: int = 24
+    dual_gain: int = 32
     room: int = 16
-    doubts: int = 4
+    ties: int = 4
 
 
 class Tally(NamedTuple):
@@ -61,26 +62,26 @@ class Tally(NamedTuple):
         Boxes that the first look decided.
     walked
         Boxes in which the only tree was walked.
-    stepped
+    moved_once
         Rivals against whom single changes were tried.
-    climbed
+    restarted
         Local searches that started anew.
-    dropped
-        Parts from which losing classes went.
-    parted
-        Cuts that were taken without weighing.
-    bargained, priced_out
-        Parts in which the trees bargained, and those closed by that.
+    filtered
+        Nodes at which losing blocks left the domains.
+    unscored
+        Cuts that were taken without a score.
+    dual_ascents, dual_closed
+        Nodes at which the multipliers moved, and those that were closed by that.
     grew
         How often more cuts were open than there was room for.
     """
 
     screened: int
     walked: int
-    stepped: int
-    climbed: int
-    dropped: int
-    parted: int
-    bargained: int
-    priced_out: int
+    moved_once: int
+    restarted: int
+    filtered: int
+    unscored: int
+    dual_ascents: int
+    dual_closed: int
     grew: int

@@ -24,7 +24,7 @@ from fatt.verifier.kernels.records import (
 )
 
 # Sums of scaled scores stay below this power of 2. That leaves room for differences of
-# sums, and for the prices that trees pay each other.
+# sums, and for the multipliers between trees.
 _LARGEST = 53
 
 _LINKS = {"identity": IDENTITY, "softmax": SOFTMAX, "sigmoid": SIGMOID}

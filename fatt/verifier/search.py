@@ -213,7 +213,7 @@ class Verifier:
         features, count = self.ensemble.features, len(people)
         decision, n_classes = self.ensemble.decision, len(self.ensemble.classes)
         is_linked = isinstance(decision, Argmax) and decision.link != "identity"
-        kept = self._gears.doubts if is_linked and not run.largest else 0
+        kept = self._gears.ties if is_linked and not run.largest else 0
         parts = (
             mark_missing(people, features),
             label,

@@ -15,31 +15,33 @@ from fatt.verifier.gears import Gears
 
 NEVER = 2**60
 
-#: Nothing but branching: neither the first look nor local search nor prices.
+#: Nothing but branching: neither the first look nor local search nor multipliers.
 BARE = Gears(
     screen=False,
     only_tree=False,
-    step=False,
-    climb=0,
-    climb_again=NEVER,
-    patience=NEVER,
+    move_once=False,
+    local_sweeps=0,
+    restart_at=NEVER,
+    dual_after=NEVER,
 )
 
 GEARS = {
     "defaults": Gears(),
     "no first look": Gears(screen=False, only_tree=False),
-    "no local search": Gears(step=False, climb=0, climb_again=NEVER),
+    "no local search": Gears(move_once=False, local_sweeps=0, restart_at=NEVER),
     "nothing but branching": BARE,
-    "no steps, but a climb": replace(BARE, climb=1, climb_again=1),
-    "any cut": replace(BARE, weigh=False),
-    "prices at once": replace(BARE, patience=0),
-    "prices at once, one sweep": replace(BARE, patience=0, sweeps=1),
-    "prices at once, no sweep": replace(BARE, patience=0, sweeps=0),
-    "prices at once, every sweep": replace(BARE, patience=0, sweeps=60, least_gain=999),
-    "prices at once, any cut": replace(BARE, patience=0, weigh=False),
-    "prices late": replace(BARE, patience=5),
-    "no room": replace(BARE, room=1, doubts=0),
-    "many doubts": replace(BARE, patience=0, doubts=64),
+    "local search, but no single moves": replace(BARE, local_sweeps=1, restart_at=1),
+    "any cut": replace(BARE, score_cuts=False),
+    "dual at once": replace(BARE, dual_after=0),
+    "dual at once, one sweep": replace(BARE, dual_after=0, dual_sweeps=1),
+    "dual at once, no sweep": replace(BARE, dual_after=0, dual_sweeps=0),
+    "dual at once, every sweep": replace(
+        BARE, dual_after=0, dual_sweeps=60, dual_gain=999
+    ),
+    "dual at once, any cut": replace(BARE, dual_after=0, score_cuts=False),
+    "dual late": replace(BARE, dual_after=5),
+    "no room": replace(BARE, room=1, ties=0),
+    "many ties": replace(BARE, dual_after=0, ties=64),
 }
 
 
@@ -53,7 +55,7 @@ def some_gears(seed: int) -> list[Gears]:
 @pytest.fixture(
     scope="module",
     autouse=True,
-    params=["defaults", "prices at once", "nothing but branching"],
+    params=["defaults", "dual at once", "nothing but branching"],
 )
 def every_gear(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let a module that imports this run its tests in several gears."""

@@ -21,25 +21,31 @@ from tests.search_oracles import Truth, labels_of
 
 #: What a search in this gear must have entered, somewhere among the cases.
 ENTERED = {
-    "defaults": {"stepped", "climbed", "bargained", "priced_out"},
-    "no steps, but a climb": {"climbed", "dropped"},
-    "any cut": {"parted"},
-    "prices at once": {"bargained", "priced_out"},
-    "prices at once, one sweep": {"bargained", "priced_out"},
-    "prices at once, no sweep": {"bargained", "dropped"},
-    "prices at once, every sweep": {"bargained", "priced_out"},
-    "prices at once, any cut": {"bargained", "priced_out", "parted"},
-    "prices late": {"bargained", "priced_out"},
+    "defaults": {"moved_once", "restarted", "dual_ascents", "dual_closed"},
+    "local search, but no single moves": {"restarted", "filtered"},
+    "any cut": {"unscored"},
+    "dual at once": {"dual_ascents", "dual_closed"},
+    "dual at once, one sweep": {"dual_ascents", "dual_closed"},
+    "dual at once, no sweep": {"dual_ascents", "filtered"},
+    "dual at once, every sweep": {"dual_ascents", "dual_closed"},
+    "dual at once, any cut": {"dual_ascents", "dual_closed", "unscored"},
+    "dual late": {"dual_ascents", "dual_closed"},
     "no room": {"grew"},
 }
 
 #: And what it must never have.
 AVOIDED = {
     "no first look": {"screened", "walked"},
-    "no local search": {"stepped", "climbed"},
-    "nothing but branching": {"screened", "walked", "stepped", "climbed", "bargained"},
-    "any cut": {"dropped", "bargained"},
-    "prices at once": {"stepped", "climbed", "screened"},
+    "no local search": {"moved_once", "restarted"},
+    "nothing but branching": {
+        "screened",
+        "walked",
+        "moved_once",
+        "restarted",
+        "dual_ascents",
+    },
+    "any cut": {"filtered", "dual_ascents"},
+    "dual at once": {"moved_once", "restarted", "screened"},
 }
 
 
@@ -111,7 +117,7 @@ def test_long_searches_end_in_the_truth(
         nodes.append(int(outcomes.nodes[0]))
         verdicts.add(int(outcomes.verdict[0]))
     assert verdicts >= {FAIR, UNFAIR}
-    assert max(nodes) > (50 if GEARS[name].patience < 10 else 200)
+    assert max(nodes) > (50 if GEARS[name].dual_after < 10 else 200)
     for gear in ENTERED.get(name, set()):
         assert tally[gear] > 0, gear
     for gear in AVOIDED.get(name, set()):
@@ -122,7 +128,7 @@ def test_long_searches_are_cut_short_without_a_lie(
     long_cases: list[tuple[Case, Truth]],
 ) -> None:
     for case, truth in long_cases:
-        for gears in (Gears(), BARE, GEARS["prices at once"], GEARS["any cut"]):
+        for gears in (Gears(), BARE, GEARS["dual at once"], GEARS["any cut"]):
             verifier = Verifier(case.ensemble, gears=gears)
             for nodes in (3, 20, 70):
                 budget = Budget(nodes=nodes)

@@ -88,7 +88,7 @@ def compare(
 ) -> dict[tuple[int, bool], int]:
     """Compare with the program where it ends; count the verdicts that it confirms."""
     people, boxes = on_the_border(ensemble, count)
-    names = ("defaults", "prices at once", "no local search")
+    names = ("defaults", "dual at once", "no local search")
     found = [
         Verifier(ensemble, gears=GEARS[name]).verify(people, boxes) for name in names
     ]

@@ -19,7 +19,7 @@ from tests.laws.judge import UNKNOWN, assert_right, truths_of
 from tests.laws.rugged import LEAVES, rugged_case
 from tests.laws.test_gears import assert_extremes
 
-FEW = (Gears(), BARE, GEARS["prices at once"])
+FEW = (Gears(), BARE, GEARS["dual at once"])
 
 
 def ask(case: Case, every: Iterable[Gears]) -> None:

@@ -38,9 +38,13 @@ N_STRETCHED, STRETCH = 4, Budget(nodes=400)
 
 #: Gears that start at once, and gears that stay off, under a budget of their own.
 GEARS = {
-    "eager": Gears(patience=0, climb_again=2),
-    "plain": Gears(screen=False, only_tree=False, step=False, climb=0, weigh=False),
-    "narrow": Gears(screen=False, patience=3, sweeps=2, least_gain=1, room=4, doubts=1),
+    "eager": Gears(dual_after=0, restart_at=2),
+    "plain": Gears(
+        screen=False, only_tree=False, move_once=False, local_sweeps=0, score_cuts=False
+    ),
+    "narrow": Gears(
+        screen=False, dual_after=3, dual_sweeps=2, dual_gain=1, room=4, ties=1
+    ),
 }
 GEARED = Budget(nodes=60)
 

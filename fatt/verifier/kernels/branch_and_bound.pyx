@@ -518,7 +518,7 @@ cdef int branch_and_bound(
     cdef Tally* tally = workspace.tally
     cdef const volatile int64_t* clock = workspace.clock
     cdef int64_t n_domains = problem.n_domains, first_node = tally.nodes
-    cdef int64_t row = 0, next_climb = limits.climb_again, bound = 0
+    cdef int64_t row = 0, next_restart = limits.restart_at, bound = 0
     cdef int64_t possible, slack, number
     cdef int64_t* counted = filled(arena, n_domains, 0)
     cdef int64_t* best = <int64_t*>more(
@@ -536,7 +536,7 @@ cdef int branch_and_bound(
     cdef Part part
     needed.possible, needed.certain = margin.possible, margin.certain
     _make_rows(&rows, workspace)
-    ascend(problem, point, limits.climb)
+    ascend(problem, point, limits.local_sweeps)
     is_won = _wins(arithmetic, workspace, needed)
     while True:
         if is_won:
@@ -576,11 +576,11 @@ cdef int branch_and_bound(
             return 0
         tally.nodes += 1
         # With a band without end there is nothing that multipliers could close.
-        if tally.nodes - first_node >= limits.patience and possible > -FAR:
+        if tally.nodes - first_node >= limits.dual_after and possible > -FAR:
             if not has_multipliers:
                 make_multipliers(workspace)
                 has_multipliers = True
-            tally.bargained += 1
+            tally.dual_ascents += 1
             reached = ascend_dual(
                 problem,
                 margin.constant,
@@ -591,27 +591,27 @@ cdef int branch_and_bound(
                 limits,
             )
             if reached.bound < possible:
-                tally.priced_out += 1
+                tally.dual_closed += 1
                 continue
             if reached.dropped:
                 is_closed = False
                 continue
         number = -1
         side = rows.sides + row * rows.n_words
-        if limits.weigh != 0:
+        if limits.score_cuts != 0:
             slack = bound - possible
             _fill_losses(problem, &part, losses, slack + 1)
             dropped = _drop_blocks(problem, losses, part.box, slack)
             if dropped != SAME:
-                tally.dropped += 1
+                tally.filtered += 1
                 is_closed = dropped == EMPTY
                 continue
-            if tally.nodes >= next_climb:
-                next_climb *= 2
-                tally.climbed += 1
+            if tally.nodes >= next_restart:
+                next_restart *= 2
+                tally.restarted += 1
                 _start_where_least_is_lost(problem, losses, part.box, point.block)
                 evaluate(problem, margin, point)
-                ascend(problem, point, limits.climb)
+                ascend(problem, point, limits.local_sweeps)
                 is_won = _wins(arithmetic, workspace, needed)
                 if is_won:
                     is_closed = False
@@ -619,7 +619,7 @@ cdef int branch_and_bound(
             number = _choose(problem, losses, part.box, slack, side)
         if number < 0:
             number = _choose_any(problem, &part, side)
-            tally.parted += number >= 0
+            tally.unscored += number >= 0
         if number < 0:
             continue
         is_closed = False

@@ -392,8 +392,8 @@ cdef int _ask_rival(
     make_point(workspace)
     start_at_person(problem, &workspace.margin, point)
     workspace.n_ties = 0
-    if workspace.limits.largest == 0 and workspace.limits.step != 0:
-        workspace.tally.stepped += 1
+    if workspace.limits.largest == 0 and workspace.limits.move_once != 0:
+        workspace.tally.moved_once += 1
         if move_once(problem, &workspace.margin, point):
             outcome.what, outcome.bound = FOUND, point.margin
             return 0

@@ -387,7 +387,7 @@ cdef Ascent ascend_dual(
     reached.dropped = False
     # Blocks go only when the sweeps are over: until then the books rest on the box.
     copy_words(part.box, kept, problem.n_words)
-    for _sweep in range(limits.sweeps):
+    for _sweep in range(limits.dual_sweeps):
         before = reached.bound
         for domain in range(problem.n_domains):
             if multipliers.domain_start[domain] == multipliers.domain_start[domain + 1]:
@@ -407,7 +407,7 @@ cdef Ascent ascend_dual(
                 reached.bound - possible,
             ):
                 reached.dropped = True
-        if (before - reached.bound) * limits.least_gain < reached.bound - possible:
+        if (before - reached.bound) * limits.dual_gain < reached.bound - possible:
             break
     copy_words(kept, part.box, problem.n_words)
     if _drop_leaves(multipliers, part, reached.bound - possible):

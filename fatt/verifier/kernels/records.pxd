@@ -199,13 +199,13 @@ cdef struct Limits:
     int64_t largest
     int64_t screen
     int64_t only_tree
-    int64_t step
-    int64_t climb
-    int64_t climb_again
-    int64_t weigh
-    int64_t patience
-    int64_t sweeps
-    int64_t least_gain
+    int64_t move_once
+    int64_t local_sweeps
+    int64_t restart_at
+    int64_t score_cuts
+    int64_t dual_after
+    int64_t dual_sweeps
+    int64_t dual_gain
     int64_t room
     int64_t ties
 
@@ -215,12 +215,12 @@ cdef struct Tally:
     int64_t nodes
     int64_t screened
     int64_t walked
-    int64_t stepped
-    int64_t climbed
-    int64_t dropped
-    int64_t parted
-    int64_t bargained
-    int64_t priced_out
+    int64_t moved_once
+    int64_t restarted
+    int64_t filtered
+    int64_t unscored
+    int64_t dual_ascents
+    int64_t dual_closed
     int64_t grew
 
 # ---- Arrays in the arena.
