@@ -125,7 +125,7 @@ def _amounts(
             f"noise is {similarity.noise.plain()!r} for all numeric variables, and "
             "there are none; leave it out."
         )
-    if similarity.noise.unit == "sd":
+    if isinstance(similarity.noise, Step) and similarity.noise.unit == "sd":
         _require_spread(
             similarity.noise, [variables.schema.variables[i] for i in numeric]
         )
