@@ -29,8 +29,10 @@ from fatt.audit import spot_checks
 from fatt.audit.membership import are_similar
 from fatt.audit.run import Run
 from fatt.errors import DataError, ReplayError, SpecError
-from fatt.region import Ordinal, Relation
-from fatt.region.space import Draft
+from fatt.region import Ordinal, Relation, Variables, space
+from fatt.region.boxes import Boxes, code_words
+from fatt.region.rules import Rules
+from fatt.region.space import Space
 from tests.audit.posed import posed, read_as
 
 N_PEOPLE = 200
@@ -272,16 +274,17 @@ def test_a_category_left_out_of_the_region(
     ensemble = fatt.load(model).ensemble
     names = [feature.name for feature in ensemble.features]
     ward = names.index("ward")
-    free = Draft._free_codes
+    word = code_words(ensemble.features)[ward]
+    boxes = Space.boxes
 
-    def forgetful(draft: Draft, index: int, who: Any) -> None:
-        free(draft, index, who)
-        if index == ward:
-            gone = draft.people[:, index] != WARDS.index("C")
-            bit = ~np.uint64(1 << WARDS.index("C"))
-            draft.codes[gone, draft.domains.span(index)] &= bit
+    def forgetful(self: Space, values: Any, **given: Any) -> Boxes:
+        made = boxes(self, values, **given)
+        codes = made.codes.copy()
+        gone = values[made.person, ward] != WARDS.index("C")
+        codes[gone, word] &= ~np.uint64(1 << WARDS.index("C"))
+        return replace(made, codes=codes)
 
-    monkeypatch.setattr(Draft, "_free_codes", forgetful)
+    monkeypatch.setattr(Space, "boxes", forgetful)
     table = people()
     schema = Schema.infer(ensemble, table)
     everybody = KINDS[kind](table[names])
@@ -294,13 +297,15 @@ def test_a_category_left_out_of_the_region(
 def test_noise_that_stops_short(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.arange(0.0, 40.0)[:, np.newaxis]
     tree = DecisionTreeClassifier().fit(X, X[:, 0] > 20)
-    widen = Draft._widen
+    boxes = Space.boxes
 
-    def narrow(draft: Draft, columns: Any, low: Any, high: Any) -> None:
-        own = draft.people[:, columns]
-        widen(draft, columns, own + (low - own) / 2, own + (high - own) / 2)
+    def narrow(self: Space, values: Any, **given: Any) -> Boxes:
+        made = boxes(self, values, **given)
+        own = values[made.person]
+        lower, upper = (own + (end - own) / 2 for end in (made.lower, made.upper))
+        return replace(made, lower=lower, upper=upper)
 
-    monkeypatch.setattr(Draft, "_widen", narrow)
+    monkeypatch.setattr(Space, "boxes", narrow)
     fair_yet_denied(tree, X, Similarity(noise={"x0": 4}))
 
 
@@ -309,7 +314,12 @@ def test_levels_that_stop_short(monkeypatch: pytest.MonkeyPatch) -> None:
     table = people()
     schema = Schema.infer(fatt.load(model).ensemble, table)
     schema = schema.with_(ward=Ordinal(levels=WARDS))
-    monkeypatch.setattr(Draft, "_step_levels", lambda *_: None)
+    bind = space.bind
+
+    def without_levels(one: Similarity, variables: Variables) -> Rules:
+        return replace(bind(one, variables), levels={})
+
+    monkeypatch.setattr(space, "bind", without_levels)
     with pytest.raises(ReplayError, match=r"answers . .* ward . → ."):
         fatt.verify(
             model, table, similarity=Similarity(noise={"ward": 2}), schema=schema
@@ -317,8 +327,6 @@ def test_levels_that_stop_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_alternative_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fatt.region import space
-
     bind = space.bind
     first = Similarity(noise={"pay": 0.01})
     monkeypatch.setattr(space, "bind", lambda _, given: bind(first, given))

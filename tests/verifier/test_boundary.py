@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from fatt.ensemble import kernels as ensemble_kernels
+from fatt.region import Similarity, Space, growth
 from fatt.region import kernels as region_kernels
 from fatt.repairs import kernels as repair_kernels
 from fatt.verifier import Verifier
 from fatt.verifier.kernels import decide, reach
 from fatt.verifier.kernels.records import NO_MARGIN, Answers, Regions
 from tests.cases import Case, random_case
+from tests.region import town
 from tests.verifier.kept import FOLDER, read
 
 WRONG = (TypeError, ValueError, AttributeError)
@@ -230,6 +232,58 @@ def test_columns_that_are_not_there_are_refused() -> None:
         region_kernels.scatter(
             np.ones((2, 1)), np.array([0]), places, floats, places, np.zeros((2, 1))
         )
+
+
+def test_spaces_that_point_elsewhere_are_refused() -> None:
+    similarity = Similarity(noise={"grade": 1}, vary=["city"])
+    space = Space(similarity, town.variables())._prepared
+    growth.check_space(space)
+    wrong = {
+        "domains": ("n_codes", 10**6, "not among the words"),
+        "moves": ("n_levels", 10**6, "not among the orders"),
+        "orders": ("", 10**6, "is no code"),
+    }
+    names = ["domains", "moves", "members", "meeting", "anything", "orders"]
+    for name, (field, value, message) in wrong.items():
+        arrays = [array.copy() for array in space]
+        here = arrays[names.index(name)]
+        (here[field] if field else here)[...] = value
+        with pytest.raises(ValueError, match=message):
+            growth.check_space(tuple(arrays))
+    for place in range(len(space)):
+        arrays = [*space[:place], space[place][..., np.newaxis], *space[place + 1 :]]
+        with pytest.raises(ValueError, match="has the shape"):
+            growth.check_space(tuple(arrays))
+        arrays[place] = np.zeros(space[place].shape, dtype=np.float32)
+        with pytest.raises(TypeError, match="and the kernel reads"):
+            growth.check_space(tuple(arrays))
+
+
+def test_people_and_boxes_of_another_space_are_refused() -> None:
+    variables = town.variables()
+    space = Space(Similarity(vary=["sex"]), variables)
+    people = town.encode(
+        [[20, 500.0, 0.5, 1.0, 2, "M", "city 1", "A", "male", "x"]], variables
+    )
+    made = space.boxes(people)
+    boxes = [np.array(vars(made)[name]) for name in vars(made)]
+    right = (people, np.ones(1), tuple(boxes))
+    assert growth.grow(space._prepared, *right) == 1
+    for place in range(len(boxes)):
+        short = tuple(b[:0] if at == place else b for at, b in enumerate(boxes))
+        with pytest.raises(ValueError, match="has the shape"):
+            growth.grow(space._prepared, *right[:2], short)
+    with pytest.raises(ValueError, match="people has the shape"):
+        growth.grow(space._prepared, people[:, 1:].copy(), *right[1:])
+    with pytest.raises(ValueError, match="scale has the shape"):
+        growth.grow(space._prepared, people, np.ones(2), right[2])
+    with pytest.raises(ValueError, match="alternative 2 is none of 2"):
+        growth.meets(space._prepared, 2, people, np.ones(1, dtype=bool))
+    beyond = people.copy()
+    beyond[0, [f.name for f in variables.ensemble.features].index("sex")] = 1e9
+    assert growth.grow(space._prepared, beyond, *right[1:]) == -1
+    with pytest.raises(ValueError, match="a code that is none of its variable"):
+        space.boxes(beyond)
 
 
 def test_leaves_that_are_not_there_are_refused() -> None:
