@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Ensemble, Feature, Label, ScoreBounds
+from fatt.ensemble import Ensemble, Feature, Label, Link, ScoreBounds
 
 #: Of what a library raises, so many characters are told.
 _LONGEST = 200
@@ -30,6 +30,10 @@ class Live(ABC):
     @abstractmethod
     def labels(self, table: Any) -> Any:
         """Return a label per row of a table, as the library answers."""
+
+    @abstractmethod
+    def probabilities(self, table: Any) -> Any:
+        """Return a probability per row and class, as the library answers."""
 
     def leaves(self) -> NDArray[np.float64] | None:
         """Return what each leaf adds to the scores, one row per leaf.
@@ -115,6 +119,11 @@ class Model:
         return self.ensemble.classes
 
     @property
+    def link(self) -> Link | None:
+        """How the library makes a probability of each score; see `Ensemble.link`."""
+        return self.ensemble.link
+
+    @property
     def digest(self) -> str:
         """Names what the model computes; see `Ensemble.digest`."""
         return self.ensemble.digest
@@ -130,6 +139,10 @@ class Model:
     def score_bounds(self, rows: Any) -> ScoreBounds:
         """Return what the scores of each row may be; see `Ensemble.score_bounds`."""
         return self.ensemble.score_bounds(rows)
+
+    def predict_proba(self, rows: Any) -> NDArray[Any]:
+        """Return the probabilities of each row; see `Ensemble.predict_proba`."""
+        return self.ensemble.predict_proba(rows)
 
     def possible_labels(self, rows: Any) -> NDArray[np.bool_]:
         """Tell which labels each row may get; see `Ensemble.possible_labels`."""
@@ -169,14 +182,38 @@ class Model:
         NotAtHand
             If there is nobody to ask; besides, whatever the library raises.
         """
-        live = self.live
-        with self._lock, warnings.catch_warnings():
-            # On names of columns that an array does not have, and the like.
-            warnings.simplefilter("ignore")
-            answers = np.asarray(live.labels(_copied(table)))
+        answers = self._asked(self.live.labels, table)
         if answers.shape != (len(table),):
             raise ValueError(f"the model answers an array of shape {answers.shape}.")
         return list(answers.tolist())
+
+    def ask_proba(self, table: Any) -> NDArray[Any]:
+        """Return the probabilities of each row in the words of the model's own library.
+
+        Parameters
+        ----------
+        table
+            Rows in a form that the library takes. It gets a copy.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+
+        Raises
+        ------
+        NotAtHand
+            If there is nobody to ask; besides, whatever the library raises.
+        """
+        answers = self._asked(self.live.probabilities, table)
+        if answers.shape != (len(table), len(self.classes)):
+            raise ValueError(f"the model answers an array of shape {answers.shape}.")
+        return answers
+
+    def _asked(self, of: Callable[[Any], Any], table: Any) -> NDArray[Any]:
+        with self._lock, warnings.catch_warnings():
+            # On names of columns that an array does not have, and the like.
+            warnings.simplefilter("ignore")
+            return np.asarray(of(_copied(table)))
 
     @cached_property
     def _found(self) -> Live | NotAtHand:

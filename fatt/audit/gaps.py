@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.run import Chunk, Run
-from fatt.ensemble import Argmax, Cut, Ensemble, Feature, Label
+from fatt.ensemble import Cut, Feature, Label, Link
 from fatt.ensemble.encode import mark_missing
 from fatt.errors import SpecError
 from fatt.report.on_demand import OnDemand
 from fatt.verdict import Bounds, Change, Value, changes_between, values_of
 
 Floats = NDArray[np.float64]
-Link: TypeAlias = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +117,9 @@ class ScoreGaps(OnDemand[ScoreGap]):
 
 def gaps_of(run: Run, of: Literal["score", "probability"]) -> ScoreGaps:
     """Find the gaps of everybody; see `fatt.score_gap`."""
-    if of not in _LINKS:
+    if of not in {"score", "probability"}:
         raise SpecError(f"of is {of!r}; write 'score' or 'probability'.")
-    link = _LINKS[of](run.variables.model)
+    link = None if of == "score" else run.variables.model.known_link
     parts: list[tuple[NDArray[Any], ...]] = []
     for chunk in run.chunks():
         parts.append(_gaps(run, chunk, link))
@@ -152,9 +151,9 @@ class _Side(NamedTuple):
     bound: Floats
 
 
-def _gaps(run: Run, chunk: Chunk, link: Link) -> tuple[NDArray[Any], ...]:
+def _gaps(run: Run, chunk: Chunk, link: Link | None) -> tuple[NDArray[Any], ...]:
     people = chunk.values
-    own = link(_scores(run, people))
+    own = _linked(run, link, _scores(run, people))
     n_people = len(people)
     lower, upper = np.zeros(n_people), np.zeros(n_people)
     output = np.zeros(n_people, dtype=np.int64)
@@ -171,75 +170,31 @@ def _gaps(run: Run, chunk: Chunk, link: Link) -> tuple[NDArray[Any], ...]:
     return lower, np.maximum(lower, upper), output, before, after, people, twins
 
 
-def _sides(run: Run, chunk: Chunk, link: Link) -> Iterator[_Side]:
+def _sides(run: Run, chunk: Chunk, link: Link | None) -> Iterator[_Side]:
     for output in range(run.variables.ensemble.n_outputs):
         found = run.extremes(chunk, output)
         for points, bound in (
             (found.lowest_at, found.lowest.lower),
             (found.highest_at, found.highest.upper),
         ):
-            yield _Side(
-                output, points, link(_scores(run, points))[:, output], link(bound)
-            )
+            attained = _linked(run, link, _scores(run, points))[:, output]
+            yield _Side(output, points, attained, _linked(run, link, bound))
+
+
+def _linked(run: Run, link: Link | None, scores: Floats) -> Floats:
+    """Return the probabilities of scores, or of bounds on scores.
+
+    A bound that is rounded to the type of the scores still bounds all of them, for
+    they have that type.
+    """
+    if link is None:
+        return scores
+    with np.errstate(over="ignore"):
+        rounded = scores.astype(run.variables.ensemble.scoring.dtype)
+    return link(rounded).astype(np.float64)
 
 
 def _scores(run: Run, values: Floats) -> Floats:
     ensemble = run.variables.ensemble
     encoded = mark_missing(values, ensemble.features)
     return ensemble._scores(encoded).astype(np.float64)
-
-
-def _same_scores(_: Ensemble) -> Link:
-    return lambda scores: scores
-
-
-def _probabilities(model: Ensemble) -> Link:
-    """Return how to get from scores to probabilities."""
-    if isinstance(model.decision, Cut):
-        if _is_logistic(model):
-            return _logistic
-    elif _is_average(model):
-        return lambda scores: scores
-    raise SpecError(
-        f"a {model.source.model or 'model'} of {model.source.library} with the "
-        f"objective {model.source.objective or '(none)'!r} has no probabilities that "
-        "fatt knows: they are known of forests and of logistic boosting with two "
-        "classes. Ask for of='score'."
-    )
-
-
-_LINKS = {"score": _same_scores, "probability": _probabilities}
-
-#: Objectives whose probability is the logistic function of the only score.
-_LOGISTIC = {("xgboost", "binary:logistic"), ("scikit-learn", "log_loss")}
-#: Where LightGBM's label changes if its logistic function has the usual scale.
-_LIGHTGBM_CUT = float.fromhex("0x1.8000000000001p-53")
-
-
-def _is_logistic(model: Ensemble) -> bool:
-    source, decision = model.source, model.decision
-    is_usual = isinstance(decision, Cut) and decision.at == _LIGHTGBM_CUT
-    return (source.library, source.objective) in _LOGISTIC or (
-        source.library == "lightgbm"
-        and source.objective in {"binary", "cross_entropy"}
-        and is_usual
-    )
-
-
-def _is_average(model: Ensemble) -> bool:
-    """Tell whether the scores are averages of the probabilities in the leaves."""
-    scoring, trees = model.scoring, model.trees
-    if not isinstance(model.decision, Argmax) or np.any(trees.targets != -1):
-        return False
-    share = scoring.divisor / max(1, len(trees))
-    values = np.asarray(trees.values, dtype=np.float64)
-    return (
-        not any(scoring.base)
-        and bool(np.all(values >= 0))
-        and np.allclose(values.sum(axis=1), share, rtol=1e-6, atol=0.0)
-    )
-
-
-def _logistic(scores: Floats) -> Floats:
-    with np.errstate(over="ignore"):
-        return 1.0 / (1.0 + np.exp(-scores))

@@ -10,7 +10,7 @@ from fatt.ensemble.ensemble import (
     ensemble_of,
 )
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Numeric
-from fatt.ensemble.scoring import Argmax, Cut, Decision, Scoring
+from fatt.ensemble.scoring import Argmax, Cut, Decision, Link, Scoring
 from fatt.ensemble.trees import NODE, Trees
 from fatt.errors import MissingDependencyError
 
@@ -30,6 +30,7 @@ __all__ = [
     "Feature",
     "Inputs",
     "Label",
+    "Link",
     "Modelled",
     "Numeric",
     "ScoreBounds",

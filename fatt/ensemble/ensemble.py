@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble.encode import encode, read
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Record
-from fatt.ensemble.scoring import Argmax, Cut, Decision, Scoring, decide
+from fatt.ensemble.scoring import Argmax, Cut, Decision, Link, Scoring, decide
 from fatt.ensemble.trees import Trees
 from fatt.ensemble.validation import check
 from fatt.errors import SpecError
@@ -83,6 +83,9 @@ class Ensemble:
         How the library reads tables.
     source
         Where the model came from.
+    link
+        How the library makes a probability of each score; None if it gives none, or
+        none that is known. It has no part in the digest, since it changes no label.
 
     Examples
     --------
@@ -101,6 +104,7 @@ class Ensemble:
     decision: Decision
     source: Source
     inputs: Inputs = field(default_factory=Inputs)
+    link: Link | None = None
 
     def __post_init__(self) -> None:
         self.validate()
@@ -237,6 +241,49 @@ class Ensemble:
             labels = np.array(self.classes, dtype=object)
         return labels[decide(self.raw_scores(rows), self.decision)]
 
+    def predict_proba(self, rows: Any) -> NDArray[Any]:
+        """Return the probabilities that the library gives, with its own bits.
+
+        Parameters
+        ----------
+        rows
+            Array, or data frame that `narwhals` knows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), float32 or float64
+            If the library does not fix its order of summation, those of the sums in
+            the order of the trees.
+
+        Raises
+        ------
+        SpecError
+            If the model gives no probabilities that are known.
+        """
+        linked = self.known_link(self.raw_scores(rows))
+        if isinstance(self.decision, Cut):
+            return np.column_stack([1.0 - linked[:, 0], linked[:, 0]])
+        return np.asarray(linked)
+
+    @property
+    def known_link(self) -> Link:
+        """How the library makes a probability of each score.
+
+        Raises
+        ------
+        SpecError
+            If the model gives no probabilities that are known.
+        """
+        if self.link is None:
+            source = self.source
+            raise SpecError(
+                f"a {source.model or 'model'} of {source.library} with the objective "
+                f"{source.objective or '(none)'!r} has no probabilities that fatt "
+                "knows: they are known of forests and of logistic boosting with two "
+                "classes. Ask for scores: of='score', or cut_on='score'."
+            )
+        return self.link
+
     def possible_labels(self, rows: Any) -> NDArray[np.bool_]:
         """Tell which classes the library may answer, given its order of summation.
 
@@ -285,6 +332,7 @@ class Ensemble:
             trees=replace(self.trees, values=votes),
             scoring=Scoring(dtype="float64", base=(0.0,) * self.n_outputs),
             decision=Argmax(ties="last"),
+            link=None,
         )
 
     def thresholds(self, feature: int) -> NDArray[np.float64]:

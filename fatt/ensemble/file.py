@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fatt import storage
 from fatt.ensemble.ensemble import Ensemble, Source
 from fatt.ensemble.features import Feature, Inputs, Label, Record
-from fatt.ensemble.scoring import Decision, Scoring
+from fatt.ensemble.scoring import Decision, Link, Scoring
 from fatt.ensemble.trees import NODE, Trees
 from fatt.errors import MalformedModelError
 
@@ -47,6 +47,8 @@ class _Content(Record, frozen=True, kw_only=True, array_like=True):
 class _File(Record, frozen=True, kw_only=True, array_like=True):
     content: _Content
     source: Source
+    # Files of earlier versions have none.
+    link: Link | None = None
 
 
 def _content(ensemble: Ensemble) -> _Content:
@@ -89,7 +91,7 @@ def _essence(value: Any) -> Any:
 
 def to_bytes(ensemble: Ensemble) -> bytes:
     """Return the file form of an ensemble."""
-    file = _File(content=_content(ensemble), source=ensemble.source)
+    file = _File(content=_content(ensemble), source=ensemble.source, link=ensemble.link)
     payload = msgspec.msgpack.encode(file)
     return MAGIC + hashlib.sha256(payload).digest() + payload
 
@@ -132,6 +134,7 @@ def from_bytes(data: bytes) -> Ensemble:
         decision=content.decision,
         inputs=content.inputs,
         source=file.source,
+        link=file.link,
     )
 
 

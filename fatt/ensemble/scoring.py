@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -41,6 +42,43 @@ class Scoring(Record, frozen=True, kw_only=True):
     def single(self) -> bool:
         """Whether sums are rounded to float32."""
         return self.dtype == "float32"
+
+
+class Link(Record, frozen=True, kw_only=True):
+    """How a library makes a probability of a score, rounded as the library rounds.
+
+    Never decreasing.
+
+    Attributes
+    ----------
+    function
+        ``"sigmoid"`` is ``1 / (1 + exp(-scale * score))``.
+    scale
+        By what the sigmoid multiplies scores.
+    divisor
+        Scores are divided by this number first.
+    """
+
+    function: Literal["identity", "sigmoid"] = "identity"
+    scale: float = 1.0
+    divisor: float = 1.0
+
+    def __call__(self, scores: Scores) -> Scores:
+        """Return the probability of each score, in the type of the scores.
+
+        Parameters
+        ----------
+        scores : ndarray, float32 or float64
+            As `Ensemble.raw_scores` returns them.
+        """
+        if self.divisor != 1.0:
+            scores = scores / scores.dtype.type(self.divisor)
+        if self.function == "identity":
+            return scores
+        single = scores.dtype == np.float32
+        one = _single_sigmoid if single else partial(sigmoid, scale=self.scale)
+        linked = [one(score) for score in scores.ravel().tolist()]
+        return np.array(linked, dtype=scores.dtype).reshape(scores.shape)
 
 
 class Cut(Record, frozen=True, kw_only=True, tag="cut"):
@@ -130,6 +168,16 @@ def _linked(scores: list[float], decision: Argmax, single: bool) -> list[float]:
     return [libm.round_to(power / total, single=single) for power in powers]
 
 
+#: `expf` overflows beyond this; XGBoost stops its sigmoid there.
+_SINGLE_LIMIT = float(np.float32(88.7))
+
+
+def _single_sigmoid(score: float) -> float:
+    """Return the logistic function as XGBoost rounds it, to float32 at each step."""
+    power = np.float32(libm.exp(min(-score, _SINGLE_LIMIT), single=True))
+    return float(np.float32(1) / (power + np.float32(1)))
+
+
 def sigmoid(score: float, *, scale: float = 1.0) -> float:
-    """Return the logistic function in float64, as LightGBM computes it."""
+    """Return the logistic function as LightGBM and scikit-learn round it."""
     return 1.0 / (1.0 + libm.exp(-scale * score, single=False))

@@ -25,6 +25,7 @@ def check(ensemble: Ensemble) -> None:
     _check_unused(ensemble.trees)
     _check_sets(ensemble)
     _check_outputs(ensemble)
+    _check_link(ensemble)
     _check_finite(ensemble)
 
 
@@ -183,6 +184,15 @@ def _check_outputs(ensemble: Ensemble) -> None:
             "a sum without order cannot decide through a link.",
         )
         _require(0 < decision.scale < math.inf, "the scale is not a positive number.")
+
+
+def _check_link(ensemble: Ensemble) -> None:
+    if ensemble.link is not None:
+        scale, divisor = ensemble.link.scale, ensemble.link.divisor
+        fits = 0 < scale < math.inf and 1 <= divisor < math.inf
+        # float32 knows no other sigmoid.
+        fits = fits and (scale == divisor == 1 or not ensemble.scoring.single)
+        _require(fits, "the scale or the divisor of the probabilities is out of range.")
 
 
 def _check_finite(ensemble: Ensemble) -> None:

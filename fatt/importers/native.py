@@ -25,6 +25,10 @@ class Classifier(Live):
         """Return what the classifier predicts."""
         return self.model.predict(table)
 
+    def probabilities(self, table: Any) -> Any:
+        """Return the classifier's probabilities."""
+        return self.model.predict_proba(table)
+
 
 def read(data: bytes, *, missing: float | None) -> Model:
     """Read an ensemble file."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Inputs, Label, Numeric
 from fatt.ensemble.ensemble import Source
-from fatt.ensemble.scoring import Argmax, Scoring
+from fatt.ensemble.scoring import Argmax, Link, Scoring
 from fatt.ensemble.table import Column, columns_of
 from fatt.ensemble.trees import Trees
 from fatt.errors import DataError
@@ -60,6 +60,7 @@ def blank_tree(
         ),
         scoring=Scoring(dtype="float64", base=(0.0,) * len(classes)),
         decision=Argmax(),
+        link=Link(),
         source=_SOURCE,
         inputs=inputs,
     )

@@ -23,11 +23,11 @@ from fatt.ensemble import (
     Ensemble,
     Inputs,
     Label,
+    Link,
     Scoring,
     Source,
 )
 from fatt.ensemble.floats import smallest_float
-from fatt.ensemble.scoring import sigmoid
 from fatt.errors import UnsupportedModelError
 from fatt.importers.lightgbm import live
 from fatt.importers.lightgbm.normal_form import (
@@ -223,7 +223,7 @@ def _ensemble(
     text: Text, classes: tuple[Label, ...] | None, source: Source
 ) -> Ensemble:
     n_outputs = text.count("num_tree_per_iteration")
-    name, decision = _decision(text, n_outputs)
+    name, decision, link = _decision(text, n_outputs)
     n_classes = n_outputs if isinstance(decision, Argmax) else 2
     if classes is not None and len(classes) != n_classes:
         raise UnsupportedModelError(
@@ -239,6 +239,7 @@ def _ensemble(
         trees=lay_out(forest, columns.features, n_outputs),
         scoring=Scoring(dtype="float64", base=(0.0,) * n_outputs),
         decision=decision,
+        link=link,
         # Arrays of objects become float32, and frames take no objects.
         inputs=Inputs(named=columns.named, integer_limit=_INTEGER_LIMIT, objects=False),
         source=msgspec.structs.replace(
@@ -254,8 +255,8 @@ def _objective(text: Text) -> tuple[str, dict[str, str]]:
     return name, {key: value for key, _, value in pairs}
 
 
-def _decision(text: Text, n_outputs: int) -> tuple[str, Decision]:
-    """Return the objective, and the label that LGBMClassifier answers for it."""
+def _decision(text: Text, n_outputs: int) -> tuple[str, Decision, Link | None]:
+    """Return the objective, and the label and probability of LGBMClassifier for it."""
     name, settings = _objective(text)
     if name not in _OBJECTIVES:
         reason = _REFUSED.get(name, "it gives no probability of a class")
@@ -280,16 +281,17 @@ def _decision(text: Text, n_outputs: int) -> tuple[str, Decision]:
     if is_multiclass and settings.get("num_class") != str(n_outputs):
         fail(f"the objective {name} does not say num_class:{n_outputs}")
     if name == "multiclass":
-        return name, Argmax(link="softmax", divisor=divisor)
+        return name, Argmax(link="softmax", divisor=divisor), None
     scale = 1.0 if name == "cross_entropy" else _scale(settings.get("sigmoid", ""))
+    link = Link(function="sigmoid", scale=scale, divisor=divisor)
     if is_multiclass:
-        return name, Argmax(link="sigmoid", scale=scale, divisor=divisor)
+        return name, Argmax(link="sigmoid", scale=scale, divisor=divisor), link
 
     def is_second(score: float) -> bool:
-        probability = sigmoid(score / divisor, scale=scale)
+        probability = float(link(np.array([score]))[0])
         return probability > 1.0 - probability
 
-    return name, Cut(at=smallest_float(is_second, np.float64))
+    return name, Cut(at=smallest_float(is_second, np.float64)), link
 
 
 def _scale(text: str) -> float:

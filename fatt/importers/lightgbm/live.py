@@ -28,12 +28,18 @@ class LightGBM(Live):
 
     def labels(self, table: Any) -> Any:
         """Return the classifier's labels, or a booster's likeliest classes."""
-        answers = self.model.predict(table)
         if not self._is_booster:
-            return answers
+            return self.model.predict(table)
+        return np.argmax(self.probabilities(table), axis=1)
+
+    def probabilities(self, table: Any) -> Any:
+        """Return the classifier's probabilities, or a booster's."""
+        if not self._is_booster:
+            return self.model.predict_proba(table)
+        answers = self.model.predict(table)
         if answers.ndim == 1:
             answers = np.column_stack([1.0 - answers, answers])
-        return np.argmax(answers, axis=1)
+        return answers
 
     def leaves(self) -> Floats:
         """Return what each leaf adds to the score, of all trees that take part.

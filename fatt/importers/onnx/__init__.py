@@ -119,6 +119,7 @@ def _build(
         trees=trees,
         scoring=scored.scoring,
         decision=labelled.decision,
+        link=labelled.link,
         source=source,
     )
 

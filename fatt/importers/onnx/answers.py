@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Cut, Decision, Label, Scoring
+from fatt.ensemble import Argmax, Cut, Decision, Label, Link, Scoring
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.onnx.forest import (
     Floats,
@@ -62,12 +62,13 @@ class Scored:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Scores and the rule that makes a label of them."""
+    """Scores and the rules that make a label, and probabilities, of them."""
 
     scored: Scored
     decision: Decision
     classes: tuple[Label, ...]
     notes: tuple[str, ...] = ()
+    link: Link | None = None
 
 
 @dataclass(frozen=True)
@@ -191,20 +192,25 @@ def _binary(classifier: Classifier) -> Labelled:
 def _many(classifier: Classifier) -> Labelled:
     """More than two classes: the largest score wins, the first of equals."""
     forest, labels = classifier.forest, classifier.labels
+    link = Link() if classifier.transform == "NONE" else None
     if forest.base.size:
-        return Labelled(add_up(forest, forest.base), Argmax(), labels)
+        return Labelled(add_up(forest, forest.base), Argmax(), labels, link=link)
     present = np.unique(forest.weights[1])
     if len(forest.always_weighted()) < len(present):
         # Zero for a class without weights loses against any positive score.
         if not (forest.weights[2] > 0).all() or not forest.never_bare():
             raise _unclear(classifier)
-        return Labelled(add_up(forest, np.zeros(len(labels))), Argmax(), labels)
+        scored = add_up(forest, np.zeros(len(labels)))
+        return Labelled(scored, Argmax(), labels, link=link)
     # A class without any weight never wins: leave it out.
     node, target, weight = forest.weights
     weights = node, np.searchsorted(present, target), weight
     forest = replace(forest, weights=weights, n_targets=len(present))
     classes = tuple(labels[index] for index in present.tolist())
-    return Labelled(add_up(forest, np.zeros(len(present))), Argmax(), classes)
+    if len(classes) < len(labels):
+        link = None
+    scored = add_up(forest, np.zeros(len(present)))
+    return Labelled(scored, Argmax(), classes, link=link)
 
 
 def _unclear(classifier: Classifier) -> UnsupportedModelError:

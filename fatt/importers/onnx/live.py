@@ -31,6 +31,22 @@ class OnnxRuntime(Live):
 
     def labels(self, table: Any) -> Any:
         """Return the output of labels."""
+        outputs = _label_outputs(self.session)
+        return np.ravel(self.session.run(outputs, self._feed(table))[0])
+
+    def probabilities(self, table: Any) -> Any:
+        """Return the output of probabilities, of which there must be one."""
+        outputs = [o.name for o in self.session.get_outputs() if o.type not in _LABELS]
+        if len(outputs) != 1:
+            raise NotAtHand(f"it has {len(outputs)} outputs of probabilities")
+        found = self.session.run(outputs, self._feed(table))[0]
+        if isinstance(found, list):
+            # A map from label to probability for each row.
+            return np.array([list(row.values()) for row in found], dtype=np.float32)
+        return found
+
+    def _feed(self, table: Any) -> dict[str, Any]:
+        """Return what goes into each input of the session."""
         matrix = self.ensemble.read(table)
         feed, start = {}, 0
         for item in self.session.get_inputs():
@@ -42,7 +58,7 @@ class OnnxRuntime(Live):
             else:
                 feed[item.name] = self._texts(start, cells)
             start = stop
-        return np.ravel(self.session.run(_label_outputs(self.session), feed)[0])
+        return feed
 
     def _texts(self, start: int, codes: Floats) -> NDArray[Any]:
         """Return the labels of columns of codes."""

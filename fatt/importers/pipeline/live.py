@@ -33,6 +33,10 @@ class WholePipeline(Live):
         """Return what the pipeline predicts."""
         return self.pipeline.predict(table)
 
+    def probabilities(self, table: Any) -> Any:
+        """Return the pipeline's probabilities."""
+        return self.pipeline.predict_proba(table)
+
     def leaves(self) -> Floats | None:
         """Return what each leaf of the last step adds to the scores."""
         return self._live.leaves()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Ensemble, Numeric, Scoring, Trees
+from fatt.ensemble import Argmax, Ensemble, Link, Numeric, Scoring, Trees
 from fatt.ensemble.floats import FLOAT32_LIMIT, at_most_float32
 from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
@@ -214,6 +214,7 @@ def _convert(model: Any, forest: _Forest) -> Ensemble:
             ordered=ordered,
         ),
         decision=Argmax(),
+        link=Link(),
         inputs=members.inputs(model),
         source=members.source(model, objective=_criterion(model), notes=notes),
     )

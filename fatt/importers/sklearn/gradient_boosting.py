@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Cut, Decision, Ensemble, Scoring
+from fatt.ensemble import Argmax, Cut, Decision, Ensemble, Link, Scoring
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import members
 from fatt.importers.sklearn.forests import all_columns, bounded, lay_out, table_of
@@ -46,9 +46,15 @@ def convert(model: Any) -> Ensemble:
         ),
         scoring=Scoring(dtype="float64", base=base, ordered=ordered),
         decision=decision,
+        link=_link(model) if n_outputs == 1 else None,
         inputs=members.inputs(model),
         source=members.source(model, objective=str(model.loss), notes=notes),
     )
+
+
+def _link(model: Any) -> Link:
+    """Return how a model of two classes makes probabilities."""
+    return Link(function="sigmoid", scale=2.0 if model.loss == "exponential" else 1.0)
 
 
 def _regressor(member: Any) -> Any:

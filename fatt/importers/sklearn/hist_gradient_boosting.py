@@ -16,6 +16,7 @@ from fatt.ensemble import (
     Ensemble,
     Feature,
     Label,
+    Link,
     Numeric,
     Scoring,
     Trees,
@@ -44,13 +45,15 @@ def convert(model: Any) -> Ensemble:
         raise MalformedModelError("the baseline is no row of float64 numbers.")
     classes = members.classes(model)
     # The second class needs a score above zero: the first float above is the cut.
-    decision: Decision = Cut(at=5e-324) if len(classes) == 2 else Argmax()
+    is_binary = len(classes) == 2
+    decision: Decision = Cut(at=5e-324) if is_binary else Argmax()
     return Ensemble(
         features=table.features,
         classes=classes,
         trees=_lay_out(model._predictors, base.shape[1], table),
         scoring=Scoring(dtype="float64", base=tuple(base[0].tolist())),
         decision=decision,
+        link=Link(function="sigmoid") if is_binary else None,
         inputs=members.inputs(model, integer_limit=_ANY_INTEGER),
         source=members.source(model, objective=str(model.loss)),
     )

@@ -31,6 +31,10 @@ class ScikitLearn(Live):
         """Return what the model predicts."""
         return self.model.predict(table)
 
+    def probabilities(self, table: Any) -> Any:
+        """Return the model's probabilities."""
+        return self.model.predict_proba(table)
+
     def leaves(self) -> Floats | None:
         """Return what each node adds to the scores, of all trees, one row per node."""
         if self._name not in {*_TREES, *_FORESTS, _BOOSTED, _HISTOGRAMS}:

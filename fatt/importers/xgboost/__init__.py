@@ -24,6 +24,7 @@ from fatt.ensemble import (
     Decision,
     Ensemble,
     Inputs,
+    Link,
     Scoring,
     Source,
     libm,
@@ -39,8 +40,8 @@ from fatt.model import Model
 
 _BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
 _MULTI = ("multi:softprob", "multi:softmax")
-#: `expf` overflows beyond this; XGBoost stops its sigmoid there.
-_SIGMOID_LIMIT = float(np.float32(88.7))
+#: What makes a probability of a margin, by the objective.
+_LINKS = {"binary:logistic": Link(function="sigmoid")}
 #: Base scores of `binary:logistic` are kept this far from 0 and 1, since this version.
 _LEAST = np.float32(1e-6)
 _BOUNDED_SINCE = (3, 2)
@@ -256,6 +257,7 @@ def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
         trees=lay_out(file, n_trees, n_codes, _rounded_leaves(file, caller, base)),
         scoring=Scoring(dtype="float32", base=tuple(base.tolist())),
         decision=decision,
+        link=_LINKS.get(file.objective),
         inputs=Inputs(
             named=bool(file.feature_names),
             objects=False,
@@ -290,15 +292,14 @@ def _decision(file: ModelFile) -> Decision:
         return Argmax()
     half = np.float32(0.5)
     if objective == "binary:logistic":
-        return Cut(at=smallest_float(lambda m: bool(_sigmoid(m) > half), np.float32))
+        link = _LINKS[objective]
+
+        def is_second(margin: float) -> bool:
+            return bool(link(np.array([margin], dtype=np.float32))[0] > half)
+
+        return Cut(at=smallest_float(is_second, np.float32))
     at = half if objective == "binary:logitraw" else np.float32(0)
     return Cut(at=float(np.nextafter(at, np.float32(1))))
-
-
-def _sigmoid(margin: float) -> np.float32:
-    """Return the logistic function, rounded to float32 at each step."""
-    power = np.float32(libm.exp(min(-margin, _SIGMOID_LIMIT), single=True))
-    return np.float32(1) / (power + np.float32(1))
 
 
 def _base_margin(file: ModelFile) -> NDArray[np.float32]:

@@ -39,6 +39,21 @@ class XGBoost(Live):
         """Return the classifier's labels, or what it would make of a booster's."""
         if not self._is_booster:
             return self.model.predict(table)
+        answers = self._ask_booster(table)
+        if self.objective == "multi:softprob":
+            return np.argmax(answers, axis=1)
+        if self.objective in {"binary:logistic", "binary:logitraw"}:
+            return (answers > np.float32(0.5)).astype(np.int64)
+        return answers.astype(np.int64)
+
+    def probabilities(self, table: Any) -> Any:
+        """Return the classifier's probabilities, or a booster's."""
+        if not self._is_booster:
+            return self.model.predict_proba(table)
+        answers = self._ask_booster(table)
+        return np.column_stack([1.0 - answers, answers])
+
+    def _ask_booster(self, table: Any) -> Any:
         import xgboost
 
         names: dict[str, Any] = {}
@@ -50,12 +65,7 @@ class XGBoost(Live):
         matrix = xgboost.DMatrix(
             table, missing=self.missing, enable_categorical=True, **names
         )
-        answers = self.model.predict(matrix)
-        if self.objective == "multi:softprob":
-            return np.argmax(answers, axis=1)
-        if self.objective in {"binary:logistic", "binary:logitraw"}:
-            return (answers > np.float32(0.5)).astype(np.int64)
-        return answers.astype(np.int64)
+        return self.model.predict(matrix)
 
     def leaves(self) -> Floats:
         """Return what each node adds to the score, of all trees, one row per node.
