@@ -1,4 +1,4 @@
-"""The code of the README and the guide, and the scripts in examples/ run, and print what they say."""
+"""The code of the README, the guide and examples/ runs, and prints what they say."""
 
 from __future__ import annotations
 
