@@ -24,6 +24,7 @@ from fatt.ensemble import (
     Trees,
 )
 from fatt.region import Boxes, code_words
+from fatt.verdict import Findings
 from tests.search_oracles import as_read, cells_of, n_points
 
 Floats = NDArray[np.float64]
@@ -40,6 +41,19 @@ class Case:
     ensemble: Ensemble
     people: Floats
     boxes: Boxes
+
+
+def arrays_of(found: Findings) -> dict[str, NDArray[Any]]:
+    """What was found as plain arrays; twins have a row for everybody, mostly NaN."""
+    twin = np.full((len(found), found.twins.people.shape[1]), np.nan)
+    twin[found.twins.index] = found.twins.everybody()
+    return {
+        "verdict": found.verdict,
+        "label": found.label.astype(np.int64),
+        "labels": found.labels,
+        "twin": twin,
+        "nodes": found.nodes,
+    }
 
 
 def random_case(

@@ -484,7 +484,7 @@ def shares(
         Who belongs to the group; by default everybody.
     """
     mine = np.ones(len(weight), dtype=bool) if who is None else who
-    verdicts = report.findings.verdicts
+    verdicts = report.findings.verdict
     fair, unfair, unknown = (
         np.sum(weight[mine & (verdicts == verdict)], dtype=np.float64)
         for verdict in (FAIR, UNFAIR, UNKNOWN)

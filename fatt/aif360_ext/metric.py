@@ -28,8 +28,8 @@ from fatt.aif360_ext.dataset import (
 from fatt.audit import verify
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.region import Relation, Schema
-from fatt.report import Counterexamples, Report
-from fatt.verdict import FAIR, UNFAIR, UNKNOWN
+from fatt.report import Report
+from fatt.verdict import FAIR, UNFAIR, UNKNOWN, Counterexamples
 from fatt.verifier import Budget
 
 C = TypeVar("C", bound=type)
@@ -259,6 +259,6 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
         return shares(self._report, weight, self._members(privileged))
 
     def _weight(self, verdict: int, privileged: bool | None) -> np.float64:
-        found = self._report.findings.verdicts == verdict
+        found = self._report.findings.verdict == verdict
         weights = weights_of(self.dataset)[found & self._members(privileged)]
         return np.float64(np.sum(weights, dtype=np.float64))

@@ -8,6 +8,7 @@ import functools
 import importlib
 import reprlib
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -20,9 +21,8 @@ from fatt.audit.journal import Journal, identity_of
 from fatt.audit.membership import are_similar
 from fatt.audit.radii import Radii, radii_of
 from fatt.audit.replay import BUG, Replay
-from fatt.audit.run import Chunk, Found, Progress, Question, Run
+from fatt.audit.run import Chunk, Progress, Question, Run
 from fatt.audit.spot_checks import SPOT_CHECKS, check_spot_checks, draw
-from fatt.ensemble import Label
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.importers import load
 from fatt.model import Model
@@ -31,9 +31,8 @@ from fatt.region import Relation, Schema, Space, Variables
 from fatt.region.amounts import is_number
 from fatt.region.flags import SuspectGroups, refuse_broken_groups
 from fatt.region.inference import infer
-from fatt.report import Asked, Counterexamples, Findings, Report, Twins
-from fatt.report.findings import pack
-from fatt.verdict import FAIR, UNFAIR, UNKNOWN
+from fatt.report import Asked, Report
+from fatt.verdict import FAIR, Findings
 from fatt.verifier import Budget, Verifier
 from fatt.verifier.threads import n_threads
 
@@ -221,7 +220,7 @@ class Auditor:
         check_spot_checks(spot_checks)
         run = self.run(people, budget=budget, n_jobs=n_jobs, progress=progress)
         weight = _weights(sample_weight, len(run.people))
-        results = _Results(run)
+        known: list[Findings] = []
         replay = self._replay.anew()
         n_asked = n_similar = 0
         try:
@@ -235,14 +234,13 @@ class Auditor:
                         own = answers[found.start : found.stop]
                         replay.compare(run.people, found.start, own, found.label)
                         n_asked = found.stop
-                    results.keep(found)
+                    known.append(_in_time(run, found))
                     run.report(found.stop)
-            n_similar = _spot_check(run, replay, results, spot_checks)
+            n_similar = _spot_check(run, replay, known, spot_checks)
         except KeyboardInterrupt:
             run.interrupted = True
         return Report(
-            findings=results.findings(),
-            counterexamples=results.counterexamples(),
+            findings=_of_everybody(run, known),
             people=run.people,
             similarity=self.similarity,
             budget=run.budget,
@@ -302,7 +300,7 @@ class Auditor:
         run = self.run(people, budget=budget, n_jobs=n_jobs, progress=progress)
         return radii_of(run)
 
-    def examine(self, people: Any, budget: Budget) -> Found:
+    def examine(self, people: Any, budget: Budget) -> Findings:
         """Find out what can be found out about some people, in this thread."""
         run = Run(self._question, People(people, self.variables), budget=budget)
         return examined(run, self._replay.anew(), run.chunk(0, len(run.people)), 1)
@@ -543,7 +541,7 @@ def radius(
     return auditor.radius(X, budget=budget, n_jobs=n_jobs, progress=progress)
 
 
-def examined(run: Run, replay: Replay, chunk: Chunk, n_threads: int) -> Found:
+def examined(run: Run, replay: Replay, chunk: Chunk, n_threads: int) -> Findings:
     """Find out what can be found out about some people.
 
     Parameters
@@ -562,44 +560,44 @@ def examined(run: Run, replay: Replay, chunk: Chunk, n_threads: int) -> Found:
     ReplayError
         If the model itself denies a counterexample.
     """
-    outcomes = run.search(chunk.values, chunk.boxes, n_threads=n_threads)
-    unfair = np.flatnonzero(outcomes.verdict == UNFAIR)
-    index, people = chunk.start + unfair, chunk.values[unfair]
-    twins, label = outcomes.twin[unfair], outcomes.label[unfair]
-    twin_label, on_model = label, False
-    if unfair.size:
-        features = run.variables.ensemble.features
-        is_similar = are_similar(chunk.boxes, unfair, twins, features)
-        if not is_similar.all():
-            raise ReplayError(
-                f"row {index[np.argmin(is_similar)]}: the twin that was found is "
-                f"not similar. {BUG}"
-            )
-        twin_label, on_model = replay.twins(run.people, index, people, twins, label)
-    return Found(
-        start=chunk.start,
-        stop=chunk.stop,
-        verdict=outcomes.verdict,
-        label=outcomes.label.astype(np.int32),
-        possible=pack(outcomes.labels),
-        nodes=outcomes.nodes,
-        twins=Twins.of(
-            index=index,
-            people=people,
-            twins=twins,
-            label=label,
-            twin_label=twin_label,
-            on_model=on_model,
-        ),
-    )
+    found = run.search(chunk.values, chunk.boxes, n_threads=n_threads)
+    found = found.moved(chunk.start)
+    if not len(found.twins):
+        return found
+    index, people = found.twins.index, found.twins.people
+    twins, label = found.twins.everybody(), found.twins.label
+    features = run.variables.ensemble.features
+    is_similar = are_similar(chunk.boxes, index - chunk.start, twins, features)
+    if not is_similar.all():
+        raise ReplayError(
+            f"row {index[np.argmin(is_similar)]}: the twin that was found is "
+            f"not similar. {BUG}"
+        )
+    told = replay.twins(run.people, index, people, twins, label)
+    return replace(found, twins=found.twins.confirmed(*told))
 
 
-def _spot_check(run: Run, replay: Replay, results: _Results, count: int) -> int:
+def _in_time(run: Run, found: Findings) -> Findings:
+    """Count what the search took, and leave unknown who came after the last node."""
+    return found.late_from(found.start + run.spend(found.nodes))
+
+
+def _of_everybody(run: Run, known: list[Findings]) -> Findings:
+    """Return what is known, in order; of those not reached, nothing is."""
+    done, n_people = known[-1].stop if known else 0, len(run.people)
+    if done < n_people:
+        variables = run.variables
+        classes, n_variables = variables.model.classes, len(variables.ensemble.features)
+        known = [*known, Findings.unreached(done, n_people, classes, n_variables)]
+    return Findings.join(known)
+
+
+def _spot_check(run: Run, replay: Replay, known: list[Findings], count: int) -> int:
     """Ask the model about some people similar to the fair; return about how many."""
     if replay.reason:
         return 0
-    findings = results.findings()
-    drawn = draw(run, np.flatnonzero(findings.verdicts == FAIR), count)
+    findings = _of_everybody(run, known)
+    drawn = draw(run, np.flatnonzero(findings.verdict == FAIR), count)
     if drawn is None:
         return 0
     return replay.similar(drawn, findings.label[drawn.index].astype(np.int64))
@@ -610,17 +608,18 @@ class _Way(Protocol):
 
     def __call__(
         self, *, first: int = 0, every: float | None = None
-    ) -> Iterator[Found]: ...
+    ) -> Iterator[Findings]: ...
 
 
 def _examined(
     run: Run, examine: _Way, path: str | Path | None
-) -> Generator[Found, None, None]:
+) -> Generator[Findings, None, None]:
     """Yield what was found about all people, in order: first what a journal keeps."""
     if path is None:
         yield from examine()
         return
-    with Journal(path, identity_of(run)) as journal:
+    classes = run.variables.model.classes
+    with Journal(path, identity_of(run), classes) as journal:
         done = 0
         for found, seconds in journal.kept():
             done = found.stop
@@ -631,57 +630,6 @@ def _examined(
             if not run.interrupted:
                 journal.append(found, run.seconds)
             yield found
-
-
-class _Results:
-    """What is known so far; at first nothing is known of anybody."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        n_people, n_classes = len(run.people), len(self._classes)
-        self._verdicts = np.full(n_people, UNKNOWN, dtype=np.int8)
-        self._label = np.full(n_people, -1, dtype=np.int32)
-        self._everything = pack(np.ones(n_classes, dtype=bool))
-        self._possible = np.tile(self._everything, (n_people, 1))
-        self._twins: list[Twins] = []
-
-    @property
-    def _classes(self) -> tuple[Label, ...]:
-        return self._run.variables.model.classes
-
-    def keep(self, found: Found) -> None:
-        """Keep what was found out; chunks come in order."""
-        is_late = self._run.spend(found.nodes)
-        here = slice(found.start, found.stop)
-        self._verdicts[here] = np.where(is_late, UNKNOWN, found.verdict)
-        self._label[here] = found.label
-        late = is_late[:, np.newaxis]
-        self._possible[here] = np.where(late, self._everything, found.possible)
-        # The late are the last ones.
-        in_time = found.stop - int(is_late.sum())
-        self._twins.append(found.twins.before(in_time))
-
-    def findings(self) -> Findings:
-        return Findings(self._verdicts, self._label, self._possible, self._classes)
-
-    def counterexamples(self) -> Counterexamples:
-        features = self._run.variables.ensemble.features
-        twins = Twins.none(len(features))
-        if len(self._twins) == 1:
-            [twins] = self._twins
-        elif self._twins:
-            twins = Twins.join(self._twins)
-        order = np.empty(0, dtype=np.int64)
-        if len(twins):
-            order = twins.closest_first(features, self._spread())
-        return Counterexamples(twins, order, features, self._classes)
-
-    def _spread(self) -> NDArray[np.float64]:
-        """Return the unit of distance of each variable: its standard deviation."""
-        schema = self._run.variables.schema
-        names = [feature.name for feature in self._run.variables.ensemble.features]
-        deviations = [getattr(schema.find(name), "sd", None) for name in names]
-        return np.array([deviation or 1.0 for deviation in deviations])
 
 
 def _weights(given: Any, n_people: int) -> NDArray[np.float64] | None:

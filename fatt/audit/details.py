@@ -107,7 +107,7 @@ def _alone(
     Whoever is treated fairly if all attributes may change, is so if only one may: the
     others alone are asked.
     """
-    rest = np.flatnonzero(report.findings.verdicts != FAIR)
+    rest = np.flatnonzero(report.findings.verdict != FAIR)
     parts = list(_parts(report.similarity))
     if not rest.size or len(parts) == 1:
         return tuple(_counted(one, report) for one in parts)

@@ -13,8 +13,7 @@ from fatt.audit.run import Chunk, Run
 from fatt.ensemble import Cut, Feature, Label, Link
 from fatt.ensemble.encode import mark_missing
 from fatt.errors import SpecError
-from fatt.report.on_demand import OnDemand
-from fatt.verdict import Bounds, Change, Value, changes_between, values_of
+from fatt.verdict import Bounds, Change, OnDemand, Value, changes_between, values_of
 
 Floats = NDArray[np.float64]
 

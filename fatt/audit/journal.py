@@ -28,9 +28,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.run import Found, Run
+from fatt.audit.run import Run
+from fatt.ensemble import Label
 from fatt.errors import JournalError
-from fatt.report import Twins
+from fatt.verdict import Findings
 from fatt.version import __version__
 
 MAGIC = b"fatt-journal-1\n"
@@ -79,6 +80,8 @@ class Journal:
         The file; made if there is none.
     identity
         What the findings are about, as `identity_of` tells.
+    classes
+        The model's labels.
 
     Raises
     ------
@@ -87,9 +90,11 @@ class Journal:
         cannot be opened.
     """
 
-    def __init__(self, path: str | Path, identity: dict[str, str]) -> None:
+    def __init__(
+        self, path: str | Path, identity: dict[str, str], classes: tuple[Label, ...]
+    ) -> None:
         self._path = Path(path)
-        self._identity = identity
+        self._identity, self._classes = identity, classes
         self._synced = 0.0
         self._end, self._chain = 0, MAGIC
         try:
@@ -113,7 +118,7 @@ class Journal:
     ) -> None:
         os.close(self._file)
 
-    def kept(self) -> Iterator[tuple[Found, float]]:
+    def kept(self) -> Iterator[tuple[Findings, float]]:
         """Yield what earlier runs found, and how many seconds they had taken by then.
 
         A record that was not written to its end is dropped.
@@ -135,13 +140,17 @@ class Journal:
             head = next(records, None)
             if head is not None:
                 self._compare(msgspec.json.decode(head))
-                yield from map(_decoded, records)
+                for kept in records:
+                    record = msgspec.msgpack.decode(kept, type=_Record)
+                    arrays = {name: one.array() for name, one in record.arrays.items()}
+                    found = Findings.from_arrays(arrays, self._classes, record.start)
+                    yield found, record.seconds
         if head is None:
             self._begin()
         else:
             os.ftruncate(self._file, self._end)
 
-    def append(self, found: Found, seconds: float) -> None:
+    def append(self, found: Findings, seconds: float) -> None:
         """Keep what was found, whole or not at all.
 
         Parameters
@@ -250,19 +259,6 @@ def _digest(body: bytes, before: bytes) -> bytes:
     return hashlib.blake2b(body, key=before, digest_size=_DIGEST).digest()
 
 
-_ARRAYS = ("verdict", "label", "possible", "nodes")
-_TWINS = (
-    "index",
-    "people",
-    "starts",
-    "variables",
-    "values",
-    "label",
-    "twin_label",
-    "on_model",
-)
-
-
 class _Array(msgspec.Struct, frozen=True, array_like=True):
     """An array: its type, its shape, and its bytes."""
 
@@ -282,25 +278,10 @@ class _Record(msgspec.Struct, frozen=True):
     """What was found about some people, as it is written."""
 
     start: int
-    stop: int
     seconds: float
-    people: dict[str, _Array]
-    twins: dict[str, _Array]
+    arrays: dict[str, _Array]
 
 
-def _encoded(found: Found, seconds: float) -> _Record:
-    return _Record(
-        start=found.start,
-        stop=found.stop,
-        seconds=seconds,
-        people={name: _Array.of(getattr(found, name)) for name in _ARRAYS},
-        twins={name: _Array.of(getattr(found.twins, name)) for name in _TWINS},
-    )
-
-
-def _decoded(kept: bytes) -> tuple[Found, float]:
-    record = msgspec.msgpack.decode(kept, type=_Record)
-    twins = Twins(**{name: one.array() for name, one in record.twins.items()})
-    people = {name: one.array() for name, one in record.people.items()}
-    found = Found(start=record.start, stop=record.stop, twins=twins, **people)
-    return found, record.seconds
+def _encoded(found: Findings, seconds: float) -> _Record:
+    arrays = {name: _Array.of(array) for name, array in found.to_arrays().items()}
+    return _Record(start=found.start, seconds=seconds, arrays=arrays)

@@ -216,7 +216,7 @@ def _table(asked: Question, part: Any, report: Report | None) -> Any:
         changes[case.index] = case.changes_in_words
     one_each = pa.array([" | ".join(map(str, kind.labels)) for kind in kinds])
     verdicts = pa.array([str(verdict) for verdict in VERDICTS])
-    columns["verdict"] = verdicts.take(pa.array(findings.verdicts))
+    columns["verdict"] = verdicts.take(pa.array(findings.verdict))
     columns["label"] = _labels(findings.classes, findings.label)
     columns["labels"] = one_each.take(pa.array(which))
     columns["twin_label"] = _labels(findings.classes, twin_label)

@@ -12,8 +12,7 @@ from fatt.ensemble.floats import from_ordinal, to_ordinal
 from fatt.errors import SpecError
 from fatt.region import Similarity
 from fatt.region.amounts import Step
-from fatt.report.on_demand import OnDemand
-from fatt.verdict import FAIR, UNFAIR, UNKNOWN, VERDICTS, Bounds, Verdict
+from fatt.verdict import FAIR, UNFAIR, UNKNOWN, VERDICTS, Bounds, OnDemand, Verdict
 from fatt.verifier.ranks import variables_of
 
 Floats = NDArray[np.float64]

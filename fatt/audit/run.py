@@ -6,7 +6,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
@@ -17,8 +16,8 @@ from fatt.audit.pace import Pace, chunk_size
 from fatt.errors import DataError
 from fatt.people import CHUNK, People
 from fatt.region import Boxes, Relation, Space, Variables
-from fatt.report import Twins
-from fatt.verifier import Budget, Outcomes, Verifier
+from fatt.verdict import Findings
+from fatt.verifier import Budget, Verifier
 from fatt.verifier.threads import n_threads
 
 if TYPE_CHECKING:
@@ -38,42 +37,6 @@ class Chunk(NamedTuple):
     stop: int
     values: Matrix
     boxes: Boxes
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What was found out about some people, rows `start` to `stop`.
-
-    Small, so that it can be kept in a file or sent between processes.
-
-    Attributes
-    ----------
-    start, stop
-        The rows.
-    verdict : ndarray of shape (n_people,), int8
-        Position of each verdict in `fatt.verdict.VERDICTS`.
-    label : ndarray of shape (n_people,), int32
-        Position of the person's own label among the model's classes.
-    possible : ndarray of shape (n_people, ceil(n_classes / 8)), uint8
-        The classes still possible, packed into bits.
-    nodes : ndarray of shape (n_people,), int64
-        How many nodes the search took.
-    twins
-        The unfair people and their twins.
-    """
-
-    start: int
-    stop: int
-    verdict: NDArray[np.int8]
-    label: NDArray[np.int32]
-    possible: NDArray[np.uint8]
-    nodes: NDArray[np.int64]
-    twins: Twins
-
-    def moved(self, by: int) -> Found:
-        """Return the same about rows so much further on."""
-        twins = replace(self.twins, index=self.twins.index + by)
-        return replace(self, start=self.start + by, stop=self.stop + by, twins=twins)
 
 
 class Question(NamedTuple):
@@ -236,7 +199,7 @@ class Run:
 
     def search(
         self, values: Matrix, regions: Boxes, *, n_threads: int | None = None
-    ) -> Outcomes:
+    ) -> Findings:
         """Search the boxes within what is left of the budget.
 
         Parameters
@@ -257,18 +220,18 @@ class Run:
         self.interrupted |= found.interrupted
         return found
 
-    def spend(self, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Count the nodes of more people, and tell who came too late for the budget.
+    def spend(self, nodes: NDArray[np.int64]) -> int:
+        """Count the nodes of more people, and tell how many came in time.
 
-        Whoever is told so must be unknown: then the result does not depend on how many
-        people were searched at the same time.
+        All behind them are too late for the budget, and must be unknown: then the
+        result does not depend on how many people were searched at the same time.
         """
         spent = self._nodes + np.cumsum(nodes)
         self._nodes = int(spent[-1])
         total = self.budget.total_nodes
-        if total is None:
-            return np.zeros(len(nodes), dtype=bool)
-        return np.asarray(spent > total)
+        return (
+            len(nodes) if total is None else int(np.searchsorted(spent, total, "right"))
+        )
 
     def extremes(self, chunk: Chunk, output: int) -> Extremes:
         """Find the lowest and the highest of one score among similar people."""

@@ -16,8 +16,9 @@ from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fatt.audit.pace import Pace, chunk_size
-from fatt.audit.run import Chunk, Found, Run
+from fatt.audit.run import Chunk, Run
 from fatt.errors import FattError
+from fatt.verdict import Findings
 
 if TYPE_CHECKING:
     from fatt.audit.auditor import Auditor
@@ -38,19 +39,19 @@ def are_wanted() -> bool:
 class _Answer(NamedTuple):
     """What a worker says of some people, counted from 0, and how long it took."""
 
-    found: Found | FattError
+    found: Findings | FattError
     seconds: float
 
 
 def in_workers(
     auditor: Auditor,
     run: Run,
-    here: Callable[[Chunk, int], Found],
+    here: Callable[[Chunk, int], Findings],
     n_jobs: int | None,
     *,
     first: int = 0,
     every: float | None = None,
-) -> Iterator[Found]:
+) -> Iterator[Findings]:
     """Yield what is found about each chunk, in order; the work is done in processes.
 
     If the user interrupts it, `Run.interrupted` becomes true.
@@ -117,7 +118,7 @@ def _answer(question: bytes, task: bytes) -> _Answer:
     import joblib
 
     begin = time.monotonic()
-    found: Found | FattError
+    found: Findings | FattError
     try:
         # Models that use joblib themselves would ask the cluster, which waits for us.
         with joblib.parallel_config(backend="threading", n_jobs=1):

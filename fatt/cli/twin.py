@@ -105,7 +105,7 @@ def _run(request: Request) -> Exit:
     else:
         for line in _lines(report):
             click.echo(printable(line))
-    return (Exit.DONE, Exit.REFUTED, Exit.UNDECIDED)[report.findings.verdicts[0]]
+    return (Exit.DONE, Exit.REFUTED, Exit.UNDECIDED)[report.findings.verdict[0]]
 
 
 def _person(request: Request, ensemble: Ensemble) -> TypedPeople:

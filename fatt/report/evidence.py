@@ -21,7 +21,7 @@ def certificate_of(
     """Return the certificate of a report; see `Report.certificate`."""
     if most_boxes < 1:
         raise SpecError(f"most_boxes is {most_boxes}; write a number, at least 1.")
-    people, twins = report.people, report.counterexamples.twins
+    people, twins = report.people, report.findings.twins
     count = len(people)
     values = [
         people.values(start, min(start + CHUNK, count))
@@ -32,7 +32,7 @@ def certificate_of(
         people.variables.schema,
         report.similarity,
         values=np.concatenate(values),
-        verdicts=report.findings.verdicts,
+        verdicts=report.findings.verdict,
         labels=report.findings.label.astype(np.int64),
         twins=TwinChanges(np.diff(twins.starts), twins.variables, twins.values),
         most_boxes=most_boxes,

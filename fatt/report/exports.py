@@ -10,8 +10,7 @@ import msgspec
 
 from fatt.errors import MissingDependencyError
 from fatt.importers.versions import all_releases
-from fatt.report.findings import Findings
-from fatt.verdict import Counterexample, Value, json_value
+from fatt.verdict import Counterexample, Findings, Value, json_value
 
 if TYPE_CHECKING:
     from fatt.report.report import Report

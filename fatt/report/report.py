@@ -14,10 +14,8 @@ from fatt.ensemble import Label
 from fatt.errors import SpecError, UnfairError
 from fatt.people import People
 from fatt.report.asked import Asked
-from fatt.report.counterexamples import Counterexamples
-from fatt.report.findings import Findings
 from fatt.report.groups import Group, by_group, count
-from fatt.verdict import Bounds, Value
+from fatt.verdict import Bounds, Counterexamples, Findings, Value
 
 if TYPE_CHECKING:
     from fatt.certificate import Certificate
@@ -37,8 +35,6 @@ class Report:
     ----------
     findings
         One finding per person, in order.
-    counterexamples
-        Each unfair person with a twin, closest first.
     people
         The people, and how the model reads them.
     similarity
@@ -54,7 +50,6 @@ class Report:
     """
 
     findings: Findings
-    counterexamples: Counterexamples
     people: People
     similarity: Relation
     budget: Budget
@@ -83,7 +78,7 @@ class Report:
 
     @functools.cached_property
     def _total(self) -> Group:
-        return count(self.findings.verdicts, self.sample_weight)
+        return count(self.findings.verdict, self.sample_weight)
 
     @property
     def fairness(self) -> Bounds:
@@ -94,6 +89,17 @@ class Report:
     def counts(self) -> dict[str, int]:
         """How many people are ``"fair"``, ``"unfair"`` and ``"unknown"``."""
         return dict(self._total.counts)
+
+    @functools.cached_property
+    def counterexamples(self) -> Counterexamples:
+        """Each unfair person with a twin, closest first."""
+        variables = self.people.variables
+        features = variables.ensemble.features
+        found = [getattr(variables.schema.find(f.name), "sd", None) for f in features]
+        spread = np.array([deviation or 1.0 for deviation in found])
+        return Counterexamples.of(
+            self.findings.twins, features, self.findings.classes, spread
+        )
 
     def by_group(self, *names: str) -> dict[Value | tuple[Value, ...], Group]:
         """Count the verdicts group by group.
@@ -128,7 +134,7 @@ class Report:
                     f"by_group takes names, not a {type(name).__name__} of them; write "
                     f"by_group({wanted})."
                 )
-        return by_group(self.people, names, self.findings.verdicts, self.sample_weight)
+        return by_group(self.people, names, self.findings.verdict, self.sample_weight)
 
     def to_frame(self) -> Any:
         """Return a data frame with one row per person.

@@ -13,7 +13,19 @@ from fatt.ensemble import Argmax, Categorical, Ensemble, ScoreBounds
 from fatt.ensemble.encode import mark_missing
 from fatt.errors import FattError
 from fatt.region.boxes import Boxes, code_words
-from fatt.verdict import FAIR, UNFAIR, UNKNOWN
+from fatt.verdict import (
+    BUDGET,
+    DECIDED,
+    FAIR,
+    INTERRUPTED,
+    ORDER,
+    TIE,
+    UNFAIR,
+    UNKNOWN,
+    Findings,
+    Twins,
+    pack,
+)
 from fatt.verifier.budget import Budget
 from fatt.verifier.gears import Gears, Tally
 from fatt.verifier.kernels.records import (
@@ -35,34 +47,6 @@ Floats = NDArray[np.float64]
 _NO_LIMIT = 2**61
 #: Nodes within which a few people are searched without a thread.
 _SHORT = 64
-
-
-@dataclass(frozen=True, eq=False)
-class Outcomes:
-    """What was found, one entry per person.
-
-    Attributes
-    ----------
-    verdict : ndarray of int8
-        0 fair, 1 unfair, 2 unknown.
-    label : ndarray of int64
-        Index of the class that the model gives the person.
-    labels : ndarray of bool, shape (n_people, n_classes)
-        Classes that a similar person may get: none other can occur.
-    twin : ndarray of shape (n_people, n_variables)
-        For the unfair, a similar person with another label; NaN for all others.
-    nodes : ndarray of int64
-        How many nodes the search took.
-    interrupted
-        Whether the user stopped the search; people not reached are unknown.
-    """
-
-    verdict: NDArray[np.int8]
-    label: NDArray[np.int64]
-    labels: NDArray[np.bool_]
-    twin: Floats
-    nodes: NDArray[np.int64]
-    interrupted: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +120,7 @@ class Verifier:
         *,
         budget: Budget | None = None,
         n_jobs: int | None = None,
-    ) -> Outcomes:
+    ) -> Findings:
         """Decide each person.
 
         Parameters
@@ -152,14 +136,22 @@ class Verifier:
         """
         label = self._labels_of(people)
         run = _Run((self._forest, self._arithmetic), budget or Budget(), n_jobs)
-        answers, interrupted = self._search(people, label, boxes, run)
+        answers, stopped = self._search(people, label, boxes, run)
         if self.ensemble.scoring.ordered:
             self._decide_ties(people, boxes, label, answers)
+            stopped[answers.verdict != UNKNOWN] = DECIDED
         else:
-            self._doubt_own_labels(people, label, answers)
-        twin = self._twins(people, boxes, label, answers)
-        return Outcomes(
-            answers.verdict, label, answers.possible, twin, answers.nodes, interrupted
+            run.interrupted |= self._doubt_own_labels(people, label, answers, stopped)
+        return Findings(
+            verdict=answers.verdict,
+            label=label.astype(np.int32),
+            twins=self._twins(people, boxes, label, answers),
+            # A twin may show one more class to be possible.
+            possible=pack(answers.possible),
+            nodes=answers.nodes,
+            stopped=stopped,
+            classes=self.ensemble.classes,
+            interrupted=run.interrupted,
         )
 
     def extremes(
@@ -192,8 +184,8 @@ class Verifier:
             # The margin of class 1 over class 0 is the score, the other way its
             # negative.
             label = np.full(len(people), int(sign < 0), dtype=np.int64)
-            answers, interrupted = self._search(people, label, boxes, run)
-            if interrupted:
+            answers, _ = self._search(people, label, boxes, run)
+            if run.interrupted:
                 raise KeyboardInterrupt
             cells = (answers.first, answers.last)
             points = self._read(people, boxes, answers.box, cells)
@@ -206,8 +198,8 @@ class Verifier:
 
     def _search(
         self, people: Floats, label: NDArray[np.int64], boxes: Boxes, run: _Run
-    ) -> tuple[Answers, bool]:
-        """Ask the kernel; tell also whether the user interrupted it."""
+    ) -> tuple[Answers, NDArray[np.uint8]]:
+        """Ask the kernel; tell also why what is unknown is unknown."""
         from fatt.verifier.kernels import decide
 
         features, count = self.ensemble.features, len(people)
@@ -234,25 +226,60 @@ class Verifier:
             is_short = np.all(answers.nodes < first[0])
             if is_short and not np.any(answers.verdict == UNKNOWN):
                 self._used += tally
-                _keep_total(answers, run.budget)
-                return answers, False
+                return answers, self._stopped(answers, run, limits)
         answers = _room_for(*room)
-        interrupted = self._search_in_threads(regions, answers, run, limits)
-        _keep_total(answers, run.budget)
-        return answers, interrupted
+        ended = self._search_in_threads(regions, answers, run, limits)
+        return answers, self._stopped(answers, run, limits, ended)
+
+    def _stopped(
+        self,
+        answers: Answers,
+        run: _Run,
+        limits: NDArray[np.int64],
+        ended: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.uint8]:
+        """Leave unknown who came too late, and tell why people are unknown.
+
+        Parameters
+        ----------
+        answers
+            What was found.
+        run, limits
+            How it was searched.
+        ended : ndarray of shape (n_people,), optional
+            Whose search may have been told to stop; by default nobody's.
+        """
+        late = _keep_total(answers, run.budget)
+        stopped = np.zeros(len(answers.verdict), dtype=np.uint8)
+        unknown = answers.verdict == UNKNOWN
+        if not unknown.any():
+            return stopped
+        stopped[unknown] = TIE if self.ensemble.scoring.ordered else ORDER
+        # Where there was a tie, more nodes or time prove nothing.
+        given_up = unknown & (answers.ties == 0)
+        is_over = (answers.nodes >= limits[0]) | late
+        stopped[given_up & (is_over | run.is_timed)] = BUDGET
+        if ended is not None:
+            # A budget for the whole run stops the clock as well as the user does.
+            by_user = run.interrupted or self._is_stopped
+            stopped[given_up & ended & ~is_over] = INTERRUPTED if by_user else BUDGET
+        return stopped
 
     def _search_in_threads(
         self, regions: Regions, answers: Answers, run: _Run, limits: NDArray[np.int64]
-    ) -> bool:
+    ) -> NDArray[np.bool_]:
+        """Ask the kernel, block by block; tell whose search was perhaps stopped."""
         from fatt.verifier.kernels import decide
 
         question = (*run.model, regions, answers)
         used: list[NDArray[np.int64]] = []
+        ended = np.ones(len(answers.verdict), dtype=bool)
 
         def decide_some(begin: int, end: int) -> None:
             tally = np.zeros(N_USED, dtype=np.int64)
             decide.decide(*question, begin, end, limits, clock, tally)
             used.append(tally)
+            ended[begin:end] = clock[STOP] != 0
 
         def after(done: int) -> None:
             total = run.budget.total_nodes
@@ -265,13 +292,13 @@ class Verifier:
                 clock[STOP] = 1
             try:
                 count = len(answers.verdict)
-                interrupted = run_in_threads(
+                run.interrupted |= run_in_threads(
                     decide_some, count, clock, n_jobs=run.n_jobs, after=after
                 )
             finally:
                 del self._clocks[id(clock)]
         self._used += sum(used)
-        return interrupted
+        return ended
 
     def _twins(
         self,
@@ -279,15 +306,15 @@ class Verifier:
         boxes: Boxes,
         label: NDArray[np.int64],
         answers: Answers,
-    ) -> Floats:
+    ) -> Twins:
         """Read the twins back from their cells, and make sure that they are twins."""
-        twin = np.full(people.shape, np.nan)
         who = np.flatnonzero(answers.verdict == UNFAIR)
         if not len(who):
-            return twin
+            return Twins.none(people.shape[1])
         cells = (answers.first[who], answers.last[who])
-        twin[who] = self._read(people[who], boxes, answers.box[who], cells)
-        found = self._labels_of(twin[who])
+        mine = people[who]
+        twins = self._read(mine, boxes, answers.box[who], cells)
+        found = self._labels_of(twins)
         wrong = np.flatnonzero(found == label[who])
         if len(wrong):
             raise FattError(
@@ -295,7 +322,13 @@ class Verifier:
                 "label after all. This is a bug in fatt; please report it."
             )
         answers.possible[who, found] = True
-        return twin
+        return Twins.of(
+            index=who,
+            people=mine,
+            twins=twins,
+            label=label[who],
+            twin_label=found,
+        )
 
     def _read(
         self,
@@ -338,16 +371,27 @@ class Verifier:
                 answers.first[who], answers.last[who] = first[other[0]], last[other[0]]
 
     def _doubt_own_labels(
-        self, people: Floats, label: NDArray[np.int64], answers: Answers
-    ) -> None:
-        """Claim nothing about people whose own label the library does not fix."""
+        self,
+        people: Floats,
+        label: NDArray[np.int64],
+        answers: Answers,
+        stopped: NDArray[np.uint8],
+    ) -> bool:
+        """Claim nothing about people whose own label the library does not fix.
+
+        Returns whether the user ended the search for that.
+        """
         who = np.flatnonzero(answers.verdict == UNFAIR)
+        if not len(who):
+            return False
         alone = _alone(people[who], self.ensemble)
         run = _Run((self._forest, self._arithmetic), Budget())
-        own, _ = self._search(people[who], label[who], alone, run)
+        own, why = self._search(people[who], label[who], alone, run)
         unsure = who[own.verdict != FAIR]
         answers.verdict[unsure] = UNKNOWN
         answers.possible[unsure] = True
+        stopped[unsure] = np.maximum(why[own.verdict != FAIR], ORDER)
+        return run.interrupted
 
     def _labels_of(self, people: Floats) -> NDArray[np.int64]:
         return self.ensemble.decide(mark_missing(people, self.ensemble.features))
@@ -358,24 +402,29 @@ class Verifier:
         return ScoreBounds(lower.astype(np.float64), upper.astype(np.float64))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Run:
-    """How a search runs, and what it looks for."""
+    """How a search runs, what it looks for, and whether the user ended it."""
 
     model: tuple[Forest, Arithmetic]
     budget: Budget
     n_jobs: int | None = None
     largest: bool = False
+    interrupted: bool = False
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the time is limited."""
+        budget = self.budget
+        return budget.seconds is not None or budget.total_seconds is not None
 
     def may_be_short(self, count: int) -> bool:
         """Tell whether most searches end sooner than a thread is started.
 
         In the main thread they must end soon: it sees no Ctrl-C before.
         """
-        budget = self.budget
-        is_timed = budget.seconds is not None or budget.total_seconds is not None
         is_main = threading.current_thread() is threading.main_thread()
-        is_short = count <= FEW and is_main and not is_timed and not self.largest
+        is_short = count <= FEW and is_main and not self.is_timed and not self.largest
         return n_threads(self.n_jobs) > 0 and is_short
 
     def limits(self, gears: tuple[int, ...]) -> NDArray[np.int64]:
@@ -419,14 +468,18 @@ def _room_for(shape: tuple[int, ...], n_classes: int, kept: int) -> Answers:
     )
 
 
-def _keep_total(answers: Answers, budget: Budget) -> None:
-    """Forget the answers for people who come after the last node of the whole run."""
+def _keep_total(answers: Answers, budget: Budget) -> NDArray[np.bool_] | bool:
+    """Forget the answers for people who come after the last node of the whole run.
+
+    Returns who these are.
+    """
     if budget.total_nodes is None:
-        return
-    late = np.cumsum(answers.nodes) > budget.total_nodes
+        return False
+    late: NDArray[np.bool_] = np.cumsum(answers.nodes) > budget.total_nodes
     answers.verdict[late] = UNKNOWN
     answers.possible[late] = True
     answers.ties[late] = 0
+    return late
 
 
 def _alone(people: Floats, ensemble: Ensemble) -> Boxes:

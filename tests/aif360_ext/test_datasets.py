@@ -144,7 +144,7 @@ def test_real_datasets(cls: Any, shape: Any, labels: Any, protected: Any) -> Non
         preprocess=scaler,
     )
     fair = are_fair(predict, test)
-    np.testing.assert_array_equal(metric.report().findings.verdicts == 0, fair)
+    np.testing.assert_array_equal(metric.report().findings.verdict == 0, fair)
     assert metric.num_fair() == fair.sum()
     assert metric.num_unknown() == 0
     assert metric.accuracy() == np.mean(answers == test.labels.ravel())

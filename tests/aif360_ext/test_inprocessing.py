@@ -105,7 +105,7 @@ def test_real_datasets(cls: Any, protected: list[str], least: float) -> None:
     metric = IndividualFairnessMetric(test, predicted, *groups, model=algorithm)
     assert metric.accuracy() > least
     fair = are_fair(lambda rows: asked(algorithm, test, rows), test)
-    np.testing.assert_array_equal(metric.report().findings.verdicts == 0, fair)
+    np.testing.assert_array_equal(metric.report().findings.verdict == 0, fair)
     assert metric.individual_fairness() > 0.95
 
 

@@ -260,8 +260,8 @@ def test_preprocess_keeps_raw_units(scaler: Any) -> None:
     schema = schema_of(dataset, model=pipeline)
     assert schema == schema_of(dataset, model=model, preprocess=scaler)
     report = fatt.verify(pipeline, dataset.features, similarity=NOISE, schema=schema)
-    verdicts = metric.report().findings.verdicts
-    np.testing.assert_array_equal(verdicts, report.findings.verdicts)
+    verdicts = metric.report().findings.verdict
+    np.testing.assert_array_equal(verdicts, report.findings.verdict)
     assert 0 < metric.individual_fairness() < 1
     for case in metric.counterexamples():
         changes = case.changes

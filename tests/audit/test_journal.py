@@ -21,10 +21,10 @@ import fatt
 from fatt import Budget, Ensemble, Schema, Similarity
 from fatt.audit import journal as journals
 from fatt.audit.journal import MAGIC, Journal
-from fatt.audit.run import Found
 from fatt.errors import DataError, JournalError
 from fatt.region import Integer
-from fatt.verifier import Outcomes, Verifier
+from fatt.verdict import Findings
+from fatt.verifier import Verifier
 
 NOISE = Similarity(noise=0.05)
 N_PEOPLE = 300
@@ -304,10 +304,10 @@ def test_seconds_of_all_parts_count(
 
     append, search = Journal.append, Verifier.verify
 
-    def later(journal: Journal, found: Found, seconds: float) -> None:
+    def later(journal: Journal, found: Findings, seconds: float) -> None:
         append(journal, found, seconds + 990)
 
-    def spy(verifier: Verifier, *given: Any, budget: Budget, n_jobs: int) -> Outcomes:
+    def spy(verifier: Verifier, *given: Any, budget: Budget, n_jobs: int) -> Findings:
         left.append(budget.total_seconds)
         return search(verifier, *given, budget=budget, n_jobs=n_jobs)
 

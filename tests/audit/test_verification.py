@@ -34,6 +34,7 @@ from fatt import people as audited
 from fatt.audit import auditor, pace, run
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.region import Binary, Ordinal
+from fatt.verdict import Twins
 from tests.audit.posed import posed
 
 AGES = [[20.0], [30.0], [40.0], [50.0]]
@@ -452,10 +453,16 @@ def test_a_wrong_search_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     search = auditor.Verifier.verify
 
     def wrong(*args: Any, **kwargs: Any) -> Any:
-        outcomes = search(*args, **kwargs)
-        outcomes.verdict[0] = 1
-        outcomes.twin[0] = twin
-        return outcomes
+        found = search(*args, **kwargs)
+        label = found.label[:1].astype(np.int64)
+        twins = Twins.of(
+            index=np.array([0]),
+            people=np.array([AGES[0]]),
+            twins=np.array([[twin]]),
+            label=label,
+            twin_label=1 - label,
+        )
+        return replace(found, twins=twins)
 
     monkeypatch.setattr(auditor.Verifier, "verify", wrong)
     twin = 40.0

@@ -98,7 +98,7 @@ def test_workers_need_no_file_to_ask_its_model(tmp_path: Path) -> None:
     loaded = fatt.load(path)
     path.unlink()
     again = fatt.verify(loaded, table, similarity=similarity)
-    assert again.findings.verdicts.tolist() == report.findings.verdicts.tolist()
+    assert again.findings.verdict.tolist() == report.findings.verdict.tolist()
     assert {case.replayed_on for case in again.counterexamples} == {"model"}
 
 

@@ -179,7 +179,7 @@ def test_nothing_is_said_of_the_unknown() -> None:
     )
     certificate = hasty.certificate()
     assert hasty.counts["unknown"] == certificate.counts["unknown"] > 0
-    unknown = hasty.findings.verdicts == 2
+    unknown = hasty.findings.verdict == 2
     assert (certificate.labels[unknown] == -1).all()
     assert certificate.check(model).unknown == hasty.counts["unknown"]
 

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from fatt.verdict import FAIR, UNFAIR, UNKNOWN
-from fatt.verifier import Outcomes
-from tests.cases import Case
+from fatt.ensemble import Ensemble
+from fatt.verdict import (
+    BUDGET,
+    DECIDED,
+    FAIR,
+    INTERRUPTED,
+    ORDER,
+    TIE,
+    UNFAIR,
+    UNKNOWN,
+    Findings,
+)
+from tests.cases import Case, arrays_of
 from tests.search_oracles import (
     Truth,
     brute_force,
@@ -38,10 +48,11 @@ def truths_of(case: Case) -> list[Truth]:
 
 
 def assert_right(
-    case: Case, outcomes: Outcomes, truths: list[Truth], *, limited: bool = False
+    case: Case, outcomes: Findings, truths: list[Truth], *, limited: bool = False
 ) -> None:
     """Assert that every verdict is true and, unless `limited`, that none is missing."""
     ensemble = case.ensemble
+    twin = arrays_of(outcomes)["twin"]
     own_labels = labels_of(ensemble, case.people)
     own_possible = possible_of(ensemble, case.people)
     for person, truth in enumerate(truths):
@@ -55,7 +66,7 @@ def assert_right(
             assert truth.witnessed == {own}, "a wrong FAIR"
             assert labels == {own}
         elif verdict == UNFAIR:
-            assert_twin(case, person, outcomes.twin[person], own)
+            assert_twin(case, person, twin[person], own)
             alone = case.people[person : person + 1]
             assert witnessed_labels(ensemble, alone) <= {own}, "nobody fixes the own"
         else:
@@ -65,6 +76,21 @@ def assert_right(
                 len(truth.possible) > 1 and truth.certain <= {own}
             )
             assert limited or truth.near_tie or is_open, "UNKNOWN without a reason"
+        assert_reason(ensemble, verdict, int(outcomes.stopped[person]), limited=limited)
+
+
+def assert_reason(
+    ensemble: Ensemble, verdict: int, stopped: int, *, limited: bool
+) -> None:
+    """Assert that whoever is unknown, and nobody else, is so for a possible reason."""
+    if verdict != UNKNOWN:
+        assert stopped == DECIDED
+        return
+    assert stopped != INTERRUPTED, "nobody ended the search"
+    if stopped == BUDGET:
+        assert limited, "without a budget none can end"
+    else:
+        assert stopped == (TIE if ensemble.scoring.ordered else ORDER)
 
 
 def assert_twin(case: Case, person: int, twin: np.ndarray, own: int) -> None:

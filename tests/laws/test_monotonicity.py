@@ -9,9 +9,10 @@ import numpy as np
 
 from fatt.ensemble import Categorical, Numeric
 from fatt.region import Boxes, code_words
-from fatt.verifier import Budget, Outcomes, Verifier
+from fatt.verdict import Findings
+from fatt.verifier import Budget, Verifier
 from fatt.verifier.gears import Gears
-from tests.cases import Case, join, pick, random_boxes, random_case
+from tests.cases import Case, arrays_of, join, pick, random_boxes, random_case
 from tests.laws.effort import for_seeds
 from tests.laws.gears import some_gears
 from tests.laws.judge import FAIR, UNFAIR, UNKNOWN
@@ -56,7 +57,7 @@ def _towards(
     return float(np.clip(between, min(own, end), max(own, end)))
 
 
-def verify(case: Case, gears: Gears, boxes: Boxes | None = None) -> Outcomes:
+def verify(case: Case, gears: Gears, boxes: Boxes | None = None) -> Findings:
     boxes = case.boxes if boxes is None else boxes
     return Verifier(case.ensemble, gears=gears).verify(case.people, boxes, n_jobs=1)
 
@@ -94,10 +95,11 @@ def test_a_union_is_fair_iff_each_part_is(seed: int) -> None:
         assert union.tolist() == expected.tolist()
 
 
-def assert_same(left: Outcomes, right: Outcomes, of: np.ndarray) -> None:
+def assert_same(left: Findings, right: Findings, of: np.ndarray) -> None:
     """Assert that two runs say the same, to the last bit of the twins."""
-    for name in ("verdict", "label", "labels", "twin", "nodes"):
-        ours, theirs = getattr(left, name), getattr(right, name)[of]
+    known = arrays_of(right)
+    for name, ours in arrays_of(left).items():
+        theirs = known[name][of]
         assert np.array_equal(ours, theirs, equal_nan=name == "twin"), name
 
 

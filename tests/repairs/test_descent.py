@@ -64,7 +64,7 @@ def test_who_is_certainly_treated_alike_is_proved_fair(
     leads = weigh(leaves.values.copy(), *args, *np.zeros((2, *leaves.values.shape)))
     certain = leads < -1e-6
     assert certain.any()
-    assert (report.findings.verdicts[certain] == FAIR).all()
+    assert (report.findings.verdict[certain] == FAIR).all()
     assert undivided(task, leaves.values.copy(), label) == np.mean(leads < 0)
 
 

@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 import fatt
 from fatt.people import People
 from fatt.region import Schema, Similarity, Variables
-from fatt.report import Counterexamples, Findings, Report, Twins
-from fatt.report.findings import pack
+from fatt.report import Report
+from fatt.verdict import BUDGET, Findings, Twins, pack
 from fatt.verifier import Budget
 
 AGES = [20, 30, 40, 50, 60]
@@ -54,29 +54,24 @@ def twins(values: Any) -> Twins:
         twins=others,
         label=np.array([0, 1, 1]),
         twin_label=np.array([1, 0, 0]),
-        on_model=True,
-    )
+    ).confirmed(np.array([1, 0, 0]), True)
 
 
 def report(table: Any = None, **changes: Any) -> Report:
     names = variables()
     people = People(frame() if table is None else table, names)
     found = twins(People(frame(), names).values(0, 5))
-    features = names.ensemble.features
     possible = np.array([[1, 0], [1, 1], [1, 1], [0, 1], [1, 1]], dtype=bool)
     possible[3] = True
     arguments: dict[str, Any] = {
         "findings": Findings(
-            np.array([0, 1, 1, 2, 1], dtype=np.int8),
-            np.array([0, 0, 1, 1, 1], dtype=np.int32),
-            pack(possible),
-            names.model.classes,
-        ),
-        "counterexamples": Counterexamples(
-            found,
-            found.closest_first(features, np.array([10.0, 1.0])),
-            features,
-            names.model.classes,
+            verdict=np.array([0, 1, 1, 2, 1], dtype=np.int8),
+            label=np.array([0, 0, 1, 1, 1], dtype=np.int32),
+            possible=pack(possible),
+            nodes=np.array([0, 3, 1, 100, 2]),
+            stopped=np.array([0, 0, 0, BUDGET, 0], dtype=np.uint8),
+            twins=found,
+            classes=names.model.classes,
         ),
         "people": people,
         "similarity": Similarity(noise={"age": 5}, vary=["sex"]),

@@ -19,11 +19,11 @@ from fatt.ensemble.file import from_bytes, to_bytes
 from fatt.region import Boxes
 from fatt.verifier import Budget, Verifier
 from fatt.verifier.gears import Gears
+from tests.cases import arrays_of
 
 FOLDER = Path(__file__).parent.parent / "data" / "verdicts"
 
 BOXES = ("person", "lower", "upper", "missing", "codes")
-OUTCOMES = ("verdict", "label", "labels", "twin", "nodes")
 EXTREMES = ("lowest_at", "highest_at", "nodes")
 
 #: Enough for most, too little for some, and a total that ends in the middle.
@@ -80,15 +80,15 @@ def answers(question: Question, n_jobs: int | None = None) -> Iterator[tuple[str
     people, boxes = question.people, question.boxes
     for name, budget in BUDGETS.items():
         found = verifier.verify(people, boxes, budget=budget, n_jobs=n_jobs)
-        # How far threads get beyond the end of a total is a matter of chance.
-        fields = OUTCOMES if budget.total_nodes is None else OUTCOMES[:-1]
-        for field in fields:
-            yield f"{name}.{field}", getattr(found, field)
+        for field, array in arrays_of(found).items():
+            # How far threads get beyond the end of a total is a matter of chance.
+            if field != "nodes" or budget.total_nodes is None:
+                yield f"{name}.{field}", array
     for name, gears in GEARS.items():
         shifted = Verifier(question.ensemble, gears=gears)
         found = shifted.verify(people, boxes, budget=GEARED, n_jobs=n_jobs)
-        for field in OUTCOMES:
-            yield f"{name}.{field}", getattr(found, field)
+        for field, array in arrays_of(found).items():
+            yield f"{name}.{field}", array
         yield f"{name}.tally", np.array(shifted.tally)
     few = np.arange(min(N_STRETCHED, len(people)))
     output = len(question.ensemble.scoring.base) - 1

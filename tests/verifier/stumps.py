@@ -9,7 +9,8 @@ import numpy as np
 
 from fatt.ensemble import Ensemble, Numeric, Scoring, Source, Trees
 from fatt.region import Boxes
-from fatt.verifier import Outcomes, Verifier
+from fatt.verdict import Findings
+from fatt.verifier import Verifier
 
 
 def stumps(
@@ -62,7 +63,7 @@ def corners(ensemble: Ensemble) -> np.ndarray:
     return np.array(list(itertools.product([0.0, 1.0], repeat=n)))
 
 
-def verify_corner(ensemble: Ensemble, corner: list[float]) -> tuple[Outcomes, set[int]]:
+def verify_corner(ensemble: Ensemble, corner: list[float]) -> tuple[Findings, set[int]]:
     """What the search says of a corner in the cube, and the labels that occur there."""
     person = np.array([corner])
     outcomes = Verifier(ensemble).verify(person, cube(len(corner)))

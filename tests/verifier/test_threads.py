@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fatt.verifier import Budget, Outcomes, Verifier, threads
-from tests.cases import Case, random_case
+from fatt.verdict import Findings
+from fatt.verifier import Budget, Verifier, threads
+from tests.cases import Case, arrays_of, random_case
 
 # More people than are looked at together, some with several boxes.
 N_PEOPLE, N_THREADS, N_CALLS = 150, 16, 96
 BUDGET = Budget(nodes=200)
-FIELDS = ("verdict", "label", "labels", "twin", "nodes")
 #: Cuts, links, sums in any order, one tree, and splits by sets among them.
 SEEDS = range(8)
 
@@ -30,14 +30,14 @@ def frequent_switches() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def ask(verifier: Verifier, case: Case, who: NDArray[Any], **options: Any) -> Outcomes:
+def ask(verifier: Verifier, case: Case, who: NDArray[Any], **options: Any) -> Findings:
     boxes = case.boxes.of_people(who)
     return verifier.verify(case.people[who], boxes, budget=BUDGET, **options)
 
 
-def assert_same(found: Outcomes, known: dict[str, NDArray[Any]], who: Any) -> None:
-    for field in FIELDS:
-        np.testing.assert_array_equal(getattr(found, field), known[field][who], field)
+def assert_same(found: Findings, known: dict[str, NDArray[Any]], who: Any) -> None:
+    for field, array in arrays_of(found).items():
+        np.testing.assert_array_equal(array, known[field][who], field)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -47,16 +47,16 @@ def test_nobody_notices_who_else_is_asked(
     case = random_case(seed, n_people=N_PEOPLE, most_points=200)
     everybody = np.arange(N_PEOPLE)
     alone = [ask(Verifier(case.ensemble), case, everybody[[i]]) for i in everybody]
+    answers = [arrays_of(each) for each in alone]
     known = {
-        field: np.concatenate([getattr(each, field) for each in alone])
-        for field in FIELDS
+        field: np.concatenate([each[field] for each in answers]) for field in answers[0]
     }
     verifier = Verifier(case.ensemble)
     # All in one call of the kernel, which looks at many together.
     monkeypatch.setattr(threads, "_BLOCKS_PER_THREAD", 1)
     assert_same(ask(verifier, case, everybody), known, everybody)
 
-    def hammer(call: int) -> tuple[NDArray[Any], Outcomes]:
+    def hammer(call: int) -> tuple[NDArray[Any], Findings]:
         rng = np.random.default_rng([seed, call])
         who = np.sort(rng.choice(N_PEOPLE, rng.integers(1, 40), replace=False))
         return who, ask(verifier, case, who, n_jobs=int(rng.integers(1, 4)))

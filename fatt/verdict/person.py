@@ -41,6 +41,40 @@ VERDICTS = (Verdict.FAIR, Verdict.UNFAIR, Verdict.UNKNOWN)
 FAIR, UNFAIR, UNKNOWN = 0, 1, 2
 
 
+class Stopped(StrEnum):
+    """Why a verdict is unknown; the first of these that holds.
+
+    Examples
+    --------
+    >>> Stopped.BUDGET == "budget"
+    True
+    """
+
+    #: The library does not fix the order of its sums, and the last bits decide.
+    ORDER = "order of sums"
+    #: Two classes are so near that the last bits of a softmax or sigmoid decide.
+    TIE = "tie"
+    #: The nodes or the time were used up.
+    BUDGET = "budget"
+    #: The user ended the run before.
+    INTERRUPTED = "interrupted"
+
+
+#: The reasons in the order of the codes that arrays hold; None if nothing is unknown.
+REASONS = (None, *Stopped)
+
+#: The codes of the reasons: the places in `REASONS`.
+DECIDED, ORDER, TIE, BUDGET, INTERRUPTED = range(5)
+
+#: The reasons in words.
+BECAUSE = {
+    Stopped.ORDER: "because the library does not fix the order of its sums",
+    Stopped.TIE: "because the last bits of a softmax or sigmoid decide",
+    Stopped.BUDGET: "because the budget ended",
+    Stopped.INTERRUPTED: "because the run was interrupted",
+}
+
+
 class Bounds(NamedTuple):
     """A number that is known to lie between two others, both included.
 
@@ -70,12 +104,15 @@ class Finding:
     labels
         The classes that similar people may still get: exactly the own one if the
         verdict is fair; never too few.
+    stopped
+        Why the verdict is unknown; None if it is not.
     """
 
     index: int
     verdict: Verdict
     label: Label | None
     labels: tuple[Label, ...]
+    stopped: Stopped | None = None
 
 
 class Change(NamedTuple):
@@ -130,11 +167,16 @@ class Counterexample:
     @property
     def changes_in_words(self) -> str:
         """The changes as one line of text."""
-        return ", ".join(f"{name} {change}" for name, change in self.changes.items())
+        return ", ".join(change_in_words(*change) for change in self.changes.items())
 
     def __str__(self) -> str:
         labels = f"{self.label} → {self.twin_label}"
         return f"#{self.index}  {labels}   {self.changes_in_words}"
+
+
+def change_in_words(name: str, change: Change) -> str:
+    """Write one change of a variable."""
+    return f"{name} {change}"
 
 
 def changes_between(

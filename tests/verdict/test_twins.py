@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from fatt.ensemble import Categorical, Numeric
 from fatt.errors import SpecError
-from fatt.report import Counterexamples, Twins
-from fatt.verdict import OTHER, Change, value_of
+from fatt.verdict import OTHER, Change, Counterexamples, Twins, value_of
 
 FEATURES = (
     Numeric(name="age", integer=True),
@@ -30,14 +29,12 @@ def made(people: Any, others: Any, **changes: Any) -> Twins:
         "twins": np.array(others, dtype=np.float64),
         "label": np.zeros(rows, dtype=np.int64),
         "twin_label": np.ones(rows, dtype=np.int64),
-        "on_model": True,
     }
     return Twins.of(**arguments | changes)
 
 
 def cases(twins: Twins, spread: Any = (1.0, 1.0, 1.0)) -> Counterexamples:
-    order = twins.closest_first(FEATURES, np.array(spread))
-    return Counterexamples(twins, order, FEATURES, ("no", "yes"))
+    return Counterexamples.of(twins, FEATURES, ("no", "yes"), np.array(spread))
 
 
 def test_values_are_in_the_words_people_know() -> None:
@@ -51,7 +48,10 @@ def test_values_are_in_the_words_people_know() -> None:
 
 
 def test_a_case_knows_both_people() -> None:
-    (case,) = cases(made([[41, 7.5, 0]], [[43, 7.5, 1]], on_model=False))
+    pair = made([[41, 7.5, 0]], [[43, 7.5, 1]])
+    (case,) = cases(pair.confirmed(pair.twin_label, True))
+    assert case.replayed_on == "model"
+    (case,) = cases(pair)
     assert case.index == 0
     assert (case.label, case.twin_label) == ("no", "yes")
     assert case.individual == {"age": 41, "hours": 7.5, "sex": "F"}
@@ -119,4 +119,8 @@ def test_joined_parts_are_the_whole(seed: int, sizes: list[int]) -> None:
     for case in range(len(whole)):
         np.testing.assert_array_equal(whole.twin(case), others[case])
         np.testing.assert_array_equal(whole.people[case], people[case])
+    np.testing.assert_array_equal(whole.everybody(), others)
+    words = whole.changes_in_words(FEATURES)
+    in_order = Counterexamples(whole, np.arange(len(whole)), FEATURES, ("no", "yes"))
+    assert words == [case.changes_in_words for case in in_order]
     whole.closest_first(FEATURES, np.ones(3))

@@ -1,9 +1,11 @@
-"""The counterexamples of all unfair people, kept as arrays and ordered by nearness."""
+"""The twins of all unfair people, kept as arrays and ordered by nearness."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import overload
 
 import numpy as np
@@ -11,7 +13,13 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Feature, Label, Numeric
 from fatt.errors import SpecError
-from fatt.verdict import Counterexample, values_of
+from fatt.verdict.person import (
+    Change,
+    Counterexample,
+    change_in_words,
+    value_of,
+    values_of,
+)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -65,9 +73,10 @@ class Twins:
         twins: Floats,
         label: Integers,
         twin_label: Integers,
-        on_model: bool,
     ) -> Twins:
         """Compare people with their twins, and keep the changes.
+
+        Nobody has asked the model itself yet: see `confirmed`.
 
         Parameters
         ----------
@@ -77,8 +86,6 @@ class Twins:
             The values of both; NaN is missing.
         label, twin_label : ndarray of shape (n_cases,)
             The positions of both labels among the model's classes.
-        on_model
-            Whether the model itself confirmed both labels.
         """
         differs = (people != twins) & ~(np.isnan(people) & np.isnan(twins))
         starts = np.concatenate([[0], np.cumsum(differs.sum(axis=1))])
@@ -90,8 +97,21 @@ class Twins:
             values=twins[differs],
             label=label.astype(np.int64),
             twin_label=twin_label.astype(np.int64),
-            on_model=np.full(len(index), on_model),
+            on_model=np.zeros(len(index), dtype=bool),
         )
+
+    def confirmed(self, twin_label: Integers, on_model: bool) -> Twins:
+        """Return the same cases, with what was said of the twins when they were asked.
+
+        Parameters
+        ----------
+        twin_label : ndarray of shape (n_cases,)
+            The position of each twin's label among the model's classes.
+        on_model
+            Whether the model itself was asked.
+        """
+        asked = np.full(len(self), on_model)
+        return replace(self, twin_label=twin_label, on_model=asked)
 
     @classmethod
     def join(cls, parts: Sequence[Twins]) -> Twins:
@@ -114,16 +134,19 @@ class Twins:
         )
 
     @classmethod
+    @functools.lru_cache(maxsize=8)
     def none(cls, n_variables: int) -> Twins:
         """Return the twins of nobody."""
-        nobody, values = np.empty(0, dtype=np.int64), np.empty((0, n_variables))
-        return cls.of(
+        nobody = np.empty(0, dtype=np.int64)
+        return cls(
             index=nobody,
-            people=values,
-            twins=values,
+            people=np.empty((0, n_variables)),
+            starts=np.zeros(1, dtype=np.int64),
+            variables=nobody,
+            values=np.empty(0),
             label=nobody,
             twin_label=nobody,
-            on_model=False,
+            on_model=np.empty(0, dtype=bool),
         )
 
     def before(self, index: int) -> Twins:
@@ -143,12 +166,53 @@ class Twins:
             on_model=self.on_model[:count],
         )
 
+    def moved(self, by: int) -> Twins:
+        """Return the same cases, of people so many rows further on."""
+        return replace(self, index=self.index + by)
+
     def twin(self, case: int) -> Floats:
         """Return the values of one twin."""
         changed = slice(self.starts[case], self.starts[case + 1])
         values: Floats = self.people[case].copy()
         values[self.variables[changed]] = self.values[changed]
         return values
+
+    def everybody(self) -> Floats:
+        """Return the values of all twins, one row each."""
+        values = self.people.copy()
+        case = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        values[case, self.variables] = self.values
+        return values
+
+    def changes_in_words(self, features: Sequence[Feature]) -> list[str]:
+        """Write the changes of each case, as `Counterexample.changes_in_words` does.
+
+        Only what changes is looked at, and no counterexample is made for it.
+
+        Parameters
+        ----------
+        features
+            The variables.
+        """
+        case = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        before = self.people[case, self.variables]
+        words = [
+            change_in_words(
+                features[variable].name,
+                Change(
+                    value_of(features[variable], old),
+                    value_of(features[variable], new, is_made=True),
+                ),
+            )
+            for variable, old, new in zip(
+                self.variables.tolist(),
+                before.tolist(),
+                self.values.tolist(),
+                strict=True,
+            )
+        ]
+        starts = self.starts.tolist()
+        return [", ".join(words[a:b]) for a, b in itertools.pairwise(starts)]
 
     def closest_first(
         self, features: Sequence[Feature], spread: Floats
@@ -198,6 +262,20 @@ class Counterexamples(Sequence[Counterexample]):
     order: NDArray[np.int64]
     features: tuple[Feature, ...]
     classes: tuple[Label, ...]
+
+    @classmethod
+    def of(
+        cls,
+        twins: Twins,
+        features: tuple[Feature, ...],
+        classes: tuple[Label, ...],
+        spread: Floats,
+    ) -> Counterexamples:
+        """Return all cases, closest first; see `Twins.closest_first`."""
+        order = np.empty(0, dtype=np.int64)
+        if len(twins):
+            order = twins.closest_first(features, spread)
+        return cls(twins, order, features, classes)
 
     def __len__(self) -> int:
         return len(self.order)
