@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fatt.ensemble.blocks import Blocks
 from fatt.ensemble.encode import Limits, limits_of, takes_type
 from fatt.ensemble.features import Feature, Inputs
-from fatt.ensemble.table import EXACT, as_frame, numbers_of, places_of
+from fatt.ensemble.table import EXACT, as_frame, numbers_of, places_of, series_of
 
 Matrix = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def plain_of(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Plain | 
     frame = as_frame(rows)
     if frame is not None:
         places = places_of(frame, features, inputs)
-        found = [numbers_of(frame[:, place]) for place in places]
+        found = [numbers_of(get()) for get in series_of(frame, places)]
         columns = [column for column in found if column is not None]
         if len(columns) < len(found):
             return None

@@ -71,9 +71,8 @@ def columns_of(
     frame = as_frame(rows)
     if frame is None:
         return _from_array(as_array(rows), features)
-    places = places_of(frame, features, inputs)
-    made = [functools.partial(_from_frame, frame, place) for place in places]
-    return list(made), len(frame)
+    series = series_of(frame, places_of(frame, features, inputs))
+    return [functools.partial(_from_series, get) for get in series], len(frame)
 
 
 def as_frame(rows: Any) -> Any:
@@ -241,10 +240,20 @@ def _only_place(wanted: str, places: list[int] | None, names: list[str]) -> int:
     return places[0]
 
 
-def _from_frame(frame: Any, place: int) -> Column:
+def series_of(frame: Any, places: Sequence[int]) -> list[Callable[[], Any]]:
+    """Return what gives the columns of a frame at some places.
+
+    A frame finds a column by its name at once; by its place it would look at all, which
+    takes minutes if there are thousands.
+    """
+    names = frame.columns
+    return [functools.partial(frame.get_column, names[place]) for place in places]
+
+
+def _from_series(get: Callable[[], Any]) -> Column:
     import narwhals as nw
 
-    series = frame[:, place]
+    series = get()
     numbers = numbers_of(series)
     if numbers is not None:
         return Column(numbers, True, is_objects=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label
-from fatt.ensemble.table import places_of
+from fatt.ensemble.table import places_of, series_of
 from fatt.verdict import OTHER
 
 Matrix = NDArray[np.float64]
@@ -43,11 +43,19 @@ def with_changes(rows: Any, before: Matrix, after: Matrix, model: Ensemble) -> A
         row, column = np.nonzero(changed)
         table[row, np.array(places)[column]] = after[row, column]
         return type(rows)(table, index=rows.index, columns=rows.columns, copy=False)
-    for index in np.flatnonzero(changed.any(axis=0)).tolist():
+    touched = np.flatnonzero(changed.any(axis=0)).tolist()
+    edited = []
+    for index, get in zip(
+        touched, series_of(frame, [places[i] for i in touched]), strict=True
+    ):
         picks = np.flatnonzero(changed[:, index])
-        numbers = after[picks, index]
-        frame = _in_frame(frame, places[index], picks, numbers, model.features[index])
-    return frame.to_native()
+        edited.append(_edited(get(), picks, after[picks, index], model.features[index]))
+    if not frame.implementation.is_pandas_like():
+        return frame.with_columns(*edited).to_native()
+    native = rows.copy(deep=False)
+    for index, column in zip(touched, edited, strict=True):
+        native.isetitem(places[index], column)
+    return native
 
 
 def _is_float64(rows: Any) -> bool:
@@ -116,22 +124,20 @@ def _unknown(categories: tuple[Label, ...]) -> Label:
     return text
 
 
-def _in_frame(
-    frame: Any, place: int, picks: NDArray[np.int64], numbers: Matrix, feature: Feature
+def _edited(
+    series: Any, picks: NDArray[np.int64], numbers: Matrix, feature: Feature
 ) -> Any:
+    """Return a column with other cells in some places; one of pandas as such."""
     import narwhals as nw
 
-    series = frame[:, place]
-    dtype = series.dtype
+    dtype, library = series.dtype, series.implementation
     is_number = dtype.is_numeric() or dtype == nw.Boolean
     by_label = isinstance(feature, Categorical) and (
         feature.coding == "label" or (feature.labelled and not is_number)
     )
     cells = [_cell(feature, number, by_label) for number in numbers.tolist()]
-    if frame.implementation.is_pandas_like():
-        native = frame.to_native().copy(deep=False)
-        native.isetitem(place, _in_pandas(series.to_native(), picks, cells))
-        return nw.from_native(native, eager_only=True)
+    if library.is_pandas_like():
+        return _in_pandas(series.to_native(), picks, cells)
     if is_number and not _holds(dtype, cells):
         series, dtype = series.cast(nw.Float64), nw.Float64()
     elif is_number:
@@ -146,17 +152,17 @@ def _in_frame(
     is_coded = dtype == nw.Categorical and not all(
         cell is None or isinstance(cell, str) for cell in values
     )
-    if dtype == nw.Categorical and frame.implementation.is_pyarrow() and None in values:
+    if dtype == nw.Categorical and library.is_pyarrow() and None in values:
         # Libraries take a null in a dictionary for its last entry.
-        new = nw.new_series(series.name, values, backend=frame.implementation)
+        new = nw.new_series(series.name, values, backend=library)
     elif is_coded:
         # Categories are texts to narwhals, and anything to pyarrow.
-        new = nw.new_series(series.name, values, backend=frame.implementation)
+        new = nw.new_series(series.name, values, backend=library)
         coded = new.to_native().dictionary_encode()
         new = nw.from_native(coded, series_only=True).alias(series.name)
     else:
-        new = nw.new_series(series.name, values, dtype, backend=frame.implementation)
-    return frame.with_columns(new)
+        new = nw.new_series(series.name, values, dtype, backend=library)
+    return new
 
 
 def _numpy_type(dtype: Any) -> np.dtype[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -25,6 +26,8 @@ from fatt.ensemble import (
     Source,
     Trees,
 )
+from fatt.ensemble.encode import encode
+from fatt.ensemble.plain import plain_of
 from fatt.people.edits import with_changes
 from tests.strategies import random_trees
 
@@ -212,3 +215,36 @@ def test_arrays_of_numbers(dtype: str, seed: int) -> None:
     changed = (before != after) & ~(np.isnan(before) & np.isnan(after))
     if not changed.any():
         assert twins.dtype == table.dtype
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_wide_frame_is_not_looked_through_for_each_column(
+    frame: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[Any] = []
+    for name in ("columns", "schema", "__getitem__"):
+        own = getattr(nw.DataFrame, name)
+        look = own.fget if isinstance(own, property) else own
+
+        def counted(*given: Any, look: Any = look) -> Any:
+            looks.append(look)
+            return look(*given)
+
+        new = property(counted) if isinstance(own, property) else counted
+        monkeypatch.setattr(nw.DataFrame, name, new)
+    counts = []
+    for width in (3, 30):
+        looks.clear()
+        features = tuple(Numeric(name=f"x{place}") for place in range(width))
+        rows = frame({feature.name: [1.0, 2.0] for feature in features})
+        assert encode(rows, features, Inputs()).tolist() == [
+            [1.0] * width,
+            [2.0] * width,
+        ]
+        plain = plain_of(rows, features, Inputs())
+        assert plain is not None
+        before, after = np.ones((2, width)), np.full((2, width), 3.0)
+        changed = with_changes(rows, before, after, model(features))
+        assert encode(changed, features, Inputs()).tolist() == [[3.0] * width] * 2
+        counts.append(len(looks))
+    assert counts[0] == counts[1] > 0
