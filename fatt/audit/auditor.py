@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from fatt.audit import workers
 from fatt.audit.gaps import ScoreGaps, gaps_of
 from fatt.audit.journal import Journal, identity_of
-from fatt.audit.membership import are_similar
 from fatt.audit.radii import Radii, radii_of
-from fatt.audit.replay import BUG, Replay
+from fatt.audit.replay import Replay
 from fatt.audit.run import Chunk, Progress, Question, Run
 from fatt.audit.spot_checks import SPOT_CHECKS, check_spot_checks, draw
-from fatt.errors import DataError, ReplayError, SpecError
+from fatt.errors import DataError, SpecError
 from fatt.importers import load
 from fatt.model import Model
 from fatt.people import People
@@ -566,13 +565,7 @@ def examined(run: Run, replay: Replay, chunk: Chunk, n_threads: int) -> Findings
         return found
     index, people = found.twins.index, found.twins.people
     twins, label = found.twins.everybody(), found.twins.label
-    features = run.variables.ensemble.features
-    is_similar = are_similar(chunk.boxes, index - chunk.start, twins, features)
-    if not is_similar.all():
-        raise ReplayError(
-            f"row {index[np.argmin(is_similar)]}: the twin that was found is "
-            f"not similar. {BUG}"
-        )
+    replay.require_similar(chunk.boxes, chunk.start, index - chunk.start, twins)
     told = replay.twins(run.people, index, people, twins, label)
     return replace(found, twins=found.twins.confirmed(*told))
 

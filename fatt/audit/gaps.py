@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from fatt.audit.run import Chunk, Run
 from fatt.ensemble import Cut, Feature, Label, Link
-from fatt.ensemble.encode import mark_missing
 from fatt.errors import SpecError
 from fatt.verdict import Bounds, Change, OnDemand, Value, changes_between, values_of
 
@@ -195,5 +194,5 @@ def _linked(run: Run, link: Link | None, scores: Floats) -> Floats:
 
 def _scores(run: Run, values: Floats) -> Floats:
     ensemble = run.variables.ensemble
-    encoded = mark_missing(values, ensemble.features)
+    encoded = ensemble.mark_missing(values)
     return ensemble._scores(encoded).astype(np.float64)

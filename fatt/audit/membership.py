@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,50 +11,59 @@ from fatt.ensemble import Categorical, Feature
 from fatt.region import Boxes, code_words
 
 
-def are_similar(
-    boxes: Boxes,
-    people: NDArray[np.int64],
-    values: NDArray[np.float64],
-    features: tuple[Feature, ...],
-) -> NDArray[np.bool_]:
-    """Tell whether others lie in some box of certain people.
+class Membership:
+    """Tells who lies in boxes.
 
     Parameters
     ----------
-    boxes
-        Where everybody may move.
-    people : ndarray of shape (n_cases,)
-        The people, as numbered in the boxes, increasing.
-    values : ndarray of shape (n_cases, n_variables)
-        The values of the other of each.
     features
         The variables.
-
-    Returns
-    -------
-    ndarray of shape (n_cases,)
     """
-    rows = np.flatnonzero(np.isin(boxes.person, people))
-    case = np.searchsorted(people, boxes.person[rows])
-    inside = np.ones(len(rows), dtype=bool)
-    words = code_words(features)
-    # Whole rows are picked faster than cells.
-    values, codes, missing = values[case], boxes.codes[rows], boxes.missing[rows]
-    lower, upper = boxes.lower[rows], boxes.upper[rows]
-    for index, feature in enumerate(features):
-        mine = values[:, index]
-        is_missing = np.isnan(mine)
-        if isinstance(feature, Categorical):
-            code = np.where(is_missing, 0, mine).astype(np.int64)
-            word = codes[np.arange(len(rows)), words[index] + code // 64]
-            is_member = (word >> (code % 64).astype(np.uint64)) & np.uint64(1) == 1
-            is_member &= ~is_missing
-        else:
-            is_member = (mine >= lower[:, index]) & (mine <= upper[:, index])
-            if feature.integer:
-                is_member &= mine == np.trunc(mine)
-            if feature.missing_range is not None:
-                first, last = feature.missing_range
-                is_missing = is_missing | ((mine >= first) & (mine <= last))
-        inside &= is_member | (is_missing & missing[:, index])
-    return np.bincount(case[inside], minlength=len(people)) > 0
+
+    def __init__(self, features: Sequence[Feature]) -> None:
+        is_category = [isinstance(feature, Categorical) for feature in features]
+        self._categorical = np.flatnonzero(is_category)
+        self._words = code_words(features)[self._categorical]
+        self._whole = np.array(
+            [getattr(feature, "integer", False) for feature in features], dtype=bool
+        )
+        # Crossed where no number is read as missing; codes never are.
+        ranges = [
+            (None if is_code else feature.missing_range) or (1.0, 0.0)
+            for feature, is_code in zip(features, is_category, strict=True)
+        ]
+        self._missing_low, self._missing_high = np.array(ranges).reshape(-1, 2).T
+
+    def are_similar(
+        self, boxes: Boxes, people: NDArray[np.int64], values: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Tell whether others lie in some box of certain people.
+
+        Parameters
+        ----------
+        boxes
+            Where everybody may move.
+        people : ndarray of shape (n_cases,)
+            The people, as numbered in the boxes, increasing.
+        values : ndarray of shape (n_cases, n_variables)
+            The values of the other of each.
+
+        Returns
+        -------
+        ndarray of shape (n_cases,)
+        """
+        mine = boxes.of_people(people)
+        values = values[mine.person]
+        inside = (values >= mine.lower) & (values <= mine.upper)
+        inside &= ~self._whole | (values == np.trunc(values))
+        absent = np.isnan(values)
+        absent |= (values >= self._missing_low) & (values <= self._missing_high)
+        codes = values[:, self._categorical]
+        is_code = ~np.isnan(codes)
+        codes = np.where(is_code, codes, 0).astype(np.int64)
+        rows = np.arange(len(mine))[:, np.newaxis]
+        words = mine.codes[rows, self._words + codes // 64]
+        is_member = (words >> (codes % 64).astype(np.uint64)) & np.uint64(1) == 1
+        inside[:, self._categorical] = is_member & is_code
+        inside |= absent & mine.missing
+        return np.bincount(mine.person[inside.all(axis=1)], minlength=len(people)) > 0

@@ -15,14 +15,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.audit.membership import Membership
 from fatt.audit.spot_checks import Drawn
-from fatt.ensemble.encode import mark_missing
 from fatt.ensemble.table import as_frame, places_of
 from fatt.errors import DataError, ReplayError
 from fatt.model import Model, NotAtHand, in_short
 from fatt.people import CHUNK, People
 from fatt.people.edits import with_changes
-from fatt.region import Variables
+from fatt.region import Boxes, Variables
 
 Matrix = NDArray[np.float64]
 Classes = NDArray[np.int64]
@@ -57,6 +57,7 @@ class Replay:
         self._variables = variables
         self._ensemble = variables.model
         self._codes = {label: code for code, label in enumerate(self._ensemble.classes)}
+        self._membership = Membership(variables.ensemble.features)
         self._form: Form | None = None
 
     def anew(self) -> Replay:
@@ -119,6 +120,34 @@ class Replay:
             possible = self._ensemble.possible_labels(people.take(start + wrong))
             wrong = wrong[~possible[np.arange(len(wrong)), answers[wrong]]]
         self._require_equal(start + wrong, answers[wrong], label[wrong], "the person")
+
+    def require_similar(
+        self, boxes: Boxes, start: int, people: Places, twins: Matrix
+    ) -> None:
+        """Make sure that twins are similar to people, by the definition.
+
+        Parameters
+        ----------
+        boxes
+            Where some people may move.
+        start
+            The row of the first of them.
+        people : ndarray of shape (n_cases,)
+            Who of them is unfair, increasing.
+        twins : ndarray of shape (n_cases, n_variables)
+            The values of the twins.
+
+        Raises
+        ------
+        ReplayError
+            If one of them is not similar.
+        """
+        is_similar = self._membership.are_similar(boxes, people, twins)
+        if not is_similar.all():
+            raise ReplayError(
+                f"row {start + people[np.argmin(is_similar)]}: the twin that was found "
+                f"is not similar. {BUG}"
+            )
 
     def twins(
         self,
@@ -224,7 +253,7 @@ class Replay:
         return np.asarray(((read == drawn.values) | is_missing).all(axis=1))
 
     def _decide(self, matrix: Matrix) -> Classes:
-        return self._ensemble.decide(mark_missing(matrix, self._ensemble.features))
+        return self._ensemble.decide(self._ensemble.mark_missing(matrix))
 
     def _ask(self, rows: Any) -> list[Any] | None:
         """Return a label per row, or None if the model itself cannot be asked.

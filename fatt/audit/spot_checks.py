@@ -20,7 +20,7 @@ from fatt.audit.run import Run
 from fatt.certificate.columns import Codes, Column, Numbers, columns_of
 from fatt.certificate.similar import Reach, Rule, Similar
 from fatt.ensemble import Categorical, Ensemble, Numeric
-from fatt.ensemble.encode import mark_missing
+from fatt.ensemble.encode import gaps_of, mark_missing
 from fatt.ensemble.table import places_of
 from fatt.errors import SpecError
 from fatt.people import People
@@ -349,7 +349,7 @@ def _numbers(
         numbers = np.rint(numbers)
     numbers = np.clip(numbers, np.minimum(low, high), np.maximum(low, high))
     # Nobody has a number that only stands for missing.
-    is_gap = np.isnan(mark_missing(numbers[:, np.newaxis], (feature,))[:, 0])
+    is_gap = np.isnan(mark_missing(numbers[:, np.newaxis], gaps_of((feature,)))[:, 0])
     return np.where(is_gap, own, numbers)
 
 

@@ -26,7 +26,7 @@ def encode(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
 
     As `read`, and the numbers that the library reads as missing become NaN as well.
     """
-    return mark_missing(read(rows, features, inputs), features)
+    return mark_missing(read(rows, features, inputs), gaps_of(features))
 
 
 def read(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
@@ -68,7 +68,9 @@ def read(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
             values = _numbers(column, feature, inputs)
         else:
             values = _codes(column, feature)
-        missing = np.isnan(mark_missing(values[:, np.newaxis], (feature,))[:, 0])
+        missing = np.isnan(values)
+        if isinstance(feature, Numeric):
+            missing = np.isnan(_mark_missing(values, feature))
         if not feature.accepts_missing and missing.any():
             why = "the model does not take missing values"
             if inputs.bounds_of == "fatt" and _is_float(feature):
@@ -125,21 +127,40 @@ def limits_of(features: tuple[Feature, ...]) -> Limits | None:
     )
 
 
-def mark_missing(matrix: Matrix, features: Sequence[Feature]) -> Matrix:
+class Gaps(NamedTuple):
+    """Which columns have numbers that the library reads as missing, and which these."""
+
+    columns: NDArray[np.int64]
+    lower: Matrix
+    upper: Matrix
+
+
+def gaps_of(features: Sequence[Feature]) -> Gaps:
+    """Return the numbers that the library reads as missing."""
+    found = [
+        (index, *feature.missing_range)
+        for index, feature in enumerate(features)
+        if isinstance(feature, Numeric) and feature.missing_range is not None
+    ]
+    columns, lower, upper = np.array(found, dtype=np.float64).reshape(-1, 3).T
+    return Gaps(columns.astype(np.int64), lower, upper)
+
+
+def mark_missing(matrix: Matrix, gaps: Gaps) -> Matrix:
     """Turn the numbers that the library reads as missing into NaN.
 
     Parameters
     ----------
     matrix : ndarray of shape (n_rows, n_features)
         What `read` returned.
-    features
-        What the model reads, in order.
+    gaps
+        Which numbers these are.
     """
-    marked = matrix
-    for index, feature in enumerate(features):
-        if isinstance(feature, Numeric) and feature.missing_range is not None:
-            marked = matrix.copy() if marked is matrix else marked
-            marked[:, index] = _mark_missing(matrix[:, index], feature)
+    if not len(gaps.columns):
+        return matrix
+    marked, numbers = matrix.copy(), matrix[:, gaps.columns]
+    is_gap = (numbers >= gaps.lower) & (numbers <= gaps.upper)
+    marked[:, gaps.columns] = np.where(is_gap, np.nan, numbers)
     return marked
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble.encode import encode, read
+from fatt.ensemble.encode import Gaps, gaps_of, mark_missing, read
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Record
 from fatt.ensemble.scoring import Argmax, Cut, Decision, Link, Scoring, decide
 from fatt.ensemble.trees import Trees
@@ -174,7 +174,7 @@ class Ensemble:
         DataError
             If a column is absent, or holds a value that the library would refuse.
         """
-        return encode(rows, self.features, self.inputs)
+        return self.mark_missing(self.read(rows))
 
     def read(self, rows: Any) -> NDArray[np.float64]:
         """Turn rows into numbers and category codes as `encode` does, but lose nothing.
@@ -183,6 +183,20 @@ class Ensemble:
         which other numbers are near.
         """
         return read(rows, self.features, self.inputs)
+
+    def mark_missing(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn the numbers that the library reads as missing into NaN.
+
+        Parameters
+        ----------
+        matrix : ndarray of shape (n_rows, n_features)
+            What `read` returned.
+        """
+        return mark_missing(matrix, self._gaps)
+
+    @functools.cached_property
+    def _gaps(self) -> Gaps:
+        return gaps_of(self.features)
 
     def raw_scores(self, rows: Any) -> NDArray[Any]:
         """Return the scores that the library's label rests on, with its own bits.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Ensemble, Feature, Inputs
 from fatt.ensemble import Numeric as NumericFeature
 from fatt.ensemble.blocks import Blocks
-from fatt.ensemble.encode import has_unknown, mark_missing, read
+from fatt.ensemble.encode import gaps_of, has_unknown, mark_missing, read
 from fatt.ensemble.table import Column, as_frame, columns_of, places_of
 from fatt.errors import DataError, SpecError, hint
 from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number, OneHot
@@ -302,7 +302,7 @@ class _Numbers:
     """A column of numbers, read in blocks of rows."""
 
     def __init__(self, column: Column, feature: NumericFeature, inputs: Inputs) -> None:
-        self._feature, self.type = feature, column.cells.dtype.kind
+        self._gaps, self.type = gaps_of((feature,)), column.cells.dtype.kind
         self.cells = column.cells
         if not column.is_numeric:
             self.cells = read(column.cells[:, np.newaxis], (feature,), inputs)[:, 0]
@@ -313,7 +313,7 @@ class _Numbers:
 
     def known(self, rows: slice) -> NDArray[np.float64]:
         """Return some numbers without those that are missing."""
-        numbers = mark_missing(self.read(rows)[:, np.newaxis], (self._feature,))[:, 0]
+        numbers = mark_missing(self.read(rows)[:, np.newaxis], self._gaps)[:, 0]
         missing = np.isnan(numbers)
         return numbers[~missing] if missing.any() else numbers
 

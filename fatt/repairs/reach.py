@@ -12,7 +12,7 @@ from fatt.ensemble import Categorical, Ensemble, Feature
 from fatt.region.boxes import Boxes, code_words
 from fatt.repairs import kernels
 from fatt.verifier.ranks import forest_of
-from fatt.verifier.twins import clip_to_numbers
+from fatt.verifier.twins import clip_to_numbers, holes_of
 
 
 class Reach(NamedTuple):
@@ -44,7 +44,7 @@ def reach_of(ensemble: Ensemble, boxes: Boxes, rows: NDArray[np.int64]) -> Reach
     """
     forest = forest_of(ensemble, code_words(ensemble.features))
     depth = int(ensemble.trees.depths().max(initial=0))
-    clipped = clip_to_numbers(boxes, ensemble.features)
+    clipped = clip_to_numbers(boxes, holes_of(ensemble))
     regions = tuple(map(np.ascontiguousarray, clipped))
     ends = np.empty((len(boxes), len(forest.roots)), dtype=np.int64)
     leaves = kernels.collect(forest, regions, depth, ends)

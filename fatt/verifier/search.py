@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Argmax, Categorical, Ensemble, ScoreBounds
-from fatt.ensemble.encode import mark_missing
 from fatt.errors import FattError
 from fatt.region.boxes import Boxes, code_words
 from fatt.verdict import (
@@ -40,13 +39,13 @@ from fatt.verifier.kernels.records import (
 from fatt.verifier.ranks import forest_of
 from fatt.verifier.rounding import arithmetic_of, one_output, to_scores
 from fatt.verifier.threads import FEW, Clock, clock_for, n_threads, run_in_threads
-from fatt.verifier.twins import clip_to_numbers, numbers_of
+from fatt.verifier.twins import clip_to_numbers, holes_of, numbers_of
 
 Floats = NDArray[np.float64]
 
 _NO_LIMIT = 2**61
-#: Nodes within which a few people are searched without a thread.
-_SHORT = 64
+#: Nodes within which a few people are searched without a thread, all together.
+_SHORT = 64 * FEW
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +90,7 @@ class Verifier:
         self._shifts = tuple(map(int, astuple(self._gears)))
         self._used = np.zeros(N_USED, dtype=np.int64)
         self._numbers = numbers_of(ensemble.features)
+        self._holes = holes_of(ensemble)
         self._forest = forest_of(ensemble, code_words(ensemble.features))
         self._arithmetic = arithmetic_of(ensemble)
         self._clocks: dict[int, Clock] = {}
@@ -202,15 +202,15 @@ class Verifier:
         """Ask the kernel; tell also why what is unknown is unknown."""
         from fatt.verifier.kernels import decide
 
-        features, count = self.ensemble.features, len(people)
-        decision, n_classes = self.ensemble.decision, len(self.ensemble.classes)
+        count, n_classes = len(people), len(self.ensemble.classes)
+        decision = self.ensemble.decision
         is_linked = isinstance(decision, Argmax) and decision.link != "identity"
         kept = self._gears.ties if is_linked and not run.largest else 0
         parts = (
-            mark_missing(people, features),
+            self.ensemble.mark_missing(people),
             label,
             np.searchsorted(boxes.person, np.arange(count + 1)),
-            *clip_to_numbers(boxes, features),
+            *clip_to_numbers(boxes, self._holes),
         )
         regions = Regions(*map(np.ascontiguousarray, parts))
         room = (people.shape, 2 if run.largest else n_classes, kept)
@@ -218,13 +218,12 @@ class Verifier:
         if run.may_be_short(count) and not self._is_stopped:
             answers, tally = _room_for(*room), np.zeros(N_USED, dtype=np.int64)
             first = limits.copy()
-            first[0] = min(_SHORT, limits[0])
+            first[0] = min(_SHORT // max(1, count), limits[0])
             clock = np.zeros(2, dtype=np.int64)
             question = (*run.model, regions, answers)
             decide.decide(*question, 0, count, first, clock, tally)
-            # Whoever was unfair may have used up the nodes for another class before.
-            is_short = np.all(answers.nodes < first[0])
-            if is_short and not np.any(answers.verdict == UNKNOWN):
+            # Also who is unfair may have used up the nodes, for another class before.
+            if first[0] == limits[0] or np.all(answers.nodes < first[0]):
                 self._used += tally
                 return answers, self._stopped(answers, run, limits)
         answers = _room_for(*room)
@@ -394,10 +393,10 @@ class Verifier:
         return run.interrupted
 
     def _labels_of(self, people: Floats) -> NDArray[np.int64]:
-        return self.ensemble.decide(mark_missing(people, self.ensemble.features))
+        return self.ensemble.decide(self.ensemble.mark_missing(people))
 
     def _score_bounds_of(self, people: Floats) -> ScoreBounds:
-        encoded = mark_missing(people, self.ensemble.features)
+        encoded = self.ensemble.mark_missing(people)
         lower, upper = self.ensemble._bounds(np.ascontiguousarray(encoded))
         return ScoreBounds(lower.astype(np.float64), upper.astype(np.float64))
 
@@ -451,19 +450,23 @@ class _Run:
 def _room_for(shape: tuple[int, ...], n_classes: int, kept: int) -> Answers:
     """Make room for the answers, and for so many ties of each person."""
     count, n_variables = shape
+    box, nodes, ties = np.zeros((3, count), dtype=np.int64)
+    first, last = np.full((2, count, n_variables), -1, dtype=np.int32)
+    tie_first, tie_last = np.full((2, count, kept, n_variables), -1, dtype=np.int32)
+    margin, bound = np.full((2, count), NO_MARGIN, dtype=np.int64)
     return Answers(
         verdict=np.full(count, UNKNOWN, dtype=np.int8),
         possible=np.ones((count, n_classes), dtype=np.bool_),
-        box=np.zeros(count, dtype=np.int64),
-        first=np.full((count, n_variables), -1, dtype=np.int32),
-        last=np.full((count, n_variables), -1, dtype=np.int32),
-        nodes=np.zeros(count, dtype=np.int64),
-        ties=np.zeros(count, dtype=np.int64),
+        box=box,
+        first=first,
+        last=last,
+        nodes=nodes,
+        ties=ties,
         tie_box=np.zeros((count, kept), dtype=np.int64),
-        tie_first=np.full((count, kept, n_variables), -1, dtype=np.int32),
-        tie_last=np.full((count, kept, n_variables), -1, dtype=np.int32),
-        margin=np.full(count, NO_MARGIN, dtype=np.int64),
-        bound=np.full(count, NO_MARGIN, dtype=np.int64),
+        tie_first=tie_first,
+        tie_last=tie_last,
+        margin=margin,
+        bound=bound,
         error=np.zeros(count),
     )
 

@@ -3,47 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Feature, Numeric
+from fatt.ensemble import Ensemble, Feature, Numeric
+from fatt.ensemble.encode import gaps_of
 from fatt.region.boxes import Boxes
 from fatt.verifier.kernels.records import NUMBERS
 
 Floats = NDArray[np.float64]
 
 
+class Holes(NamedTuple):
+    """Where the library reads numbers as missing: the nearest that it does not."""
+
+    columns: NDArray[np.int64]
+    below: Floats
+    above: Floats
+
+
+def holes_of(ensemble: Ensemble) -> Holes:
+    """Return what `clip_to_numbers` needs to know of a model over its variables."""
+    columns, low, high = gaps_of(ensemble.features)
+    features = [ensemble.features[index] for index in columns.tolist()]
+    whole = np.array([feature.integer for feature in features], dtype=bool)
+    below = np.where(whole, np.ceil(low) - 1, np.nextafter(low, -np.inf))
+    above = np.where(whole, np.floor(high) + 1, np.nextafter(high, np.inf))
+    # Else no whole number is read as missing.
+    some = ~whole | (above - below >= 2)
+    return Holes(columns[some], below[some], above[some])
+
+
 def clip_to_numbers(
-    boxes: Boxes, features: Sequence[Feature]
+    boxes: Boxes, holes: Holes
 ) -> tuple[Floats, Floats, NDArray[np.bool_], NDArray[np.uint64]]:
     """Return the bounds, missing and codes of boxes, as the trees see them.
 
     Numbers that the library reads as missing leave the interval, if they lie at its
     end, and missing becomes a member instead.
     """
-    lower, upper, missing = boxes.lower, boxes.upper, boxes.missing
-    for index, feature in enumerate(features):
-        if not isinstance(feature, Numeric) or feature.missing_range is None:
-            continue
-        if lower is boxes.lower:
-            lower, upper, missing = lower.copy(), upper.copy(), missing.copy()
-        low, high = feature.missing_range
-        below, above = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
-        if feature.integer:
-            below, above = np.ceil(low) - 1, np.floor(high) + 1
-            if above - below < 2:
-                # No whole number is read as missing.
-                continue
-        some = (lower[:, index] < above) & (upper[:, index] > below)
-        missing[:, index] |= some
-        starts_inside = some & (lower[:, index] > below)
-        ends_inside = some & (upper[:, index] < above)
-        lower[starts_inside, index] = above
-        upper[ends_inside, index] = below
-        empty = lower[:, index] > upper[:, index]
-        lower[empty, index], upper[empty, index] = np.inf, -np.inf
+    columns, below, above = holes
+    if not len(columns):
+        return boxes.lower, boxes.upper, boxes.missing, boxes.codes
+    lower, upper, missing = boxes.lower.copy(), boxes.upper.copy(), boxes.missing.copy()
+    first, last = lower[:, columns], upper[:, columns]
+    some = (first < above) & (last > below)
+    missing[:, columns] |= some
+    first, last = (
+        np.where(some & (first > below), above, first),
+        np.where(some & (last < above), below, last),
+    )
+    empty = first > last
+    lower[:, columns] = np.where(empty, np.inf, first)
+    upper[:, columns] = np.where(empty, -np.inf, last)
     return lower, upper, missing, boxes.codes
 
 

@@ -20,7 +20,6 @@ import fatt
 from fatt import Bounds, Similarity
 from fatt.audit import run
 from fatt.ensemble import Ensemble
-from fatt.ensemble.encode import mark_missing
 from fatt.errors import SpecError
 from fatt.region import Boxes
 from tests.laws.gears import every_gear  # noqa: F401
@@ -48,7 +47,7 @@ def brute_force(some: run.Run, chunk: run.Chunk, output: int) -> Any:
     best = np.full((2, len(people)), [[np.inf], [-np.inf]])
     for box, person in enumerate(boxes.person):
         found = points(ensemble, boxes, box)
-        scores = ensemble._scores(mark_missing(found, ensemble.features))[:, output]
+        scores = ensemble._scores(ensemble.mark_missing(found))[:, output]
         if scores.min() < best[0, person]:
             best[0, person], ends["low"][person] = scores.min(), found[scores.argmin()]
         if scores.max() > best[1, person]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fatt.audit.membership import are_similar
+from fatt.audit.membership import Membership
 from fatt.ensemble import Categorical, Numeric
 from fatt.region import Boxes
 
@@ -13,6 +13,7 @@ FEATURES = (
     Numeric(name="age", integer=True, missing_range=(-1.0, -1.0)),
     Categorical(name="city", categories=tuple(range(70))),
 )
+HERE = Membership(FEATURES)
 NAN = np.nan
 
 
@@ -32,7 +33,7 @@ def boxes() -> Boxes:
 
 def similar(person: int, *values: float) -> bool:
     rows = np.array([values])
-    return bool(are_similar(boxes(), np.array([person]), rows, FEATURES)[0])
+    return bool(HERE.are_similar(boxes(), np.array([person]), rows)[0])
 
 
 def test_both_ends_belong_to_an_interval() -> None:
@@ -67,9 +68,9 @@ def test_missing_values() -> None:
 
 def test_several_people_at_once() -> None:
     rows = np.array([[1.0, 10, 0], [NAN, NAN, NAN]])
-    assert are_similar(boxes(), np.array([0, 2]), rows, FEATURES).tolist() == [True] * 2
+    assert HERE.are_similar(boxes(), np.array([0, 2]), rows).tolist() == [True] * 2
     rows = rows[::-1].copy()
-    assert are_similar(boxes(), np.array([0, 2]), rows, FEATURES).tolist() == [
+    assert HERE.are_similar(boxes(), np.array([0, 2]), rows).tolist() == [
         False,
         True,
     ]

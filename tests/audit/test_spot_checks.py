@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fatt
 from fatt import Budget, Ensemble, Schema, Similarity
 from fatt.audit import spot_checks
-from fatt.audit.membership import are_similar
+from fatt.audit.membership import Membership
 from fatt.audit.run import Run
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.region import Ordinal, Relation, Variables, space
@@ -108,10 +108,10 @@ def test_whoever_is_drawn_is_similar(name: str, kind: str) -> None:
     np.testing.assert_array_equal(everybody[drawn.index], drawn.own)
     assert (values != drawn.own).any(axis=1).all()
     assert len(np.unique(np.column_stack([drawn.index, values]), axis=0)) == len(values)
-    features = variables.ensemble.features
+    membership = Membership(variables.ensemble.features)
     for row, value in zip(drawn.index.tolist(), values, strict=True):
         boxes = work.boxes(everybody[[row]])
-        assert are_similar(boxes, np.array([0]), value[np.newaxis], features).all()
+        assert membership.are_similar(boxes, np.array([0]), value[np.newaxis]).all()
 
 
 def test_both_halves_draw_every_category_and_thresholds() -> None:

@@ -110,13 +110,13 @@ def test_a_broken_search_is_caught(name: str) -> None:
     assert is_caught(MUTATIONS[name])
 
 
-def without_missing(boxes: Boxes, features: Any) -> tuple[Any, ...]:
-    lower, upper, missing, codes = clip_to_numbers(boxes, features)
+def without_missing(boxes: Boxes, holes: Any) -> tuple[Any, ...]:
+    lower, upper, missing, codes = clip_to_numbers(boxes, holes)
     return lower, upper, np.zeros_like(missing), codes
 
 
-def without_ends(boxes: Boxes, features: Any) -> tuple[Any, ...]:
-    lower, upper, missing, codes = clip_to_numbers(boxes, features)
+def without_ends(boxes: Boxes, holes: Any) -> tuple[Any, ...]:
+    lower, upper, missing, codes = clip_to_numbers(boxes, holes)
     with np.errstate(over="ignore"):
         short = np.where(lower < upper, np.nextafter(upper, -np.inf), upper)
     return lower, short, missing, codes

@@ -11,7 +11,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 
 import fatt
 from fatt.ensemble import Categorical, Ensemble, Numeric
-from fatt.ensemble.encode import mark_missing
 from fatt.errors import DataError, SpecError
 from fatt.region import (
     Binary,
@@ -100,8 +99,8 @@ def test_merged_models_score_alike(seed: int) -> None:
     rows = variables.scatter(values)
     np.testing.assert_array_equal(variables.gather(rows), values)
     np.testing.assert_array_equal(variables.scatter(variables.gather(rows)), rows)
-    ours = merged._scores(mark_missing(values, merged.features))
-    theirs = model._scores(mark_missing(rows, model.features))
+    ours = merged._scores(merged.mark_missing(values))
+    theirs = model._scores(model.mark_missing(rows))
     assert same_bits(ours, theirs)
     assert merged.classes == model.classes
     assert merged.decision == model.decision
@@ -171,7 +170,7 @@ def test_real_models_score_alike(kind: str) -> None:
     ]
     fresh = people(300, seed=3)
     values = variables.gather(model.read(fresh))
-    ours = merged._scores(mark_missing(values, merged.features))
+    ours = merged._scores(merged.mark_missing(values))
     assert same_bits(ours, model.raw_scores(fresh))
     np.testing.assert_array_equal(variables.scatter(values), model.read(fresh))
     # Trees split on the columns, or the test tells nothing.
