@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt import __version__
+from fatt.cli.names import ModelRequest, model_names, people_names
 from fatt.cli.options import (
     budget_of,
     model_options,
@@ -74,6 +75,8 @@ _LIBRARIES = ("numpy", "sklearn", "xgboost", "lightgbm", "onnxruntime")
               "were prepared. Repeatable.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print nothing that was not asked for.")
 @click.option("--demo", is_flag=True, help="Audit a made-up model and people.")
+@people_names
+@model_names
 @model_options
 @click.pass_context
 def command(context: click.Context, /, **given: Any) -> None:
@@ -96,7 +99,7 @@ def command(context: click.Context, /, **given: Any) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(ModelRequest):
     """What the user asked for; the names are those of the options."""
 
     model: str | None
@@ -104,7 +107,6 @@ class Request:
     noise: tuple[str, ...]
     vary: tuple[str, ...]
     missing: tuple[str, ...]
-    spec: str | None
     one_hot: tuple[str, ...]
     groups: tuple[str, ...]
     favourable: str | None
@@ -124,8 +126,6 @@ class Request:
     as_json: bool
     quiet: bool
     demo: bool
-    missing_value: float | None
-    allow_pickle: bool
 
 
 def _run(request: Request) -> Exit:
@@ -207,21 +207,15 @@ def _require_inputs(request: Request) -> None:
 
 
 def _inputs(request: Request) -> tuple[Model, Table]:
-    from fatt.importers import load
-    from fatt.people.files import read_table
-
     if request.demo:
         from fatt.cli import demo
+        from fatt.importers import load
 
         return load(demo.model()), demo.people()
     assert request.model is not None
     assert request.people is not None
-    model = load(
-        request.model,
-        missing=request.missing_value,
-        allow_pickle=request.allow_pickle,
-    )
-    return model, read_table(request.people)
+    model = request.load(request.model)
+    return model, request.read_people(request.people)
 
 
 def _varied(report: Report) -> tuple[str, ...]:
@@ -312,9 +306,10 @@ def _details(request: Request, report: Report, auditor: Auditor) -> Details | No
 
 def _agreement(request: Request, report: Report, sources: Sources) -> tuple[str, ...]:
     """Say how often the model is right, if a column tells the truth."""
-    truth = sources.typed.others.get(request.label or "")
-    if truth is None:
+    told = sources.typed.others.get(request.label or "")
+    if told is None:
         return ()
+    truth = request.in_words(told)
     kinds, which = report.findings.kinds()
     answers = [str(kinds[kind].label) for kind in which]
     if not set(truth) & set(map(str, report.findings.classes)):
@@ -354,12 +349,7 @@ def _check(request: Request) -> list[str]:
     """Return the words of the command that checks the certificate, if one was made."""
     if request.model is None or request.certificate is None:
         return []
-    words = ["fatt", "check", request.certificate, request.model]
-    if request.missing_value is not None:
-        words.append(f"--missing-value={request.missing_value}")
-    if request.allow_pickle:
-        words.append("--allow-pickle")
-    return words
+    return ["fatt", "check", request.certificate, request.model, *request.words()]
 
 
 def _digest(path: str | None) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fatt.cli.names import ModelRequest, model_names, people_names
 from fatt.cli.options import model_options, similarity_of
 from fatt.cli.terminal import Exit, printable
 from fatt.errors import CertificateError, MalformedCertificateError, SpecError
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 @click.option("--ignore", "ignored", multiple=True, metavar="NAME",
               help="A column that the model does not read. Repeatable.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@people_names
+@model_names
 @model_options
 @click.pass_context
 def command(context: click.Context, /, **given: Any) -> None:
@@ -55,33 +58,25 @@ def command(context: click.Context, /, **given: Any) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(ModelRequest):
     """What the user asked for; the names are those of the options."""
 
     certificate: str
     model: str
     people: str | None
-    spec: str | None
     schema: str | None
     label: str | None
     identity: str | None
     ignored: tuple[str, ...]
     as_json: bool
-    missing_value: float | None
-    allow_pickle: bool
 
 
 def _run(request: Request) -> Exit:
     from fatt.certificate import Certificate
-    from fatt.importers import load
 
     similarity = _expected_similarity(request)
     schema = _expected_schema(request)
-    model = load(
-        request.model,
-        missing=request.missing_value,
-        allow_pickle=request.allow_pickle,
-    )
+    model = request.load(request.model)
     table = _table(request, model.ensemble)
     try:
         certificate = Certificate.read(request.certificate)
@@ -135,10 +130,9 @@ def _confirm(certificate: Certificate, model: Model, table: Any) -> bool:
 def _table(request: Request, ensemble: Ensemble) -> Any:
     if request.people is None:
         return None
-    from fatt.people.files import read_table
     from fatt.people.typed import type_for_model
 
-    table = read_table(request.people)
+    table = request.read_people(request.people)
     named = [name for name in (request.label, request.identity) if name is not None]
     return type_for_model(table, ensemble, others=named, ignored=request.ignored).table
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from fatt.cli.names import ModelRequest, model_names
 from fatt.cli.options import model_options
 from fatt.cli.terminal import printable
 
@@ -21,16 +22,13 @@ _SHOWN_CATEGORIES = 6
 @click.command("inspect")
 @click.argument("model", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all features.")
+@model_names
 @model_options
-def command(
-    model: str, as_json: bool, missing_value: float | None, allow_pickle: bool
-) -> None:
+def command(model: str, as_json: bool, **given: Any) -> None:
     """Show what was read from the file MODEL."""
-    from fatt.importers import load
     from fatt.summary import summarize
 
-    loaded = load(model, missing=missing_value, allow_pickle=allow_pickle)
-    summary = summarize(loaded.ensemble)
+    summary = summarize(ModelRequest(**given).load(model).ensemble)
     if as_json:
         import msgspec
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fatt.cli.names import ModelRequest, model_names, people_names
 from fatt.cli.options import (
     budget_of,
     model_options,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
               help="A column of PEOPLE that the model does not read.")  # fmt: skip
 @search_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@people_names
+@model_names
 @model_options
 @click.pass_context
 def command(context: click.Context, /, **given: Any) -> None:
@@ -56,7 +59,7 @@ def command(context: click.Context, /, **given: Any) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(ModelRequest):
     """What the user asked for; the names are those of the options."""
 
     model: str
@@ -67,28 +70,19 @@ class Request:
     noise: tuple[str, ...]
     vary: tuple[str, ...]
     missing: tuple[str, ...]
-    spec: str | None
     one_hot: tuple[str, ...]
     ignored: tuple[str, ...]
     budget: tuple[str, ...]
     jobs: int
     as_json: bool
-    missing_value: float | None
-    allow_pickle: bool
 
 
 def _run(request: Request) -> Exit:
-    from fatt.importers import load
-
     similarity = similarity_of(
         request.noise, request.vary, request.missing, request.spec
     )
     budget = budget_of(request.budget)
-    model = load(
-        request.model,
-        missing=request.missing_value,
-        allow_pickle=request.allow_pickle,
-    )
+    model = request.load(request.model)
     from fatt.audit import verify
 
     person = _person(request, model.ensemble)
@@ -110,7 +104,7 @@ def _run(request: Request) -> Exit:
 
 def _person(request: Request, ensemble: Ensemble) -> TypedPeople:
     """Return one person, with the schema of all people if there are any."""
-    from fatt.people.files import Table, read_table
+    from fatt.people.files import Table
     from fatt.people.typed import TypedPeople, type_for_model
 
     if request.people is None:
@@ -121,7 +115,7 @@ def _person(request: Request, ensemble: Ensemble) -> TypedPeople:
         names = [feature.name for feature in ensemble.features]
         typed = Table("--set", "", _typed(request, names))
         return type_for_model(typed, ensemble, one_hot=request.one_hot)
-    table = read_table(request.people)
+    table = request.read_people(request.people)
     everybody = type_for_model(
         table, ensemble, ignored=request.ignored, one_hot=request.one_hot
     )

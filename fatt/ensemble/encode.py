@@ -303,6 +303,8 @@ def _is_missing(value: object) -> bool:
 
 
 def _codes(column: Column, feature: Categorical) -> Matrix:
+    if feature.codes:
+        return _codes_of_words(column, feature)
     by_label = feature.coding == "label" or not column.is_numeric
     if (
         feature.coding == "label"
@@ -341,6 +343,40 @@ def _codes(column: Column, feature: Categorical) -> Matrix:
         raise DataError(
             f"row {row}: column {feature.name!r} is {column.cells[row]!r}, which the "
             f"model never saw and refuses; it knows {known}."
+        )
+    return codes
+
+
+def _codes_of_words(column: Column, feature: Categorical) -> Matrix:
+    """Return the codes of cells that hold people's words, or what the model reads."""
+    table = {code: place for place, code in reversed([*enumerate(feature.codes)])}
+    table.update({word: place for place, word in enumerate(feature.categories)})
+    unknown = len(feature.categories)
+    cells, places = column.cells, None
+    if column.distinct is not None:
+        cells, places = column.distinct
+    elif column.is_numeric:
+        cells, places = np.unique(cells, return_inverse=True)
+    codes = np.empty(len(cells))
+    for row, cell in enumerate(cells.tolist()):
+        try:
+            place = table.get(cell, unknown)
+        except TypeError:
+            place = unknown
+        codes[row] = np.nan if place == unknown and _is_missing(cell) else place
+    codes = codes if places is None else np.take(codes, places)
+    wrong = codes == unknown
+    if not feature.accepts_unknown and wrong.any():
+        row = int(np.argmax(wrong))
+        known = ", ".join(
+            f"{code!r} ({word!r})"
+            for code, word in [*zip(feature.codes, feature.categories, strict=True)][
+                :20
+            ]
+        )
+        raise DataError(
+            f"row {row}: column {feature.name!r} is {column.cells[row]!r}, for which "
+            f"codes= gives no word; it names {known}."
         )
     return codes
 

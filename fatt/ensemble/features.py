@@ -109,6 +109,10 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
     missing_as
         Which labels are missing: NaN and None alike, or only one of them, and then the
         other is an unknown category.
+    codes
+        What the model itself reads for each category, where the categories are words
+        that people gave to it; tables may hold either. Empty if they are the model's
+        own.
     """
 
     name: str
@@ -122,6 +126,7 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
     missing_range: tuple[float, float] | None = None
     number_types: NumberTypes = "any"
     missing_as: Literal["any", "nan", "none"] = "any"
+    codes: tuple[Label, ...] = ()
 
     @property
     def n_codes(self) -> int:

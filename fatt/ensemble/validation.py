@@ -52,7 +52,11 @@ def _check_features(ensemble: Ensemble) -> None:
             distinct = len(set(feature.categories)) == len(feature.categories)
             _require(distinct, f"feature {feature.name!r} lists a category twice.")
             _require(
-                _are_short(feature.categories),
+                len(feature.codes) in {0, len(feature.categories)},
+                f"feature {feature.name!r} does not have one code per category.",
+            )
+            _require(
+                _are_short((*feature.categories, *feature.codes)),
                 f"a category of feature {feature.name!r} has more than 64 bits.",
             )
             continue

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fatt.ensemble import Ensemble
 from fatt.errors import MalformedModelError, ModelError, UntrustedModelError
+from fatt.importers.naming import Answers, Codes, with_names
 from fatt.importers.registry import HEAD, format_of, library_of
 from fatt.model import Model
 
@@ -15,7 +17,13 @@ __all__ = ["load"]
 
 
 def load(
-    model: Any, *, missing: float | None = None, allow_pickle: bool = False
+    model: Any,
+    *,
+    missing: float | None = None,
+    allow_pickle: bool = False,
+    columns: Sequence[str] | None = None,
+    codes: Codes | None = None,
+    answers: Answers | None = None,
 ) -> Model:
     """Import a tree model exactly.
 
@@ -31,6 +39,15 @@ def load(
     allow_pickle
         Whether a pickle or joblib file may be loaded. Loading one runs whatever code
         its author put inside: say yes only for files that you made yourself.
+    columns
+        Names of the columns of a model that has none, in its order. (``Column_0`` and
+        ``f0`` are no names.) Tables are then read by name.
+    codes
+        The words for the codes of some columns, such as ``{"race": {1: "White", 4:
+        "Black"}}``. Tables may hold either, reports show the words. Of a number they
+        are all the values that there are.
+    answers
+        The words for some answers, such as ``{0: "denied", 1: "granted"}``.
 
     Returns
     -------
@@ -50,7 +67,8 @@ def load(
     MissingDependencyError
         If the format needs a package that is not installed.
     SpecError
-        If `missing` is given for a model that takes no such number.
+        If `missing` is given for a model that takes no such number, or a name for what
+        has one or does not exist.
 
     Examples
     --------
@@ -63,6 +81,11 @@ def load(
     >>> bool((model.raw_scores(X) == forest.predict_proba(X)).all())
     True
     """
+    loaded = _loaded(model, missing, allow_pickle)
+    return with_names(loaded, columns=columns, codes=codes, answers=answers)
+
+
+def _loaded(model: Any, missing: float | None, allow_pickle: bool) -> Model:
     if isinstance(model, Model):
         return model
     if isinstance(model, Ensemble):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Categorical, Ensemble, Feature, Label
+from fatt.ensemble import Categorical, Ensemble, Feature
 from fatt.ensemble.table import places_of, series_of
-from fatt.verdict import OTHER
+from fatt.verdict import unknown_label
 
 Matrix = NDArray[np.float64]
 
@@ -74,7 +74,11 @@ def _in_array(
         feature, picks = model.features[index], np.flatnonzero(changed[:, index])
         numbers = after[picks, index]
         if not is_numeric or isinstance(feature, Categorical):
-            by_label = isinstance(feature, Categorical) and feature.coding == "label"
+            by_label = (
+                isinstance(feature, Categorical)
+                and feature.coding == "label"
+                and not (is_numeric and feature.codes)
+            )
             cells = [_cell(feature, number, by_label) for number in numbers.tolist()]
             if not is_numeric:
                 table[picks, index] = cells
@@ -109,19 +113,12 @@ def _cell(feature: Feature, number: float, by_label: bool) -> Any:
     if not isinstance(feature, Categorical):
         return number
     known = feature.categories
+    if feature.codes and not by_label:
+        # The table holds what the model itself reads.
+        known, by_label = feature.codes, True
     if number < len(known):
         return known[int(number)] if by_label else number
-    return _unknown(known) if by_label else float(feature.other_code)
-
-
-def _unknown(categories: tuple[Label, ...]) -> Label:
-    """Return a value that is no category, of the same type where there is one."""
-    if categories and not any(isinstance(c, str | bool) for c in categories):
-        return max(float(category) for category in categories) + 1
-    text = OTHER
-    while text in categories:
-        text += "?"
-    return text
+    return unknown_label(known) if by_label else float(feature.other_code)
 
 
 def _edited(
@@ -133,7 +130,8 @@ def _edited(
     dtype, library = series.dtype, series.implementation
     is_number = dtype.is_numeric() or dtype == nw.Boolean
     by_label = isinstance(feature, Categorical) and (
-        feature.coding == "label" or (feature.labelled and not is_number)
+        (feature.coding == "label" and not (is_number and feature.codes))
+        or (feature.labelled and not is_number)
     )
     cells = [_cell(feature, number, by_label) for number in numbers.tolist()]
     if library.is_pandas_like():

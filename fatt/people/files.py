@@ -6,8 +6,8 @@ import csv
 import hashlib
 import io
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.errors import DataError, MissingDependencyError
+from fatt.errors import DataError, MissingDependencyError, SpecError, hint
 
 #: What a file says of one person in one column; None if it says nothing.
 Cell: TypeAlias = str | bool | int | float | None
@@ -43,6 +43,36 @@ class Table:
     name: str
     digest: str
     columns: dict[str, Cells]
+
+    def renamed(self, names: Mapping[str, str]) -> Table:
+        """Return the table with other names of some columns.
+
+        Parameters
+        ----------
+        names
+            The new name of each column, such as ``{"Age (years)": "age"}``.
+
+        Raises
+        ------
+        SpecError
+            If there is no such column, or two would have one name.
+        """
+        for name in names:
+            if name not in self.columns:
+                raise SpecError(
+                    f"rename names the column {name!r}, which {self.name} does not "
+                    f"have. {hint(name, self.columns)}"
+                )
+        columns: dict[str, Cells] = {}
+        for name, cells in self.columns.items():
+            new = names.get(name, name)
+            if new in columns:
+                raise SpecError(
+                    f"two columns of {self.name} would have the name {new!r}; rename "
+                    "the other one too."
+                )
+            columns[new] = cells
+        return replace(self, columns=columns)
 
 
 def read_table(path: str) -> Table:

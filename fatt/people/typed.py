@@ -150,8 +150,11 @@ def labels_of(feature: Categorical, cells: Cells) -> list[Any]:
     if isinstance(cells, np.ndarray):
         return list(cells.tolist())
     table: dict[Cell, Any] = {None: missing, "": missing}
+    for code, text in zip(feature.codes, feature.categories, strict=False):
+        table.update(dict.fromkeys(_spellings([code]), text))
     table.update(_spellings(feature.categories))
-    has_numbers = any(not isinstance(label, str) for label in feature.categories)
+    known = feature.codes or feature.categories
+    has_numbers = any(not isinstance(label, str) for label in known)
     for cell in dict.fromkeys(cells):
         if cell not in table:
             number = _number(cell) if has_numbers and isinstance(cell, str) else None

@@ -28,6 +28,9 @@ from fatt.region.schema import Schema
 #: A similarity's keys, in Python and in TOML.
 KEYS = ("noise", "vary", "where", "missing")
 
+#: What an audit's file may hold: who is similar, and the names of columns.
+SECTIONS = ("similar", "columns")
+
 #: Says of a variable in `vary` that every value it has may be taken.
 ANY = "any"
 
@@ -347,7 +350,7 @@ def _from_toml(text: str) -> Relation:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"the similarity is no valid TOML: {error}.") from None
-    _check_keys(document, ("similar",), "the file")
+    _check_keys(document, SECTIONS, "the file")
     tables = document.get("similar")
     if not isinstance(tables, list) or not tables:
         raise SpecError("there is no [[similar]] table, which says who is similar.")

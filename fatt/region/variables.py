@@ -349,7 +349,7 @@ def _merge_levels(
     return merged, places, table
 
 
-def _reads_missing(feature: Numeric, numbers: Matrix) -> NDArray[np.bool_]:
+def _reads_missing(feature: Feature, numbers: Matrix) -> NDArray[np.bool_]:
     if feature.missing_range is None:
         return np.zeros(len(numbers), dtype=bool)
     low, high = feature.missing_range
@@ -386,9 +386,9 @@ def merge_trees(model: Ensemble, merges: Sequence[Merge]) -> Trees:
     for index, mine in enumerate(np.split(order, ends[:-1])):
         split = trees.nodes[places[mine]]
         if index in columns:
-            numeric = model.features[index]
-            assert isinstance(numeric, Numeric)
-            packed = pack(_goes_left(trees, numeric, split, columns[index]))
+            packed = pack(
+                _goes_left(trees, model.features[index], split, columns[index])
+            )
         else:
             packed = trees.words[split["subset"][:, np.newaxis] + range(sizes[index])]
         words[starts[mine][:, np.newaxis] + np.arange(sizes[index])] = packed
@@ -402,13 +402,19 @@ def merge_trees(model: Ensemble, merges: Sequence[Merge]) -> Trees:
 
 
 def _goes_left(
-    trees: Trees, feature: Numeric, split: NDArray[Any], numbers: Matrix
+    trees: Trees, feature: Feature, split: NDArray[Any], numbers: Matrix
 ) -> NDArray[np.bool_]:
-    """Tell which of the numbers each node sends left, of shape (n_nodes, n_numbers)."""
+    """Tell which of the numbers each node sends left, of shape (n_nodes, n_numbers).
+
+    Of a categorical column the numbers are its codes.
+    """
     left = numbers <= split["threshold"][:, np.newaxis]
     is_set = split["subset"] >= 0
     if is_set.any():
-        cells = np.searchsorted(feature.edges, numbers)
+        if isinstance(feature, Categorical):
+            cells = np.nan_to_num(numbers).astype(np.int64)
+        else:
+            cells = np.searchsorted(feature.edges, numbers)
         word = trees.words[split["subset"][is_set, np.newaxis] + cells // 64]
         left[is_set] = (word >> (cells % 64).astype(np.uint64)) & np.uint64(1)
     missing = _reads_missing(feature, numbers)

@@ -24,6 +24,7 @@ from fatt.verdict.person import (
     changes_between,
     in_words,
     json_value,
+    unknown_label,
     value_of,
     values_of,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "in_words",
     "json_value",
     "pack",
+    "unknown_label",
     "unpack",
     "value_of",
     "values_of",

@@ -236,6 +236,16 @@ def value_of(feature: Feature, number: float, *, is_made: bool = False) -> Value
     return feature.other_code if is_made and not feature.labelled else OTHER
 
 
+def unknown_label(categories: tuple[Label, ...]) -> Label:
+    """Return a value that is no category, of the same type where there is one."""
+    if categories and not any(isinstance(c, str | bool) for c in categories):
+        return max(float(category) for category in categories) + 1
+    text = OTHER
+    while text in categories:
+        text += "?"
+    return text
+
+
 def values_of(
     features: Sequence[Feature],
     row: NDArray[np.float64],

@@ -259,7 +259,7 @@ def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
         decision=decision,
         link=_LINKS.get(file.objective),
         inputs=Inputs(
-            named=bool(file.feature_names),
+            named=_are_names(file.feature_names),
             objects=False,
             by_position=caller.by_position,
         ),
@@ -272,6 +272,11 @@ def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
             notes=caller.notes,
         ),
     )
+
+
+def _are_names(names: list[str]) -> bool:
+    """Tell whether columns have names of people's own; XGBoost makes up f0, f1, ..."""
+    return bool(names) and names != [f"f{index}" for index in range(len(names))]
 
 
 def _decision(file: ModelFile) -> Decision:

@@ -1,0 +1,105 @@
+"""Names from outside: of columns, codes and answers, in options or in [columns]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from fatt.cli.spec import Columns
+    from fatt.model import Model
+    from fatt.people.files import Table
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def model_names(command: F) -> F:
+    """Add the options that name what a model does not."""
+    for option in (
+        click.option("--answers", metavar="ANSWER=WORD,...",
+                     help="What the answers mean: 0=denied,1=granted."),
+        click.option("--codes", type=click.Path(), metavar="FILE",
+                     help="JSON: the words for codes, such as "
+                     '{"race": {"4": "Black"}}.'),
+        click.option("--columns", type=click.Path(), metavar="FILE",
+                     help="Names of the columns of a model that has none, one in a "
+                     "line."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def people_names(command: F) -> F:
+    """Add the option that names the columns of people otherwise."""
+    return click.option(
+        "--rename", type=click.Path(), metavar="FILE",
+        help='JSON: other names for columns of PEOPLE: {"Age (years)": "age"}.',
+    )(command)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRequest:
+    """What the user said of the model; the names are those of the options."""
+
+    missing_value: float | None
+    allow_pickle: bool
+    columns: str | None
+    codes: str | None
+    answers: str | None
+    rename: str | None = None
+    spec: str | None = None
+
+    def load(self, path: Any) -> Model:
+        """Load the model, with the names that options or the file give it."""
+        from fatt.importers import load
+
+        said = self._said()
+        return load(
+            path,
+            missing=self.missing_value,
+            allow_pickle=self.allow_pickle,
+            columns=said.names,
+            codes=said.codes,
+            answers=said.answers,
+        )
+
+    def read_people(self, path: str) -> Table:
+        """Read a table of people, with its columns renamed."""
+        from fatt.people.files import read_table
+
+        return read_table(path).renamed(self._said().rename)
+
+    def in_words(self, answers: list[str]) -> list[str]:
+        """Return answers in the words that were given to them."""
+        said = self._said().answers
+        return [said.get(answer, answer) for answer in answers]
+
+    def words(self) -> list[str]:
+        """Return the options with which another command loads the same model."""
+        from fatt.cli.spec import Columns, columns_in
+
+        words = []
+        if self.missing_value is not None:
+            words.append(f"--missing-value={self.missing_value}")
+        if self.allow_pickle:
+            words.append("--allow-pickle")
+        for name in ("columns", "codes", "answers", "rename"):
+            if getattr(self, name) is not None:
+                words += [f"--{name}", getattr(self, name)]
+        if self.spec is not None and columns_in(self.spec) != Columns():
+            words += ["--spec", self.spec]
+        return words
+
+    def _said(self) -> Columns:
+        from fatt.cli.spec import columns_of
+
+        given = {
+            "names": self.columns,
+            "codes": self.codes,
+            "answers": self.answers,
+            "rename": self.rename,
+        }
+        return columns_of(self.spec, given)

@@ -1,0 +1,121 @@
+"""The file of an audit, beside who is similar: its names of columns and answers."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fatt.errors import SpecError
+
+
+class Columns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table ``[columns]`` of an audit's file.
+
+    Attributes
+    ----------
+    names
+        Names of the columns of a model that has none, in order.
+    codes
+        The words for the codes of some columns.
+    answers
+        The words for some answers.
+    rename
+        The new names of some columns of the people.
+    """
+
+    names: list[str] | None = None
+    codes: dict[str, dict[str, str]] = {}
+    answers: dict[str, str] = {}
+    rename: dict[str, str] = {}
+
+
+def columns_of(spec: str | None, given: Mapping[str, str | None]) -> Columns:
+    """Return what options and the file say together; each thing is said once.
+
+    Parameters
+    ----------
+    spec
+        Path of the audit's file, if there is one.
+    given
+        The options, by the names of the attributes of `Columns`.
+
+    Raises
+    ------
+    SpecError
+        If something is said twice, or is not understood.
+    """
+    there = Columns() if spec is None else columns_in(spec)
+    here = {
+        name: _READERS[name](text) for name, text in given.items() if text is not None
+    }
+    for name in here:
+        if getattr(there, name) not in (None, {}):
+            option = "columns" if name == "names" else name
+            raise SpecError(
+                f"--{option} and {name} in [columns] of {spec} say the same thing; "
+                "keep one."
+            )
+    return msgspec.structs.replace(there, **here)
+
+
+def columns_in(path: str) -> Columns:
+    """Read [columns] of an audit's file; others read the rest of it, and complain."""
+    try:
+        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return Columns()
+    try:
+        return msgspec.convert(document.get("columns", {}), Columns)
+    except msgspec.ValidationError as error:
+        raise SpecError(f"{path}: [columns] is not understood: {error}.") from None
+
+
+def _json(name: str, kind: Any, path: str) -> Any:
+    try:
+        return msgspec.json.decode(_text(name, path), type=kind)
+    except msgspec.MsgspecError as error:
+        raise SpecError(f"--{name} {path}: {error}.") from None
+
+
+def _lines(path: str) -> list[str]:
+    lines = [line.strip() for line in _text("columns", path).splitlines()]
+    return [line for line in lines if line]
+
+
+def _text(option: str, path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise SpecError(
+            f"--{option} {path}: cannot read it: {error.strerror or error}."
+        ) from error
+    except UnicodeDecodeError:
+        raise SpecError(f"--{option} {path} is no text in UTF-8.") from None
+
+
+def _pairs(text: str) -> dict[str, str]:
+    pairs = {}
+    for part in text.split(","):
+        answer, equals, word = part.partition("=")
+        if not equals or not word.strip():
+            raise SpecError(
+                f"--answers {text}: write ANSWER=WORD,ANSWER=WORD, such as "
+                "0=denied,1=granted."
+            )
+        if answer.strip() in pairs:
+            raise SpecError(f"--answers names {answer.strip()!r} twice; name it once.")
+        pairs[answer.strip()] = word.strip()
+    return pairs
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "names": _lines,
+    "codes": functools.partial(_json, "codes", dict[str, dict[str, str]]),
+    "answers": _pairs,
+    "rename": functools.partial(_json, "rename", dict[str, str]),
+}

@@ -1,0 +1,325 @@
+"""Names that a model lacks, given from outside: of columns, codes and answers.
+
+The exact form then speaks of people in their own words. The model itself is still asked
+in its own: `InOwnWords` turns tables and answers back.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric
+from fatt.ensemble.table import as_frame, places_of
+from fatt.errors import SpecError, hint
+from fatt.model import Live, Model
+from fatt.region.variables import Merge, merge_trees
+from fatt.verdict import unknown_label
+
+Codes = Mapping[str, Mapping[Any, str]]
+Answers = Mapping[Any, Label]
+
+
+def with_names(
+    model: Model,
+    *,
+    columns: Sequence[str] | None = None,
+    codes: Codes | None = None,
+    answers: Answers | None = None,
+) -> Model:
+    """Return a model whose columns, codes and answers have the names given here.
+
+    Parameters
+    ----------
+    model
+        The model, as it was read.
+    columns, codes, answers
+        As in `fatt.load`.
+
+    Raises
+    ------
+    SpecError
+        If a name is given to what has one or does not exist, or two get the same.
+    """
+    own = ensemble = model.ensemble
+    if columns is not None:
+        ensemble = _with_columns(ensemble, columns)
+    for name, words in (codes or {}).items():
+        ensemble = _with_words(ensemble, name, words)
+    if answers:
+        ensemble = _with_answers(ensemble, answers)
+    if ensemble is own:
+        return model
+    return replace(
+        model,
+        ensemble=ensemble,
+        opened=functools.partial(_open, model.opened, own, ensemble),
+    )
+
+
+def _with_columns(ensemble: Ensemble, columns: Sequence[str]) -> Ensemble:
+    features = ensemble.features
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
+        raise SpecError(
+            f"columns is {columns!r}; write a list of names, one for each column that "
+            "the model reads, in its order."
+        )
+    if ensemble.inputs.named:
+        named = ", ".join(feature.name for feature in features)
+        raise SpecError(
+            "columns= names the columns of a model that has no names, and this one has "
+            f"its own: {named}. Rename the columns of the table instead."
+        )
+    if len(columns) != len(features):
+        raise SpecError(
+            f"columns= has {len(columns)} names, and the model reads {len(features)} "
+            "columns; name each of them once, in the order of the training data."
+        )
+    _require_distinct(columns, "columns= names")
+    inputs = msgspec.structs.replace(ensemble.inputs, named=True, by_position="none")
+    renamed = [
+        msgspec.structs.replace(feature, name=name)
+        for feature, name in zip(features, columns, strict=True)
+    ]
+    return replace(ensemble, features=tuple(renamed), inputs=inputs)
+
+
+def _with_answers(ensemble: Ensemble, answers: Answers) -> Ensemble:
+    classes = list(ensemble.classes)
+    for answer, word in answers.items():
+        place = _place(answer, ensemble.classes)
+        if place is None:
+            raise SpecError(
+                f"answers= names {answer!r}, which the model does not answer. "
+                f"{hint(str(answer), map(str, ensemble.classes))}"
+            )
+        classes[place] = word
+    _require_distinct(classes, "answers= gives")
+    return replace(ensemble, classes=tuple(classes))
+
+
+def _with_words(ensemble: Ensemble, name: str, words: Mapping[Any, str]) -> Ensemble:
+    """Give the codes of one column their words."""
+    names = [feature.name for feature in ensemble.features]
+    if name not in names:
+        raise SpecError(
+            f"codes= names the column {name!r}, which the model does not read. "
+            f"{hint(name, names)}"
+        )
+    if not isinstance(words, Mapping) or not words:
+        raise SpecError(
+            f"codes= of {name!r} is {words!r}; write the word of each code, such as "
+            "{1: 'White', 4: 'Black'}."
+        )
+    index = names.index(name)
+    feature = ensemble.features[index]
+    if isinstance(feature, Categorical) and feature.labelled:
+        named = _renamed(feature, words)
+        features = list(ensemble.features)
+        features[index] = named
+        return replace(ensemble, features=tuple(features))
+    numbers = [_code(feature, code) for code in words]
+    if len(set(numbers)) < len(numbers):
+        raise SpecError(f"codes= of {name!r} names a code twice; name each once.")
+    texts = list(words.values())
+    known = numbers
+    if isinstance(feature, Categorical):
+        # Codes without a word keep their number: somebody may have them.
+        count = len(feature.categories)
+        rest = [code for code in map(float, range(count)) if code not in set(numbers)]
+        numbers += rest
+        texts += [str(int(code)) for code in rest]
+        # All codes beyond those that a split names go the same way.
+        known = [min(number, float(count)) for number in numbers]
+    _require_distinct(texts, f"codes= of {name!r} gives")
+    named = Categorical(
+        name=name,
+        categories=tuple(texts),
+        codes=tuple(int(n) if n.is_integer() else n for n in numbers),
+        accepts_missing=feature.accepts_missing,
+        accepts_unknown=False,
+    )
+    merges = [
+        Merge(one, np.array([place])) for place, one in enumerate(ensemble.features)
+    ]
+    table = np.array([*known, np.nan])[:, np.newaxis]
+    merges[index] = Merge(named, np.array([index]), table)
+    return replace(
+        ensemble,
+        features=tuple(merge.feature for merge in merges),
+        trees=merge_trees(ensemble, merges),
+    )
+
+
+def _renamed(feature: Categorical, words: Mapping[Any, str]) -> Categorical:
+    """Give the categories that a model knows other words."""
+    own = feature.codes or feature.categories
+    named = list(feature.categories)
+    for code, word in words.items():
+        place = _place(code, own)
+        if place is None:
+            raise SpecError(
+                f"codes= of {feature.name!r} names {code!r}, which the model does not "
+                f"know. {hint(str(code), map(str, own))}"
+            )
+        named[place] = word
+    _require_distinct(named, f"codes= of {feature.name!r} gives")
+    return msgspec.structs.replace(
+        feature, categories=tuple(named), codes=own, coding="label"
+    )
+
+
+def _place(wanted: Any, known: Sequence[Label]) -> int | None:
+    """Return where a label stands, or the only one that is written so."""
+    if not isinstance(wanted, str):
+        return known.index(wanted) if wanted in known else None
+    if wanted in known:
+        return known.index(wanted)
+    alike = [place for place, label in enumerate(known) if str(label) == wanted]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _code(feature: Feature, code: Any) -> float:
+    """Return a code as the number that the model reads."""
+    try:
+        number = float(code)
+    except (TypeError, ValueError):
+        number = np.nan
+    is_taken = feature.lower <= number <= feature.upper and np.isfinite(number)
+    if isinstance(feature, Categorical) or feature.integer:
+        is_taken = is_taken and number.is_integer()
+    if isinstance(feature, Categorical):
+        is_taken = (
+            is_taken and 0 <= number < 2**24 and not feature.reads_missing(number)
+        )
+    if not is_taken:
+        raise SpecError(
+            f"codes= of {feature.name!r} names {code!r}, and the model reads a number "
+            "there, which this is not, or not one that it takes."
+        )
+    return number + 0.0
+
+
+def _require_distinct(names: Sequence[Any], what: str) -> None:
+    twice = [name for name in names if list(names).count(name) > 1]
+    if twice:
+        raise SpecError(f"{what} {twice[0]!r} twice; give each its own.")
+
+
+def _open(opened: Callable[[], Live], own: Ensemble, named: Ensemble) -> InOwnWords:
+    return InOwnWords(opened(), own, named)
+
+
+@dataclass(frozen=True)
+class InOwnWords(Live):
+    """A model that is asked in its own words about tables that have other names.
+
+    Attributes
+    ----------
+    live
+        The model itself.
+    own, named
+        Its exact form as it was read, and with the names from outside.
+    """
+
+    live: Live
+    own: Ensemble
+    named: Ensemble
+
+    def labels(self, table: Any) -> Any:
+        """Return the labels under their new names."""
+        words = dict(zip(self.own.classes, self.named.classes, strict=True))
+        answers = np.asarray(self._asked(self.live.labels, table)).tolist()
+        found = np.empty(len(answers), dtype=object)
+        # What is no class is told as it is: somebody will complain.
+        found[:] = [words.get(answer, answer) for answer in answers]
+        return found
+
+    def probabilities(self, table: Any) -> Any:
+        """Return the probabilities, which are in the order of the classes."""
+        return self._asked(self.live.probabilities, table)
+
+    def leaves(self) -> NDArray[np.float64] | None:
+        """Return what each leaf adds to the scores; names change nothing there."""
+        return self.live.leaves()
+
+    def with_leaves(self, values: NDArray[np.float64]) -> Any:
+        """Return a copy of the model itself with other leaf values."""
+        return self.live.with_leaves(values)
+
+    def _asked(self, ask: Callable[[Any], Any], table: Any) -> Any:
+        if self.own.features == self.named.features:
+            return ask(table)
+        frame = as_frame(table)
+        if any(isinstance(one, Categorical) and one.codes for one in self._features):
+            return ask(self._in_codes(table))
+        if frame is None:
+            return ask(table)
+        places = places_of(frame, self._features, self.named.inputs)
+        try:
+            # In the table's own types, as far as the library takes frames by position.
+            return ask(frame[:, places].to_native())
+        except Exception:  # libraries raise what they like
+            return ask(self._in_codes(table))
+
+    @property
+    def _features(self) -> tuple[Feature, ...]:
+        return self.named.features
+
+    def _in_codes(self, table: Any) -> Any:
+        """Return a table of what the model itself reads, under its own names."""
+        matrix = self.named.read(table)
+        columns = [
+            _own_cells(own, named, matrix[:, index])
+            for index, (own, named) in enumerate(
+                zip(self.own.features, self._features, strict=True)
+            )
+        ]
+        if not self.own.inputs.named:
+            types = {column.dtype for column in columns}
+            return np.column_stack(
+                columns
+                if types == {np.dtype(np.float64)}
+                else [column.astype(object) for column in columns]
+            )
+        # By its name: whoever checks a certificate loads models, and needs no frames.
+        pandas = importlib.import_module("pandas")
+        for place, own in enumerate(self.own.features):
+            if isinstance(own, Categorical) and own.labelled and own.coding != "label":
+                columns[place] = pandas.Categorical(
+                    columns[place], categories=list(own.categories)
+                )
+        names = [feature.name for feature in self.own.features]
+        return pandas.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+def _own_cells(own: Feature, named: Feature, numbers: NDArray[np.float64]) -> Any:
+    """Return a column of what the model itself reads."""
+    if isinstance(own, Numeric) and isinstance(named, Numeric):
+        return numbers
+    assert isinstance(named, Categorical)
+    codes = named.codes or named.categories
+    missing = None if named.missing_as == "none" else np.nan
+    unknown = unknown_label(codes)
+    if isinstance(own, Categorical) and not own.labelled:
+        unknown = own.other_code
+    values: list[Any] = [
+        missing
+        if np.isnan(number)
+        else codes[int(number)]
+        if number < len(codes)
+        else unknown
+        for number in numbers.tolist()
+    ]
+    if isinstance(own, Numeric) or not own.labelled:
+        return np.array(values, dtype=np.float64)
+    cells = np.empty(len(values), dtype=object)
+    cells[:] = values
+    return cells

@@ -1,0 +1,215 @@
+"""Names from outside: the exact form speaks people's words, the model its own."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fatt
+from fatt import Similarity
+from fatt.ensemble import Categorical
+from fatt.errors import DataError, SpecError
+from tests.laws.effort import for_seeds
+
+pandas = pytest.importorskip("pandas")
+
+NAMES = ["age", "race", "income"]
+RACE = {1: "White", 2: "Asian", 3: "Native", 4: "Black", 7: "Other"}
+ANSWERS = {0: "denied", 1: "granted"}
+
+
+def people(rng: np.random.Generator, count: int = 80) -> Any:
+    """Return people as a model without names takes them."""
+    return np.column_stack(
+        [
+            rng.integers(18, 80, count),
+            rng.choice(list(RACE), count),
+            rng.normal(30, 9, count).round(2),
+        ]
+    ).astype(np.float64)
+
+
+def outcomes(rng: np.random.Generator, X: Any) -> Any:
+    chosen = rng.choice(list(RACE), 2)
+    return (np.isin(X[:, 1], chosen) ^ (X[:, 0] > rng.integers(30, 60))).astype(int)
+
+
+def fitted(kind: str, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return a model that was fitted without names, and its people."""
+    X = people(rng)
+    y = outcomes(rng, X)
+    y[:2] = 0, 1
+    if kind == "sklearn":
+        from sklearn.ensemble import RandomForestClassifier
+
+        model = RandomForestClassifier(5, random_state=int(rng.integers(99)))
+        return model.fit(X, y), X
+    if kind == "xgboost":
+        xgboost = pytest.importorskip("xgboost")
+        return xgboost.XGBClassifier(n_estimators=4, max_depth=3).fit(X, y), X
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(
+        n_estimators=4, min_child_samples=2, cat_smooth=0.1, verbose=-1
+    )
+    categories = [1] if kind == "codes" else "auto"
+    return model.fit(X, y, categorical_feature=categories), X
+
+
+def tables(rng: np.random.Generator, X: Any) -> list[Any]:
+    """Return the same people in all the ways in which they may be written."""
+    frame = pandas.DataFrame(X, columns=NAMES)
+    mixed = frame[list(rng.permutation(NAMES))].assign(other="x")
+    words = mixed.assign(race=[RACE[code] for code in X[:, 1]])
+    whole = mixed.assign(race=X[:, 1].astype(int), age=X[:, 0].astype(int))
+    return [X, frame, mixed, words, whole, words.astype({"race": "category"})]
+
+
+@pytest.mark.parametrize("kind", ["sklearn", "xgboost", "lightgbm", "codes"])
+@for_seeds(4)
+def test_named_models_answer_as_the_models_themselves(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    own, X = fitted(kind, rng)
+    model = fatt.load(own, columns=NAMES, codes={"race": RACE}, answers=ANSWERS)
+    expected = [ANSWERS[label] for label in own.predict(X).tolist()]
+    reports = []
+    for table in tables(rng, X):
+        assert model.predict(table).tolist() == expected
+        assert model.ask(table) == expected
+        assert (model.ask_proba(table) == own.predict_proba(X)).all()
+        similarity = Similarity(noise={"age": 2}, vary=["race"])
+        report = fatt.verify(model, table, similarity=similarity)
+        assert report.asked.people == len(X)
+        assert all(case.replayed_on == "model" for case in report.counterexamples)
+        reports.append([finding.verdict for finding in report.findings])
+        for case in report.counterexamples:
+            assert case.individual["race"] in RACE.values()
+            assert case.twin["race"] in RACE.values()
+            twin = [[case.twin["age"], case.twin["race"], case.twin["income"]]]
+            assert model.predict(pandas.DataFrame(twin, columns=NAMES)).tolist() == [
+                case.twin_label
+            ]
+    assert all(verdicts == reports[0] for verdicts in reports)
+    for person, verdict in zip(X, reports[0], strict=True):
+        # Race alone is easily tried out on the model itself.
+        others = np.tile(person, (len(RACE), 1))
+        others[:, 1] = list(RACE)
+        if len(set(own.predict(others).tolist())) > 1:
+            assert verdict == "unfair"
+
+
+def test_names_are_part_of_what_is_saved(tmp_path: Path) -> None:
+    own, X = fitted("sklearn", np.random.default_rng(0))
+    bare = fatt.load(own)
+    named = fatt.load(own, columns=NAMES, codes={"race": RACE}, answers=ANSWERS)
+    assert len({bare.digest, named.digest, fatt.load(own, columns=NAMES).digest}) == 3
+    named.save(tmp_path / "named.fatt")
+    again = fatt.load(tmp_path / "named.fatt")
+    assert again == named
+    words = tables(np.random.default_rng(0), X)[3]
+    assert again.predict(words).tolist() == named.predict(words).tolist()
+    assert (
+        fatt.load(bare, columns=NAMES, codes={"race": RACE}, answers=ANSWERS) == named
+    )
+    copy = pickle.loads(pickle.dumps(named))
+    assert copy.ask(words) == named.ask(words)
+
+
+def test_codes_that_the_model_knows_without_a_word_keep_their_number() -> None:
+    rng = np.random.default_rng(1)
+    own, X = fitted("codes", rng)
+    model = fatt.load(own, columns=NAMES, codes={"race": {4: "Black", 99: "New"}})
+    race = model.features[1]
+    assert isinstance(race, Categorical)
+    assert set(race.categories) >= {"Black", "New", "1", "2", "7"}
+    assert model.ask(X) == own.predict(X).tolist()
+    # A code that no split names goes the way of all others.
+    new, beyond = X.copy(), X.copy()
+    new[:, 1], beyond[:, 1] = 99, 12345
+    assert model.predict(new).tolist() == own.predict(beyond).tolist()
+
+
+def test_categories_of_a_pipeline_get_words() -> None:
+    from sklearn.compose import make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+    from sklearn.tree import DecisionTreeClassifier
+
+    frame = pandas.DataFrame(
+        {"history": ["A34", "A30", "A32", "A34"] * 5, "age": list(range(20, 40))}
+    )
+    encoder = make_column_transformer(
+        (OneHotEncoder(), ["history"]), remainder="passthrough"
+    )
+    own = make_pipeline(encoder, DecisionTreeClassifier(random_state=0))
+    own.fit(frame, (frame["history"] == "A34").to_numpy())
+    words = {"A34": "critical account", "A30": "no credits"}
+    model = fatt.load(own, codes={"history": words}, answers={"True": "risk"})
+    spoken = frame.assign(history=frame["history"].replace(words))
+    expected = ["risk" if label else False for label in own.predict(frame).tolist()]
+    for table in (frame, spoken):
+        assert model.ask(table) == expected
+        report = fatt.verify(model, table, similarity=Similarity(vary=["history"]))
+        assert report.counts["unfair"] == len(frame)
+        first = report.counterexamples[0]
+        assert first.individual["history"] in {"critical account", "no credits", "A32"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"columns": ["age"]}, "has 1 names, and the model reads 3"),
+        ({"columns": "age"}, "write a list of names"),
+        ({"columns": ["age", "age", "sex"]}, "names 'age' twice"),
+        ({"answers": {2: "maybe"}}, "names 2, which the model does not answer"),
+        ({"answers": {0: "x", 1: "x"}}, "'x' twice"),
+        ({"codes": {"rase": {1: "White"}}}, "names the column 'rase'"),
+        ({"codes": {"x1": {"one": "White"}}}, "names 'one', and the model reads a num"),
+        ({"codes": {"x1": {1: "White", "1": "Black"}}}, "names a code twice"),
+        ({"codes": {"x1": {1: "White", 2: "White"}}}, "gives 'White' twice"),
+        ({"codes": {"x1": {}}}, "write the word of each code"),
+    ],
+)
+def test_wrong_names_are_refused(given: dict[str, Any], message: str) -> None:
+    own, _ = fitted("sklearn", np.random.default_rng(0))
+    with pytest.raises(SpecError, match=message):
+        fatt.load(own, **given)
+
+
+def test_a_model_with_names_keeps_them() -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    frame = pandas.DataFrame({"age": [20.0, 50.0]})
+    own = DecisionTreeClassifier().fit(frame, [0, 1])
+    with pytest.raises(SpecError, match="this one has its own: age"):
+        fatt.load(own, columns=["years"])
+
+
+def test_a_code_without_a_word_is_refused() -> None:
+    own, X = fitted("sklearn", np.random.default_rng(0))
+    model = fatt.load(own, columns=NAMES, codes={"race": RACE})
+    X[3, 1] = 5
+    with pytest.raises(DataError, match=r"row 3: column 'race' is .*5.*no word"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("names", [None, ["f0", "f1", "f2"]])
+def test_made_up_names_of_xgboost_are_none(names: list[str] | None) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X = people(np.random.default_rng(0))
+    data = xgboost.DMatrix(X, X[:, 0] > 40, feature_names=names)
+    own = xgboost.train({"objective": "binary:logistic"}, data, 3)
+    model = fatt.load(own, columns=NAMES)
+    table = pandas.DataFrame(X, columns=NAMES)[["race", "income", "age"]]
+    assert model.ask(table) == model.predict(X).tolist()
+
+
+def test_made_up_names_of_lightgbm_are_none(tmp_path: Path) -> None:
+    own, X = fitted("lightgbm", np.random.default_rng(0))
+    own.booster_.save_model(tmp_path / "model.txt")
+    model = fatt.load(tmp_path / "model.txt", columns=NAMES)
+    table = pandas.DataFrame(X, columns=NAMES)[["race", "income", "age"]]
+    assert model.ask(table) == own.predict(X).tolist()
