@@ -43,7 +43,9 @@ from fatt.verifier.kernels.records cimport (
     copy_words,
     first_from,
     has,
+    lowest,
     remove,
+    within,
 )
 
 
@@ -65,7 +67,8 @@ cdef int64_t _best_leaves(
     cdef const Leaf* leaves = problem.leaves
     cdef const Domain* domain = &problem.domains[number]
     cdef int64_t at = domain.word_start, width = domain.width
-    cdef int64_t member, position, leaf, place, constraint
+    cdef int64_t member, position, leaf, place, constraint, offset
+    cdef uint64_t word
     for member in range(domain.n_blocks):
         losses[member].best = LEAST
     for position in range(count):
@@ -77,11 +80,13 @@ cdef int64_t _best_leaves(
                 break
         if place < 0:
             return leaves[leaf].value
-        member = first_from(problem.masks, place, width, 0)
-        while member >= 0:
-            if losses[member].best == LEAST and has(box, at, member):
-                losses[member].best = leaves[leaf].value
-            member = first_from(problem.masks, place, width, member + 1)
+        for offset in range(width):
+            word = problem.masks[place + offset] & box[at + offset]
+            while word != 0:
+                member = 64 * offset + lowest(word)
+                if losses[member].best == LEAST:
+                    losses[member].best = leaves[leaf].value
+                word &= word - 1
     return LEAST
 
 
@@ -140,10 +145,19 @@ cdef void _fill_losses(
         if count == 1:
             continue
         leaf = part.alive[first]
-        # A domain that the best leaf does not ask for costs this tree nothing.
+        # A domain costs this tree nothing if its best leaf does not ask for it, or
+        # allows all of it that is in the box.
         for constraint in range(leaves[leaf].start, leaves[leaf + 1].start):
             number = problem.constraints[constraint].domain
             domain = &problem.domains[number]
+            if within(
+                part.box,
+                domain.word_start,
+                problem.masks,
+                problem.constraints[constraint].place,
+                domain.width,
+            ):
+                continue
             free = _best_leaves(
                 problem,
                 part.alive + first,

@@ -18,8 +18,8 @@ from fatt.verifier.kernels.records cimport (
     Problem,
     Workspace,
     absolute,
-    first_from,
     has,
+    lowest,
 )
 
 
@@ -49,11 +49,11 @@ cdef int make_point(Workspace* workspace) except -1 nogil:
         leaf = margin.order[place]
         for constraint in range(leaves[leaf].start, leaves[leaf + 1].start):
             domain = constraints[constraint].domain
-            entries[free[domain]].constraint = constraint
+            entries[free[domain]].place = constraints[constraint].place
             entries[free[domain]].leaf = leaf
             free[domain] += 1
     point.start, point.entries = start, entries
-    point.block, point.gain = integers(arena, n_domains), filled(arena, most, 0)
+    point.block, point.gain = integers(arena, n_domains), filled(arena, most + 1, 0)
     point.margin = 0
     return 0
 
@@ -81,27 +81,42 @@ cdef void evaluate(
 cdef int64_t _weigh(
     const Problem* problem, const Point* point, int64_t domain
 ) noexcept nogil:
-    """Fill `gain` with what each block of a domain adds; return the rest."""
+    """Fill `gain` with what each block of a domain adds; return the rest.
+
+    Sets are mostly runs of blocks: each adds its value where it begins, and takes it
+    back behind its end; then all is added up.
+    """
     cdef const uint64_t* masks = problem.masks
     cdef const Leaf* leaf
     cdef int64_t* gain = point.gain
     cdef int64_t width = problem.domains[domain].width, now = point.block[domain]
-    cdef int64_t entry, place, member, rest = point.margin
+    cdef int64_t n_blocks = problem.domains[domain].n_blocks
+    cdef int64_t entry, place, member, offset, rest = point.margin
+    cdef uint64_t word
     cdef bint holds
-    for member in range(problem.domains[domain].n_blocks):
+    for member in range(n_blocks + 1):
         gain[member] = 0
     for entry in range(point.start[domain], point.start[domain + 1]):
-        place = problem.constraints[point.entries[entry].constraint].place
+        place = point.entries[entry].place
         leaf = &problem.leaves[point.entries[entry].leaf]
         holds = has(masks, place, now)
         if leaf.broken != (0 if holds else 1):
             continue
         if holds:
             rest -= leaf.value
-        member = first_from(masks, place, width, 0)
-        while member >= 0:
-            gain[member] += leaf.value
-            member = first_from(masks, place, width, member + 1)
+        for offset in range(width):
+            word = masks[place + offset]
+            while word != 0:
+                # Adding the lowest bit carries through the lowest run, to behind it.
+                gain[64 * offset + lowest(word)] += leaf.value
+                word += word & (~word + 1)
+                if word == 0:
+                    gain[64 * (offset + 1)] -= leaf.value
+                    break
+                gain[64 * offset + lowest(word)] -= leaf.value
+                word &= word - 1
+    for member in range(1, n_blocks):
+        gain[member] += gain[member - 1]
     return rest
 
 
@@ -112,7 +127,7 @@ cdef void _move(
     cdef int64_t entry, place, now = point.block[domain]
     cdef int64_t before, after
     for entry in range(point.start[domain], point.start[domain + 1]):
-        place = problem.constraints[point.entries[entry].constraint].place
+        place = point.entries[entry].place
         before, after = has(masks, place, now), has(masks, place, member)
         problem.leaves[point.entries[entry].leaf].broken += before - after
     point.block[domain] = member

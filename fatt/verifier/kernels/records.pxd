@@ -350,13 +350,13 @@ cdef struct Margin:
     int64_t possible
     int64_t certain
 
-# A constraint and the leaf that has it.
+# Where a constraint's set of blocks is among the masks, and the leaf that has it.
 cdef struct Entry:
-    int64_t constraint
+    int64_t place
     int64_t leaf
 
 # A point that moves, its margin, and the constraints by domain. `gain` is scratch, one
-# entry per block of a domain.
+# entry per block of a domain, and one more.
 cdef struct Point:
     int64_t* start
     Entry* entries
@@ -468,6 +468,21 @@ cdef inline bint meets(
         if left[left_start + offset] & right[right_start + offset] != 0:
             return True
     return False
+
+
+cdef inline bint within(
+    const uint64_t* left,
+    int64_t left_start,
+    const uint64_t* right,
+    int64_t right_start,
+    int64_t width,
+) noexcept nogil:
+    """Tell whether the right set has all members of the left one."""
+    cdef int64_t offset
+    for offset in range(width):
+        if left[left_start + offset] & ~right[right_start + offset] != 0:
+            return False
+    return True
 
 
 cdef inline int64_t first_from(
