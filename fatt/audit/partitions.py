@@ -23,7 +23,8 @@ from fatt.region import Relation, Schema
 from fatt.region.inference import conclude, look
 from fatt.report import Asked, Group
 from fatt.report.groups import in_order, share_of_fair
-from fatt.verdict import VERDICTS, Bounds, Value
+from fatt.report.sentences import counted
+from fatt.verdict import VERDICTS, Bounds, Stopped, Value
 from fatt.verifier import Budget
 
 _QUESTION, _SCHEMA, _SUMMARY = "question.json", "schema.json", "summary.json"
@@ -124,8 +125,8 @@ class PartitionedReport:
     ----------
     folder
         Where the findings are: ``part-*.parquet``, in the order of the parts. Columns:
-        those that were to be kept, ``verdict``, ``label``, ``labels`` (those still
-        possible), ``twin_label`` and ``changes``, all as text.
+        those that were to be kept; then as in `Report.to_frame`, all of them texts,
+        and ``labels`` a list of texts.
     question
         What was asked about each person.
     tallies
@@ -143,7 +144,7 @@ class PartitionedReport:
         raise TypeError("a report has no truth value; ask report.fairness.lower.")
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{number:,} {name}" for name, number in self.counts.items())
+        counts = counted(self.counts, self.stopped)
         return (
             f"<PartitionedReport on {len(self):,} people in {len(self.tallies):,} "
             f"parts: {counts}>"
@@ -157,6 +158,15 @@ class PartitionedReport:
     def counts(self) -> dict[str, int]:
         """How many people are ``"fair"``, ``"unfair"`` and ``"unknown"``."""
         return _group(self._total).counts
+
+    @property
+    def stopped(self) -> dict[str, int]:
+        """How many people are unknown for which reason, see `fatt.verdict.Stopped`."""
+        sums = {
+            str(why): sum(tally.stopped.get(why, 0) for tally in self.tallies)
+            for why in Stopped
+        }
+        return {why: number for why, number in sums.items() if number}
 
     @property
     def fairness(self) -> Bounds:
@@ -203,6 +213,7 @@ class PartitionedReport:
             **self.question.identity(),
             "parts": len(self.tallies),
             "counts": self.counts,
+            "stopped": self.stopped,
             "asked": asdict(self.asked),
             "fairness": self.fairness._asdict(),
             "groups": [

@@ -5,20 +5,18 @@ from __future__ import annotations
 import functools
 import hashlib
 import pickle
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from fatt import storage
 from fatt.audit.auditor import Auditor
-from fatt.ensemble import Label
 from fatt.errors import DataError, JournalError
 from fatt.model import Model
 from fatt.region import Relation, Schema
 from fatt.report import Report
+from fatt.report.rows import to_arrow
 from fatt.verdict import VERDICTS, Value, json_value
 from fatt.verifier import Budget
 from fatt.version import __version__
@@ -72,11 +70,12 @@ class Question(msgspec.Struct, frozen=True):
 class Tally(msgspec.Struct, frozen=True):
     """How many people are fair, unfair and unknown: all, and by groups and values.
 
-    Beside them stands about how many people, and similar people of the fair, the model
-    itself was asked, and why it was not.
+    Beside them stands how many are unknown for which reason; and about how many people,
+    and similar people of the fair, the model itself was asked, and why it was not.
     """
 
     total: Counts
+    stopped: dict[str, int]
     groups: tuple[tuple[tuple[tuple[Value, ...], Counts], ...], ...]
     asked: tuple[int, int]
     reason: str
@@ -173,7 +172,7 @@ def _done(path: str, question: str, data: str) -> Tally | None:
 
 def _tally(asked: Question, report: Report | None) -> Tally:
     if report is None:
-        return Tally((0, 0, 0), ((),) * len(asked.groups), (0, 0), "")
+        return Tally((0, 0, 0), {}, ((),) * len(asked.groups), (0, 0), "")
     groups = []
     for names in asked.groups:
         by_value = report.by_group(*names)
@@ -184,8 +183,13 @@ def _tally(asked: Question, report: Report | None) -> Tally:
             )
         )
     known = report.asked
-    counted = (known.people, known.similar)
-    return Tally(_counts(report.counts), tuple(groups), counted, known.reason)
+    return Tally(
+        total=_counts(report.counts),
+        stopped=report.stopped,
+        groups=tuple(groups),
+        asked=(known.people, known.similar),
+        reason=known.reason,
+    )
 
 
 def _values(value: Any, names: tuple[str, ...]) -> tuple[Value, ...]:
@@ -202,34 +206,9 @@ def _table(asked: Question, part: Any, report: Report | None) -> Any:
     import pyarrow as pa
 
     kept = pa.Table.from_pandas(part[list(asked.keep)], preserve_index=False)
-    columns: dict[str, Any] = {name: kept[name] for name in asked.keep}
-    if report is None:
-        empty = pa.array([], pa.string())
-        found = dict.fromkeys(("verdict", "label", "labels", "twin_label"), empty)
-        return pa.table({**columns, **found, "changes": empty})
-    findings, cases = report.findings, report.counterexamples
-    kinds, which = findings.kinds()
-    twin_label = np.full(len(report), -1)
-    twin_label[cases.twins.index] = cases.twins.twin_label
-    changes: list[str | None] = [None] * len(report)
-    for case in cases:
-        changes[case.index] = case.changes_in_words
-    one_each = pa.array([" | ".join(map(str, kind.labels)) for kind in kinds])
-    verdicts = pa.array([str(verdict) for verdict in VERDICTS])
-    columns["verdict"] = verdicts.take(pa.array(findings.verdict))
-    columns["label"] = _labels(findings.classes, findings.label)
-    columns["labels"] = one_each.take(pa.array(which))
-    columns["twin_label"] = _labels(findings.classes, twin_label)
-    columns["changes"] = pa.array(changes, pa.string())
-    return pa.table(columns)
-
-
-def _labels(classes: Sequence[Label], places: Any) -> Any:
-    """Return labels as text; those at -1 are null."""
-    import pyarrow as pa
-
-    known = pa.array([str(label) for label in classes])
-    return known.take(pa.array(places, mask=places < 0))
+    columns = {name: kept[name] for name in asked.keep}
+    found = to_arrow(report)
+    return pa.table({**columns, **{name: found[name] for name in found.column_names}})
 
 
 def _write(table: Any, path: Path) -> None:

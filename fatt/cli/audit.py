@@ -254,7 +254,7 @@ def _write(
 ) -> None:
     """Write what was asked for: files first, so that stdout ends with the result."""
     from fatt.cli.summary import print_report
-    from fatt.report.table import to_csv
+    from fatt.report.rows import to_csv
 
     ids = sources.ids(request)
     if request.csv is not None:

@@ -17,6 +17,7 @@ from fatt.cli.options import (
 )
 from fatt.cli.terminal import Exit, printable
 from fatt.errors import SpecError
+from fatt.verdict import BECAUSE, Finding, Stopped
 
 if TYPE_CHECKING:
     from fatt.ensemble import Ensemble
@@ -198,5 +199,15 @@ def _lines(report: Report) -> list[str]:
     possible = " or ".join(map(str, finding.labels))
     return [
         f"Unknown: this person gets {finding.label!s}; similar people get {possible}.",
-        "Raise --budget to decide it.",
+        _way_on(finding),
     ]
+
+
+def _way_on(finding: Finding) -> str:
+    """Say why somebody is unknown, and what decides it, if anything does."""
+    assert finding.stopped is not None
+    if finding.stopped == Stopped.BUDGET:
+        return "The budget ended: raise --budget to decide it."
+    if finding.stopped == Stopped.INTERRUPTED:
+        return "The run was interrupted: run it again to decide it."
+    return f"It stays so {BECAUSE[finding.stopped]}."

@@ -15,6 +15,7 @@ from fatt.errors import SpecError, UnfairError
 from fatt.people import People
 from fatt.report.asked import Asked
 from fatt.report.groups import Group, by_group, count
+from fatt.report.sentences import caveats, counted
 from fatt.verdict import Bounds, Counterexamples, Findings, Value
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Report:
         )
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{number:,} {name}" for name, number in self.counts.items())
+        counts = counted(self.counts, self.stopped)
         lower, upper = self.fairness
         share = f"{lower:.2%}" if lower == upper else f"{lower:.2%} to {upper:.2%}"
         ended = " (interrupted)" if self.interrupted else ""
@@ -89,6 +90,11 @@ class Report:
     def counts(self) -> dict[str, int]:
         """How many people are ``"fair"``, ``"unfair"`` and ``"unknown"``."""
         return dict(self._total.counts)
+
+    @property
+    def stopped(self) -> dict[str, int]:
+        """How many people are unknown for which reason, see `fatt.verdict.Stopped`."""
+        return {str(why): number for why, number in self.findings.reasons.items()}
 
     @functools.cached_property
     def counterexamples(self) -> Counterexamples:
@@ -143,15 +149,16 @@ class Report:
         -------
         data frame
             Of the kind that was verified; else pandas, polars or pyarrow, whichever is
-            installed. Columns: ``verdict``, ``label``, ``labels`` (those still
-            possible), and for unfair people ``twin_label`` and ``changes`` in words.
+            installed. Columns: ``verdict``, ``label``, ``labels`` (a list of those
+            still possible), ``stopped`` (why the verdict is unknown), and for unfair
+            people ``twin_label``, ``changes`` in words, and ``replayed_on``.
 
         Raises
         ------
         MissingDependencyError
             If an array was verified and no such package is installed.
         """
-        from fatt.report.exports import to_frame
+        from fatt.report.rows import to_frame
 
         return to_frame(self)
 
@@ -163,16 +170,17 @@ class Report:
         str
             An object with ``format`` (``"fatt-report-1"``), ``model`` (its ``digest``,
             ``library``, ``version``, ``kind`` and ``classes``), ``similarity``,
-            ``budget``, ``interrupted``, ``counts``, ``asked`` (how many ``people``, and
-            how many people ``similar`` to the fair, the model itself was asked about,
-            or the ``reason`` why it was not), ``fairness`` (``lower`` and ``upper``),
-            ``findings`` (``verdict``, ``label`` and ``labels`` of each person, in
+            ``budget``, ``interrupted``, ``counts``, ``stopped`` (how many are unknown
+            for which reason), ``asked`` (how many ``people``, and how many people
+            ``similar`` to the fair, the model itself was asked about, or the ``reason``
+            why it was not), ``fairness`` (``lower`` and ``upper``), ``findings``
+            (``verdict``, ``label``, ``labels`` and ``stopped`` of each person, in
             order) and ``counterexamples``, closest first (``index``, ``label``,
             ``twin_label``, ``individual``, ``twin``, ``changes`` with ``before`` and
             ``after``, ``replayed_on``). Missing values are null, and infinities the
             texts ``"inf"`` and ``"-inf"``.
         """
-        from fatt.report.exports import to_json
+        from fatt.report.rows import to_json
 
         return to_json(self)
 
@@ -293,9 +301,11 @@ class Report:
                 f"{min_fairness:.4%} were asked for: {found}.{nearest}",
                 self,
             )
+        [*_, why] = caveats(self)
+        more = " Raise the budget to decide more." if "budget" in self.stopped else ""
         raise UnfairError(
             f"undecided: between {lower:.4%} and {upper:.4%} of the people are treated "
-            f"fairly, and {min_fairness:.4%} were asked for: {found}. Raise the "
-            f"budget to decide the rest.{nearest}",
+            f"fairly, and {min_fairness:.4%} were asked for: {found}. {why}{more}"
+            f"{nearest}",
             self,
         )

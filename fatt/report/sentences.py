@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fatt.verdict import Bounds
+from fatt.verdict import BECAUSE, Bounds
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -100,9 +101,26 @@ def caveats(report: Report) -> list[str]:
         found.append(
             "The run was interrupted; whoever was not reached counts as unknown."
         )
-    elif unknown:
+    if unknown:
+        reasons = report.findings.reasons
+        why = [f"{count:,} {BECAUSE[reason]}" for reason, count in reasons.items()]
+        [first, *others] = reasons
+        told = f": {', '.join(why)}" if others else f" {BECAUSE[first]}"
         found.append(
-            f"{_are(unknown)} unknown: the budget ended first, or the model's library "
-            "does not fix the answer. Unknown counts neither as fair nor as unfair."
+            f"{_are(unknown)} unknown{told}. Unknown counts neither as fair nor as "
+            "unfair."
         )
     return found
+
+
+def counted(counts: Mapping[str, int], stopped: Mapping[str, int]) -> str:
+    """Write how many people there are of each verdict, and why some are unknown.
+
+    Examples
+    --------
+    >>> counted({"fair": 1200, "unknown": 3}, {"tie": 1, "budget": 2})
+    '1,200 fair, 3 unknown (1 tie, 2 budget)'
+    """
+    text = ", ".join(f"{number:,} {name}" for name, number in counts.items())
+    why = ", ".join(f"{number:,} {name}" for name, number in stopped.items())
+    return f"{text} ({why})" if why else text

@@ -91,10 +91,11 @@ def compare(found: PartitionedReport, model: Any, table: pd.DataFrame) -> Report
     assert kept["id"].tolist() == table["id"].tolist()
     assert kept["verdict"].tolist() == expected["verdict"].tolist()
     assert kept["label"].tolist() == expected["label"].map(str).tolist()
-    joined = [" | ".join(map(str, labels)) for labels in expected["labels"]]
-    assert kept["labels"].tolist() == joined
+    texts = [[*map(str, labels)] for labels in expected["labels"]]
+    assert [[*labels] for labels in kept["labels"]] == texts
+    assert kept["stopped"].isna().all()
     unfair = expected["verdict"] == "unfair"
-    for name in ("twin_label", "changes"):
+    for name in ("twin_label", "changes", "replayed_on"):
         assert kept[name].notna().tolist() == unfair.tolist()
         assert kept[name][unfair].tolist() == expected[name][unfair].map(str).tolist()
     return local

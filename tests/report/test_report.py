@@ -1,20 +1,17 @@
-"""The report as a whole, and its exports."""
+"""The report as a whole."""
 
 from __future__ import annotations
 
-import json
 import pickle
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from fatt.errors import DataError, MissingDependencyError, SpecError, UnfairError
+from fatt.errors import DataError, SpecError, UnfairError
 from fatt.people import People
-from fatt.report import Report, exports
+from fatt.report import Report
 from fatt.verdict import Bounds
 from tests.report.made import AGES, frame, report, variables
 
@@ -40,7 +37,8 @@ def test_a_report_has_no_truth_value() -> None:
 def test_a_report_is_printed_in_two_lines() -> None:
     lines = repr(report(interrupted=True)).splitlines()
     assert len(lines) == 2
-    assert "5 people (interrupted): 1 fair, 3 unfair, 1 unknown" in lines[0]
+    counts = "1 fair, 3 unfair, 1 unknown (1 budget)"
+    assert f"5 people (interrupted): {counts}" in lines[0]
     assert "fairness 20.00% to 40.00%, Similarity(noise={'age': 5}" in lines[1]
 
 
@@ -100,109 +98,8 @@ def test_no_rows() -> None:
         People(np.zeros(3), variables())
 
 
-@pytest.mark.parametrize(
-    ("table", "kind"),
-    [
-        (frame(), pd.DataFrame),
-        (pl.from_pandas(frame()), pl.DataFrame),
-        (pa.Table.from_pandas(frame(), preserve_index=False), pa.Table),
-    ],
-)
-def test_the_frame_is_of_the_kind_that_was_verified(table: Any, kind: type) -> None:
-    found = report(table).to_frame()
-    assert type(found) is kind
-    rows = found.to_pylist() if kind is pa.Table else pl.DataFrame(found).to_dicts()
-    assert [row["verdict"] for row in rows] == [
-        "fair",
-        "unfair",
-        "unfair",
-        "unknown",
-        "unfair",
-    ]
-    assert [row["label"] for row in rows] == ["deny", "deny", "grant", "grant", "grant"]
-    assert rows[0]["labels"] == ["deny"]
-    assert rows[3]["labels"] == ["deny", "grant"]
-    assert [row["twin_label"] for row in rows] == [None, "grant", "deny", None, "deny"]
-    assert rows[2]["changes"] == "age 40 → 35"
-
-
-def test_a_pandas_frame_keeps_the_index() -> None:
-    assert list(report().to_frame().index) == list("abcde")
-
-
-def test_a_frame_of_an_array_is_of_an_installed_kind(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    array = frame()[["age", "sex"]].to_numpy()
-    some = report(array[:, ::-1] if _order() == ["sex", "age"] else array)
-    assert isinstance(some.to_frame(), pd.DataFrame)
-    installed = {"pandas": None, "polars": True}
-    monkeypatch.setattr(exports.importlib.util, "find_spec", installed.get)
-    assert isinstance(some.to_frame(), pl.DataFrame)
-    installed["polars"] = None
-    with pytest.raises(MissingDependencyError, match="pip install pandas"):
-        some.to_frame()
-
-
 def _order() -> list[str]:
     return [feature.name for feature in variables().model.features]
-
-
-def test_the_json_holds_all() -> None:
-    some = report()
-
-    def refuse(constant: str) -> None:
-        raise AssertionError(constant)
-
-    found = json.loads(some.to_json(), parse_constant=refuse)
-    assert list(found) == [
-        "format",
-        "model",
-        "tested",
-        "similarity",
-        "budget",
-        "interrupted",
-        "counts",
-        "asked",
-        "fairness",
-        "findings",
-        "counterexamples",
-    ]
-    assert found["format"] == "fatt-report-1"
-    assert found["model"]["digest"] == some.people.variables.model.digest
-    assert found["model"]["classes"] == ["deny", "grant"]
-    assert found["similarity"] == [{"noise": {"age": 5}, "vary": ["sex"]}]
-    assert found["budget"]["nodes"] == 100
-    assert found["interrupted"] is False
-    assert found["counts"] == some.counts
-    assert found["fairness"] == {"lower": 0.2, "upper": 0.4}
-    assert len(found["findings"]) == 5
-    assert found["findings"][3] == {
-        "verdict": "unknown",
-        "label": "grant",
-        "labels": ["deny", "grant"],
-    }
-    assert found["counterexamples"][0] == {
-        "index": 4,
-        "label": "grant",
-        "twin_label": "deny",
-        "individual": {"age": 60, "sex": "M"},
-        "twin": {"age": 57, "sex": "M"},
-        "changes": {"age": {"before": 60, "after": 57}},
-        "replayed_on": "model",
-    }
-
-
-def test_numbers_that_json_lacks() -> None:
-    from fatt.verdict import json_value
-
-    assert [json_value(value) for value in (np.inf, -np.inf, np.nan, None, 1.5)] == [
-        "inf",
-        "-inf",
-        None,
-        None,
-        1.5,
-    ]
 
 
 def test_raise_if_unfair() -> None:
@@ -211,6 +108,8 @@ def test_raise_if_unfair() -> None:
     with pytest.raises(UnfairError) as caught:
         some.raise_if_unfair(min_fairness=0.3)
     assert str(caught.value).startswith("undecided: between 20.0000% and 40.0000%")
+    assert "1 is unknown because the budget ended." in str(caught.value)
+    assert "Raise the budget to decide more." in str(caught.value)
     assert caught.value.report is some
     with pytest.raises(UnfairError, match="refuted: at most 40") as caught:
         some.raise_if_unfair()

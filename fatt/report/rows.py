@@ -1,0 +1,240 @@
+"""A finding as a row: of a data frame, of CSV, of JSON, and of Parquet.
+
+All have the same columns, `COLUMNS`. The labels still possible are a list wherever
+lists are known; in CSV they are joined by bars. What does not apply is null, and empty
+in CSV.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fatt.ensemble import Label
+from fatt.errors import MissingDependencyError
+from fatt.importers.versions import all_releases
+from fatt.verdict import Counterexample, Findings, Value, in_words, json_value
+
+if TYPE_CHECKING:
+    from fatt.report.report import Report
+
+#: What is told of each person; the last three of the unfair only.
+COLUMNS = (
+    "verdict",
+    "label",
+    "labels",
+    "stopped",
+    "twin_label",
+    "changes",
+    "replayed_on",
+)
+
+_FRAMES = ("pandas", "polars", "pyarrow")
+
+
+def columns_of(
+    report: Report,
+    *,
+    label: Callable[[Label], Any] = lambda label: label,
+    labels: Callable[[Sequence[Any]], Any] = list,
+    absent: Any = None,
+) -> dict[str, list[Any]]:
+    """Return the columns, one cell per person.
+
+    Few findings differ, so that each kind of cell is made once.
+
+    Parameters
+    ----------
+    report
+        The report.
+    label
+        Writes a label.
+    labels
+        Writes several labels, each of them written already.
+    absent
+        Stands where there is nothing to tell.
+    """
+    findings, twins = report.findings, report.findings.twins
+    kinds, which = findings.kinds()
+    classes = [label(one) for one in findings.classes]
+    named = dict(zip(findings.classes, classes, strict=True))
+    columns: dict[str, list[Any]] = {}
+    cells = {
+        "verdict": [str(kind.verdict) for kind in kinds],
+        "label": [absent if k.label is None else named[k.label] for k in kinds],
+        "labels": [labels([named[one] for one in kind.labels]) for kind in kinds],
+        "stopped": [absent if k.stopped is None else str(k.stopped) for k in kinds],
+    }
+    for name, of_kind in cells.items():
+        columns[name] = [of_kind[kind] for kind in which]
+    cases = {
+        "twin_label": [classes[code] for code in twins.twin_label.tolist()],
+        "changes": twins.changes_in_words(report.people.variables.ensemble.features),
+        "replayed_on": ["model" if on else "ensemble" for on in twins.on_model],
+    }
+    places = (twins.index - findings.start).tolist()
+    for name, of_case in cases.items():
+        columns[name] = [absent] * len(findings)
+        for place, cell in zip(places, of_case, strict=True):
+            columns[name][place] = cell
+    return columns
+
+
+def to_csv(report: Report, columns: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Return one line per person, which needs no package of data frames.
+
+    Parameters
+    ----------
+    report
+        The report.
+    columns
+        More columns to show first, such as ids.
+
+    Returns
+    -------
+    str
+        The columns given, then the number of the row, counted from 0, the verdict, the
+        label, the labels still possible with bars between them, why the verdict is
+        unknown, and of unfair people the twin's label, the changes in words, and what
+        confirmed them.
+    """
+    given = dict(columns or {})
+    found = columns_of(report, label=in_words, labels=" | ".join, absent="")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*given, "row", *COLUMNS])
+    rows = range(len(report))
+    writer.writerows(zip(*given.values(), rows, *found.values(), strict=True))
+    return text.getvalue()
+
+
+def to_frame(report: Report) -> Any:
+    """Return one row per person; see `Report.to_frame`."""
+    import narwhals as nw
+
+    columns = columns_of(report)
+    given = report.people.frame
+    backend: Any = _installed() if given is None else given.implementation
+    frame = nw.from_dict(columns, backend=backend)
+    native = frame.to_native()
+    if frame.implementation.is_pandas_like():
+        series = frame.implementation.to_native_namespace().Series
+        for name in ("label", "twin_label"):
+            if _are_numbered(columns[name]):
+                # Without this type pandas makes floats of whole numbers beside gaps.
+                native[name] = series(columns[name], dtype="Int64")
+        if given is not None:
+            native.index = given.to_native().index
+    return native
+
+
+def to_arrow(report: Report | None) -> Any:
+    """Return one row per person as a table of pyarrow, of texts and lists of texts.
+
+    All parts of a table have the same types, whatever is found in them.
+
+    Parameters
+    ----------
+    report
+        The report; None if there is nobody.
+    """
+    import pyarrow as pa
+
+    types = dict.fromkeys(COLUMNS, pa.string()) | {"labels": pa.list_(pa.string())}
+    found = {} if report is None else columns_of(report, label=str)
+    return pa.table(
+        {name: pa.array(found.get(name, []), types[name]) for name in COLUMNS}
+    )
+
+
+def to_json(report: Report) -> str:
+    """Return the report as JSON; see `Report.to_json`."""
+    model = report.people.variables.model
+    document = {
+        "format": "fatt-report-1",
+        "model": {
+            "digest": model.digest,
+            "library": model.source.library,
+            "version": model.source.version,
+            "kind": model.source.model,
+            "classes": [json_value(label) for label in model.classes],
+            "notes": model.source.notes,
+        },
+        "tested": all_releases(),
+        "similarity": [one.plain() for one in report.similarity.alternatives],
+        "budget": msgspec.to_builtins(report.budget),
+        "interrupted": report.interrupted,
+        "counts": report.counts,
+        "stopped": report.stopped,
+        "asked": asdict(report.asked),
+        "fairness": report.fairness._asdict(),
+        "findings": _findings(report.findings),
+        "counterexamples": [_case(case) for case in report.counterexamples],
+    }
+    return msgspec.json.encode(document).decode()
+
+
+def _findings(findings: Findings) -> list[msgspec.Raw]:
+    """Return the findings of all people; each kind of finding is encoded once."""
+    kinds, which = findings.kinds()
+    encoded = [
+        msgspec.Raw(
+            msgspec.json.encode(
+                {
+                    "verdict": str(kind.verdict),
+                    "label": json_value(kind.label),
+                    "labels": [json_value(label) for label in kind.labels],
+                    "stopped": kind.stopped,
+                }
+            )
+        )
+        for kind in kinds
+    ]
+    return [encoded[kind] for kind in which]
+
+
+def _case(case: Counterexample) -> dict[str, Any]:
+    return {
+        "index": case.index,
+        "label": json_value(case.label),
+        "twin_label": json_value(case.twin_label),
+        "individual": {name: json_value(v) for name, v in case.individual.items()},
+        "twin": {name: json_value(value) for name, value in case.twin.items()},
+        "changes": {
+            name: {"before": json_value(old), "after": json_value(new)}
+            for name, (old, new) in case.changes.items()
+        },
+        "replayed_on": case.replayed_on,
+    }
+
+
+def _are_numbered(labels: list[Value]) -> bool:
+    """Tell whether labels are whole numbers of 64 bits, and some are absent."""
+    known = {label for label in labels if label is not None}
+    return (
+        len(known) > 0
+        and None in labels
+        and all(
+            isinstance(label, int)
+            and not isinstance(label, bool)
+            and abs(label) < 2**63
+            for label in known
+        )
+    )
+
+
+def _installed() -> str:
+    """Return the first package of data frames that is installed."""
+    for name in _FRAMES:
+        if importlib.util.find_spec(name) is not None:
+            return name
+    raise MissingDependencyError(
+        "a table of the report needs pandas, polars or pyarrow: pip install pandas. "
+        "Without one of them, read report.findings."
+    )
