@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Ensemble, Feature, Label, Link, ScoreBounds
+from fatt.ensemble import (
+    Ensemble,
+    Feature,
+    Label,
+    Link,
+    Prediction,
+    ScoreBounds,
+)
 
 #: Of what a library raises, so many characters are told.
 _LONGEST = 200
@@ -29,7 +36,7 @@ class Live(ABC):
 
     @abstractmethod
     def labels(self, table: Any) -> Any:
-        """Return a label per row of a table, as the library answers."""
+        """Return a label, or a number, per row of a table, as the library answers."""
 
     @abstractmethod
     def probabilities(self, table: Any) -> Any:
@@ -115,13 +122,14 @@ class Model:
 
     @property
     def classes(self) -> tuple[Label, ...]:
-        """The labels that the model answers, in order."""
+        """The labels that the model answers, in order; none if it predicts a number."""
         return self.ensemble.classes
 
     @property
     def link(self) -> Link | None:
-        """How the library makes a probability of each score; see `Ensemble.link`."""
-        return self.ensemble.link
+        """How the library makes a probability, or a prediction, of each score."""
+        decision = self.ensemble.decision
+        return decision.link if isinstance(decision, Prediction) else self.ensemble.link
 
     @property
     def digest(self) -> str:
@@ -129,7 +137,7 @@ class Model:
         return self.ensemble.digest
 
     def predict(self, rows: Any) -> NDArray[Any]:
-        """Return the label of each row; see `Ensemble.predict`."""
+        """Return the label, or the number, of each row; see `Ensemble.predict`."""
         return self.ensemble.predict(rows)
 
     def raw_scores(self, rows: Any) -> NDArray[Any]:

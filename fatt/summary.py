@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from fatt.ensemble import Categorical, Cut, Ensemble, Feature, Label
+from fatt.ensemble import Categorical, Cut, Ensemble, Feature, Label, Prediction
 from fatt.ensemble.trees import n_words
 from fatt.importers.versions import all_releases
 
@@ -130,6 +130,14 @@ def _decision(ensemble: Ensemble) -> str:
     decision, classes = ensemble.decision, ensemble.classes
     if isinstance(decision, Cut):
         return f"{classes[1]!r} if the score >= {decision.at!r}, else {classes[0]!r}"
+    if isinstance(decision, Prediction):
+        made = {
+            "identity": "the score",
+            "sigmoid": "the sigmoid of the score",
+            "exp": "the exponential of the score",
+            "numpy exp": "the exponential of the score",
+        }[decision.link.function]
+        return f"no label: the model predicts a number, {made}"
     what = {
         "identity": "largest score",
         "softmax": "largest softmax of the scores, rounded",

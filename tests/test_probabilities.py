@@ -124,7 +124,7 @@ def test_the_link_is_kept_and_is_no_part_of_the_digest(tmp_path: Path) -> None:
     bare = fatt.load(KINDS["LightGBM"]().fit(TABLE, LABEL)).ensemble
     assert replace(bare, link=None).digest == bare.digest
     for link in (Link(scale=0.0), Link(scale=np.nan), Link(divisor=0.5)):
-        with pytest.raises(MalformedModelError, match="of the probabilities"):
+        with pytest.raises(MalformedModelError, match="of a link"):
             replace(bare, link=link)
 
 

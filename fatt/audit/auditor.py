@@ -10,13 +10,13 @@ import reprlib
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit import workers
-from fatt.audit.gaps import ScoreGaps, gaps_of
+from fatt.audit.gaps import Of, ScoreGaps, gaps_of
 from fatt.audit.journal import Journal, identity_of
 from fatt.audit.radii import Radii, radii_of
 from fatt.audit.replay import Replay
@@ -217,6 +217,7 @@ class Auditor:
             As `fatt.verify` returns it.
         """
         check_spot_checks(spot_checks)
+        _ = self.model.ensemble.label_rule
         run = self.run(people, budget=budget, n_jobs=n_jobs, progress=progress)
         weight = _weights(sample_weight, len(run.people))
         known: list[Findings] = []
@@ -252,7 +253,7 @@ class Auditor:
         self,
         people: Any,
         *,
-        of: Literal["score", "probability"] = "score",
+        of: Of = "score",
         budget: Budget | None = None,
         n_jobs: int | None = None,
         progress: Progress | None = None,
@@ -296,6 +297,7 @@ class Auditor:
         Radii
             As `fatt.radius` returns them.
         """
+        _ = self.model.ensemble.label_rule
         run = self.run(people, budget=budget, n_jobs=n_jobs, progress=progress)
         return radii_of(run)
 
@@ -434,7 +436,7 @@ def score_gap(
     X: Any,
     *,
     similarity: Relation,
-    of: Literal["score", "probability"] = "score",
+    of: Of = "score",
     schema: Schema | None = None,
     budget: Budget | None = None,
     n_jobs: int | None = None,
@@ -448,9 +450,8 @@ def score_gap(
         As in `fatt.verify`.
     of
         ``"score"`` for the raw scores that the label rests on, see
-        `Ensemble.raw_scores`; ``"probability"`` for what forests average, and for the
-        logistic function, in float64, of the margins of boosted models with two
-        classes.
+        `Ensemble.raw_scores`; ``"probability"`` for what `Model.predict_proba` gives;
+        ``"prediction"`` for the number that a regressor predicts.
     budget
         As in `fatt.verify`, for each score.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.run import Chunk, Run
-from fatt.ensemble import Cut, Feature, Label, Link
+from fatt.ensemble import Cut, Ensemble, Feature, Label, Link, Prediction
 from fatt.errors import SpecError
 from fatt.verdict import Bounds, Change, OnDemand, Value, changes_between, values_of
 
@@ -29,7 +29,7 @@ class ScoreGap:
         The largest change of a score: `lower` is attained by the twin, and no similar
         person exceeds `upper`.
     label
-        The class whose score it is.
+        The class whose score it is; ``"prediction"`` if the model predicts a number.
     before, after
         The score of the person, and of the twin.
     individual, twin
@@ -113,11 +113,12 @@ class ScoreGaps(OnDemand[ScoreGap]):
         )
 
 
-def gaps_of(run: Run, of: Literal["score", "probability"]) -> ScoreGaps:
+Of: TypeAlias = Literal["score", "probability", "prediction"]
+
+
+def gaps_of(run: Run, of: Of) -> ScoreGaps:
     """Find the gaps of everybody; see `fatt.score_gap`."""
-    if of not in {"score", "probability"}:
-        raise SpecError(f"of is {of!r}; write 'score' or 'probability'.")
-    link = None if of == "score" else run.variables.model.known_link
+    link = _link(run.variables.model, of)
     parts: list[tuple[NDArray[Any], ...]] = []
     for chunk in run.chunks():
         parts.append(_gaps(run, chunk, link))
@@ -126,7 +127,11 @@ def gaps_of(run: Run, of: Literal["score", "probability"]) -> ScoreGaps:
         np.concatenate(part) for part in zip(*parts, strict=True)
     )
     ensemble = run.variables.ensemble
-    is_cut = isinstance(ensemble.decision, Cut)
+    labels: tuple[Label, ...] = ensemble.classes
+    if isinstance(ensemble.decision, Cut):
+        labels = labels[1:]
+    elif isinstance(ensemble.decision, Prediction):
+        labels = ("prediction",)
     return ScoreGaps(
         lower,
         upper,
@@ -136,8 +141,24 @@ def gaps_of(run: Run, of: Literal["score", "probability"]) -> ScoreGaps:
         people,
         twins,
         ensemble.features,
-        ensemble.classes[1:] if is_cut else ensemble.classes,
+        labels,
     )
+
+
+def _link(model: Ensemble, of: Of) -> Link | None:
+    """Return what is made of scores; None if nothing is."""
+    if of not in get_args(Of):
+        raise SpecError(f"of is {of!r}; write 'score', 'probability' or 'prediction'.")
+    if of == "score":
+        return None
+    if of == "probability":
+        return model.known_link
+    if not isinstance(model.decision, Prediction):
+        raise SpecError(
+            "of is 'prediction', and the model gives labels; write 'score' or "
+            "'probability'."
+        )
+    return model.decision.link
 
 
 class _Side(NamedTuple):

@@ -53,7 +53,7 @@ class Arithmetic:
 
     def __init__(self, model: Ensemble) -> None:
         trees, scoring = model.trees, model.scoring
-        self._model, self._scoring, self._decision = model, scoring, model.decision
+        self._model, self._scoring, self._decision = model, scoring, model.label_rule
         n_outputs = len(scoring.base)
         self.n_classes = len(model.classes)
         self.values = np.zeros((trees.n_leaves, n_outputs))

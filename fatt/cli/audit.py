@@ -141,6 +141,7 @@ def _run(request: Request) -> Exit:
     from fatt.report.groups import favourable_label
 
     # A mistake is told now, not after a long run.
+    _ = model.ensemble.label_rule
     favourable_label(model.ensemble.classes, request.favourable)
 
     named = [name for name in (request.label, request.identity) if name is not None]

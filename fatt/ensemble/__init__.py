@@ -10,7 +10,15 @@ from fatt.ensemble.ensemble import (
     ensemble_of,
 )
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Numeric
-from fatt.ensemble.scoring import Argmax, Cut, Decision, Link, Scoring
+from fatt.ensemble.scoring import (
+    Argmax,
+    Cut,
+    Decision,
+    LabelRule,
+    Link,
+    Prediction,
+    Scoring,
+)
 from fatt.ensemble.trees import NODE, Trees
 from fatt.errors import MissingDependencyError
 
@@ -30,9 +38,11 @@ __all__ = [
     "Feature",
     "Inputs",
     "Label",
+    "LabelRule",
     "Link",
     "Modelled",
     "Numeric",
+    "Prediction",
     "ScoreBounds",
     "Scoring",
     "Source",

@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from fatt.ensemble.encode import Gaps, gaps_of, mark_missing, read
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Record
-from fatt.ensemble.scoring import Argmax, Cut, Decision, Link, Scoring, decide
+from fatt.ensemble.scoring import (
+    Argmax,
+    Cut,
+    Decision,
+    LabelRule,
+    Link,
+    Prediction,
+    Scoring,
+    decide,
+)
 from fatt.ensemble.trees import Trees
 from fatt.ensemble.validation import check
 from fatt.errors import SpecError
@@ -72,13 +81,13 @@ class Ensemble:
     features
         The columns that the model reads, in order.
     classes
-        The labels, in the library's order.
+        The labels, in the library's order; none if the model predicts a number.
     trees
         The trees, in the order in which they are added up.
     scoring
         The arithmetic from leaves to scores.
     decision
-        The rule from scores to the label.
+        The rule from scores to the label, or to the number that is predicted.
     inputs
         How the library reads tables.
     source
@@ -125,8 +134,30 @@ class Ensemble:
         return (
             f"<Ensemble of {self.source.library or 'unknown origin'}: "
             f"{len(self.trees)} trees, {self.trees.n_leaves} leaves, "
-            f"{len(self.features)} features, {len(self.classes)} classes>"
+            f"{len(self.features)} features, {self._answers}>"
         )
+
+    @property
+    def _answers(self) -> str:
+        return f"{len(self.classes)} classes" if self.classes else "predicts a number"
+
+    @property
+    def label_rule(self) -> LabelRule:
+        """The rule from scores to the label.
+
+        Raises
+        ------
+        SpecError
+            If the model predicts a number.
+        """
+        if isinstance(self.decision, Prediction):
+            raise SpecError(
+                f"the {self.source.model or 'model'} predicts a number, and has no "
+                "labels: fatt proves of labels that they stay the same. Pass a "
+                "classifier; of this model, fatt.score_gap tells how far the number "
+                "can move."
+            )
+        return self.decision
 
     @property
     def n_outputs(self) -> int:
@@ -218,7 +249,7 @@ class Ensemble:
     def decide(self, encoded: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the index of the class that the library answers for encoded rows."""
         rows = np.ascontiguousarray(encoded, dtype=np.float64)
-        return decide(self._scores(rows), self.decision)
+        return decide(self._scores(rows), self.label_rule)
 
     def score_bounds(self, rows: Any) -> ScoreBounds:
         """Return bounds between which the library's raw scores lie, whatever its order.
@@ -235,7 +266,7 @@ class Ensemble:
         return self._bounds(self.encode(rows))
 
     def predict(self, rows: Any) -> NDArray[Any]:
-        """Return the label that the library answers for each row.
+        """Return the label that the library answers for each row, or the number.
 
         Parameters
         ----------
@@ -248,12 +279,33 @@ class Ensemble:
             For a library without a fixed order of summation, the label of the sum in
             the order of the trees; `possible_labels` tells where others can occur.
         """
+        if isinstance(self.decision, Prediction):
+            return np.asarray(self.decision.link(self.raw_scores(rows))[:, 0])
         labels = np.array(self.classes)
         given = [(type(label), label) for label in self.classes]
         if [(type(label), label) for label in labels.tolist()] != given:
             # In one numpy type they would be rounded, cut or changed.
             labels = np.array(self.classes, dtype=object)
         return labels[decide(self.raw_scores(rows), self.decision)]
+
+    def prediction_bounds(self, rows: Any) -> ScoreBounds:
+        """Return bounds between which the number lies that the library predicts.
+
+        For a library with a fixed order of summation both are the number itself.
+
+        Raises
+        ------
+        SpecError
+            If the model gives labels.
+        """
+        if not isinstance(self.decision, Prediction):
+            raise SpecError(
+                "the model gives labels, and predicts no number: ask for its "
+                "possible_labels, or its score_bounds."
+            )
+        link = self.decision.link
+        lower, upper = self.score_bounds(rows)
+        return ScoreBounds(link(lower)[:, 0], link(upper)[:, 0])
 
     def predict_proba(self, rows: Any) -> NDArray[Any]:
         """Return the probabilities that the library gives, with its own bits.
@@ -288,6 +340,11 @@ class Ensemble:
         SpecError
             If the model gives no probabilities that are known.
         """
+        if isinstance(self.decision, Prediction):
+            raise SpecError(
+                f"the {self.source.model or 'model'} predicts a number, and gives no "
+                "probabilities: ask for of='prediction', or of='score'."
+            )
         if self.link is None:
             source = self.source
             raise SpecError(
@@ -306,16 +363,16 @@ class Ensemble:
         ndarray of shape (n_rows, n_classes)
             Exactly one class per row if the order is fixed.
         """
-        encoded = self.encode(rows)
+        rule, encoded = self.label_rule, self.encode(rows)
         possible = np.zeros((len(encoded), len(self.classes)), dtype=bool)
         if self.scoring.ordered:
-            chosen = decide(self._scores(encoded), self.decision)
+            chosen = decide(self._scores(encoded), rule)
             possible[np.arange(len(encoded)), chosen] = True
             return possible
         lower, upper = self._bounds(encoded)
-        if isinstance(self.decision, Cut):
+        if isinstance(rule, Cut):
             # As in `decide`: the cut is not rounded to the type of the scores.
-            at = self.decision.at
+            at = rule.at
             possible[:, 0] = lower[:, 0].astype(np.float64) < at
             possible[:, 1] = upper[:, 0].astype(np.float64) >= at
             return possible

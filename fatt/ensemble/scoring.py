@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -45,26 +46,27 @@ class Scoring(Record, frozen=True, kw_only=True):
 
 
 class Link(Record, frozen=True, kw_only=True):
-    """How a library makes a probability of a score, rounded as the library rounds.
+    """How a library makes a probability or prediction of a score, with its roundings.
 
     Never decreasing.
 
     Attributes
     ----------
     function
-        ``"sigmoid"`` is ``1 / (1 + exp(-scale * score))``.
+        ``"sigmoid"`` is ``1 / (1 + exp(-scale * score))``. The exponential function is
+        that of the C library, or NumPy's own, which rounds differently.
     scale
         By what the sigmoid multiplies scores.
     divisor
         Scores are divided by this number first.
     """
 
-    function: Literal["identity", "sigmoid"] = "identity"
+    function: Literal["identity", "sigmoid", "exp", "numpy exp"] = "identity"
     scale: float = 1.0
     divisor: float = 1.0
 
     def __call__(self, scores: Scores) -> Scores:
-        """Return the probability of each score, in the type of the scores.
+        """Return what the library makes of each score, in the type of the scores.
 
         Parameters
         ----------
@@ -75,8 +77,15 @@ class Link(Record, frozen=True, kw_only=True):
             scores = scores / scores.dtype.type(self.divisor)
         if self.function == "identity":
             return scores
+        if self.function == "numpy exp":
+            with np.errstate(over="ignore"):
+                return np.asarray(np.exp(scores))
         single = scores.dtype == np.float32
-        one = _single_sigmoid if single else partial(sigmoid, scale=self.scale)
+        one: Callable[[float], float]
+        if self.function == "exp":
+            one = partial(libm.exp, single=bool(single))
+        else:
+            one = _single_sigmoid if single else partial(sigmoid, scale=self.scale)
         linked = [one(score) for score in scores.ravel().tolist()]
         return np.array(linked, dtype=scores.dtype).reshape(scores.shape)
 
@@ -116,14 +125,29 @@ class Argmax(Record, frozen=True, kw_only=True, tag="argmax"):
     ties: Literal["first", "last"] = "first"
 
 
-Decision: TypeAlias = Cut | Argmax
+class Prediction(Record, frozen=True, kw_only=True, tag="prediction"):
+    """A number, and no class: what the link makes of the only score.
+
+    Attributes
+    ----------
+    link
+        How the library makes the number.
+    """
+
+    link: Link = Link()
+
+
+#: What makes a label of scores.
+LabelRule: TypeAlias = Cut | Argmax
+
+Decision: TypeAlias = LabelRule | Prediction
 
 # Linked scores further apart than this (relatively) differ also after exact rounding:
 # far above the last bit, far below what people would call a difference.
 _NEAR = {"float32": 1e-5, "float64": 1e-12}
 
 
-def decide(scores: Scores, decision: Decision) -> NDArray[np.int64]:
+def decide(scores: Scores, decision: LabelRule) -> NDArray[np.int64]:
     """Return the index of the class that the library answers for each row of scores."""
     if isinstance(decision, Cut):
         # As float64: numpy would round the number to the type of the scores (version 1

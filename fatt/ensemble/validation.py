@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fatt.ensemble.features import Categorical, Label
-from fatt.ensemble.scoring import Argmax, Cut
+from fatt.ensemble.scoring import Argmax, Cut, Prediction
 from fatt.ensemble.trees import NODE, Trees, left_children, n_words, starts_of
 from fatt.errors import MalformedModelError
 
@@ -170,6 +170,11 @@ def _check_outputs(ensemble: Ensemble) -> None:
         or (not vector.any() and width == 1),
         "the leaf values do not have as many columns as the trees have outputs.",
     )
+    if isinstance(decision, Prediction):
+        _require(not n_classes, "the model predicts a number and lists classes.")
+        _require(n_outputs == 1, f"a prediction needs 1 output, not {n_outputs}.")
+        _require(ensemble.link is None, "a prediction has a link of its own.")
+        return
     _require(n_classes >= 1, "the model has no class.")
     _require(
         len(set(ensemble.classes)) == n_classes, "the model lists a class label twice."
@@ -191,12 +196,14 @@ def _check_outputs(ensemble: Ensemble) -> None:
 
 
 def _check_link(ensemble: Ensemble) -> None:
-    if ensemble.link is not None:
-        scale, divisor = ensemble.link.scale, ensemble.link.divisor
-        fits = 0 < scale < math.inf and 1 <= divisor < math.inf
+    decision = ensemble.decision
+    link = decision.link if isinstance(decision, Prediction) else ensemble.link
+    if link is not None:
+        fits = 0 < link.scale < math.inf and 1 <= link.divisor < math.inf
         # float32 knows no other sigmoid.
-        fits = fits and (scale == divisor == 1 or not ensemble.scoring.single)
-        _require(fits, "the scale or the divisor of the probabilities is out of range.")
+        plain = link.scale == link.divisor == 1
+        fits = fits and (plain or not ensemble.scoring.single)
+        _require(fits, "the scale or the divisor of a link is out of range.")
 
 
 def _check_finite(ensemble: Ensemble) -> None:

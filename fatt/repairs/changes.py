@@ -120,6 +120,7 @@ def repair(
     given: dict[str, Any] = {"similarity": similarity, "n_jobs": n_jobs}
     auditor = auditor_of(model, X, schema=schema, **given)
     schema, run = auditor.variables.schema, auditor.run(X, budget=budget)
+    _ = auditor.model.ensemble.label_rule
     leaves = Leaves(auditor.model, schema)
     truth = _truth(y, run)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Cut, Ensemble
+from fatt.ensemble import Argmax, Cut, Ensemble, Prediction
 from fatt.ensemble.floats import smallest_float
 from fatt.ensemble.scoring import decide, sigmoid
 from fatt.verifier.kernels.records import (
@@ -74,7 +74,7 @@ def arithmetic_of(ensemble: Ensemble) -> Arithmetic:
 def _leaf_labels(ensemble: Ensemble) -> NDArray[np.int64]:
     """Return the class of each leaf of a single tree; nothing for several trees."""
     trees, scoring = ensemble.trees, ensemble.scoring
-    if len(trees) != 1:
+    if len(trees) != 1 or isinstance(ensemble.decision, Prediction):
         return np.zeros(0, dtype=np.int64)
     dtype = np.dtype(scoring.dtype)
     base = np.array(scoring.base, dtype=dtype)
@@ -82,7 +82,7 @@ def _leaf_labels(ensemble: Ensemble) -> NDArray[np.int64]:
     target = trees.targets[0]
     added[:, slice(None) if target < 0 else [target]] = trees.values
     scores = (added + base) / dtype.type(scoring.divisor)
-    return decide(scores, ensemble.decision)
+    return decide(scores, ensemble.label_rule)
 
 
 def _flat_ends(scale: float) -> tuple[float, float]:

@@ -639,7 +639,7 @@ def slope(y: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 REFUSALS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "regressor": (
-        lambda X, y: lgb.LGBMRegressor(verbose=-1).fit(X, y),
+        lambda X, y: lgb.LGBMRegressor(objective="binary", verbose=-1).fit(X, y),
         "LGBMRegressor",
     ),
     "ranker": (rank, "LGBMRanker"),
@@ -661,7 +661,10 @@ REFUSALS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         lambda X, y: train({"objective": "binary", "linear_tree": True}, X[:, :1], y),
         "linear trees",
     ),
-    "regression": (lambda X, y: train({"objective": "regression"}, X, y), "regression"),
+    "roots": (
+        lambda X, y: train({"objective": "regression", "reg_sqrt": True}, X, y),
+        "square roots",
+    ),
     "lambda": (
         lambda X, y: train({"objective": "cross_entropy_lambda"}, X, y),
         "intensity",

@@ -947,8 +947,11 @@ def test_a_subgraph_is_refused() -> None:
 
 
 def test_a_graph_without_a_label_is_refused() -> None:
-    model = regressor([stump([(0, 1.0)], [(0, 2.0)])], 1)
+    model = regressor([stump([(0, 1.0)], [(1, 2.0)])], 2)
     del model.graph.output[0]
+    with pytest.raises(UnsupportedModelError, match="2 numbers for each row"):
+        fatt.load(model)
+    model.graph.output.append(model.graph.output[0])
     with pytest.raises(UnsupportedModelError, match="Export a classifier"):
         fatt.load(model)
 

@@ -34,7 +34,6 @@ from sklearn.model_selection import (
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.tree import (
     DecisionTreeClassifier,
-    DecisionTreeRegressor,
     ExtraTreeClassifier,
 )
 
@@ -628,8 +627,7 @@ class Cautious(RandomForestClassifier):
 TREE = DecisionTreeClassifier()
 REFUSED = [
     (Cautious(2), "Cautious"),
-    (DecisionTreeRegressor(), "DecisionTreeRegressor.*classifier"),
-    (forests.RandomForestRegressor(2), "RandomForestRegressor"),
+    (forests.AdaBoostRegressor(n_estimators=2), "AdaBoostRegressor"),
     (CalibratedClassifierCV(TREE, cv=2), "CalibratedClassifierCV.*inside"),
     (FixedThresholdClassifier(TREE), "FixedThresholdClassifier.*inside"),
     (TunedThresholdClassifierCV(TREE, cv=2), "TunedThresholdClassifierCV.*inside"),

@@ -531,8 +531,8 @@ def _square(labels: Any, scores: Any) -> Any:
 
 REFUSED: list[tuple[Callable[[], Any], str]] = [
     (_linear, "gblinear"),
-    (xgboost.XGBRegressor, "XGBRegressor"),
-    (xgboost.XGBRFRegressor, "XGBRFRegressor"),
+    (xgboost.XGBRegressor, "not fitted"),
+    (xgboost.XGBRFRegressor, "not fitted"),
     (xgboost.XGBRanker, "XGBRanker"),
     (_Mine, "subclass"),
     (classifier, "not fitted"),
@@ -542,9 +542,15 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         lambda: classifier(objective="multi:softprob", num_class=2).fit(*table()[:2]),
         "matrix",
     ),
-    (lambda: _trained("reg:squarederror", lambda X: X[:, 0]), "no class label"),
-    (lambda: _trained("survival:cox", lambda X: X[:, 0] + 2), "no class label"),
-    (lambda: _trained("count:poisson", lambda X: X[:, 0] + 2), "no class label"),
+    (lambda: _trained("survival:cox", lambda X: X[:, 0] + 2), "models of survival"),
+    (
+        lambda: classifier(objective="count:poisson").fit(*table()[:2]),
+        "no class label",
+    ),
+    (
+        lambda: xgboost.XGBRegressor(objective="binary:hinge").fit(*table()[:2]),
+        "no prediction",
+    ),
     (
         lambda: xgboost.train(
             {"objective": "binary:logistic"}, xgboost.DMatrix(*table()[:2]), 0
@@ -572,11 +578,11 @@ def test_two_classes_of_softprob_are_decided_by_the_larger() -> None:
     assert any("matrix" in note for note in ensemble.source.notes)
 
 
-def test_the_file_of_a_regressor_is_refused(tmp_path: Path) -> None:
+def test_the_file_of_a_ranker_is_refused(tmp_path: Path) -> None:
     X, two, _ = table()
-    model = xgboost.XGBRegressor(objective="binary:logistic", n_estimators=1)
-    model.fit(X, two).save_model(tmp_path / "model.json")
-    with pytest.raises(UnsupportedModelError, match="regressor"):
+    model = xgboost.XGBRanker(objective="rank:pairwise", n_estimators=1)
+    model.fit(X, two, group=[len(X)]).save_model(tmp_path / "model.json")
+    with pytest.raises(UnsupportedModelError, match="ranker"):
         fatt.load(tmp_path / "model.json")
 
 

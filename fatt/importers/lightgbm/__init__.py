@@ -11,7 +11,7 @@ import re
 import warnings
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -24,6 +24,7 @@ from fatt.ensemble import (
     Inputs,
     Label,
     Link,
+    Prediction,
     Scoring,
     Source,
 )
@@ -46,12 +47,24 @@ from fatt.model import Model
 _INTEGER_LIMIT = 2**24
 
 _OBJECTIVES = ("binary", "multiclass", "multiclassova", "cross_entropy")
+#: What makes a prediction of a score, by the objective.
+_PREDICTIONS: dict[str, Literal["identity", "exp"]] = {
+    "regression": "identity",
+    "regression_l1": "identity",
+    "huber": "identity",
+    "fair": "identity",
+    "quantile": "identity",
+    "mape": "identity",
+    "poisson": "exp",
+    "gamma": "exp",
+    "tweedie": "exp",
+}
+_RANKS = "it ranks rows, and a rank has no meaning for one person"
 _REFUSED = {
     "": "only its author knows what label a score stands for",
     "custom": "only its author knows what label a score stands for",
-    "lambdarank": "it ranks rows and has no labels",
-    "rank_xendcg": "it ranks rows and has no labels",
-    "regression": "it predicts a number and has no labels",
+    "lambdarank": _RANKS,
+    "rank_xendcg": _RANKS,
     "cross_entropy_lambda": "it answers an intensity, which LGBMClassifier has no "
     "label for",
 }
@@ -76,18 +89,19 @@ def read(data: bytes, *, missing: float | None) -> Model:
         library="lightgbm",
         format=f"text file, format {text.line('version')}",
         model=text.parameter("boosting"),
-        notes=(_LABEL_NOTE,),
+        notes=_label_notes(text),
     )
     ensemble = _ensemble(text, None, source)
     if ensemble.inputs.named:
         notes = (*ensemble.source.notes, _BY_NAME)
         source = msgspec.structs.replace(ensemble.source, notes=notes)
         ensemble = replace(ensemble, source=source)
-    return Model(ensemble, partial(live.open_file, data))
+    predicts = isinstance(ensemble.decision, Prediction)
+    return Model(ensemble, partial(live.open_file, data, predicts=predicts))
 
 
 def convert(model: Any, *, missing: float | None) -> Model:
-    """Convert a fitted `lightgbm.Booster` or `lightgbm.LGBMClassifier`."""
+    """Convert a fitted `Booster`, `LGBMClassifier` or `LGBMRegressor`."""
     refuse_missing(missing, "a LightGBM model")
     refuse_replaced(model)
     import lightgbm
@@ -100,18 +114,45 @@ def convert(model: Any, *, missing: float | None) -> Model:
         notes=note_newer("LightGBM", lightgbm.__version__),
     )
     if type(model) is lightgbm.Booster:
-        source = msgspec.structs.replace(source, notes=(*source.notes, _LABEL_NOTE))
-        ensemble = _in_order(_ensemble(_text_of(model), None, source))
-        return Model(ensemble, partial(live.LightGBM, model), given=model)
-    if type(model) is lightgbm.LGBMClassifier:
-        booster, classes = _inside(model)
-        ensemble = _in_order(_ensemble(_text_of(booster), classes, source))
-        _check_labels(model, ensemble)
+        text = _text_of(model)
+        notes = (*source.notes, *_label_notes(text))
+        source = msgspec.structs.replace(source, notes=notes)
+        ensemble = _in_order(_ensemble(text, None, source))
+        predicts = isinstance(ensemble.decision, Prediction)
+        opened = partial(live.LightGBM, model, predicts=predicts)
+        return Model(ensemble, opened, given=model)
+    if type(model) in {lightgbm.LGBMClassifier, lightgbm.LGBMRegressor}:
+        text = _text_of(_inside(model))
+        is_regressor = type(model) is lightgbm.LGBMRegressor
+        _check_objective(model, text, is_regressor)
+        classes = () if is_regressor else _classes(model)
+        ensemble = _in_order(_ensemble(text, classes, source))
+        _check_answers(model, ensemble)
         return Model(ensemble, partial(live.LightGBM, model), given=model)
     raise UnsupportedModelError(
-        f"cannot import a lightgbm {type(model).__qualname__}: it gives no class "
-        "labels. Pass a Booster or LGBMClassifier."
+        f"cannot import a lightgbm {type(model).__qualname__}: "
+        + (
+            f"{_RANKS}. "
+            if type(model) is lightgbm.LGBMRanker
+            else "it may predict something else than LightGBM's own classes. "
+        )
+        + "Pass a Booster, LGBMClassifier or LGBMRegressor."
     )
+
+
+def _label_notes(text: Text) -> tuple[str, ...]:
+    """Return what to say about the labels of a booster, if there are any."""
+    return () if _objective(text)[0] in _PREDICTIONS else (_LABEL_NOTE,)
+
+
+def _check_objective(model: Any, text: Text, is_regressor: bool) -> None:
+    name = _objective(text)[0]
+    if name not in _REFUSED and (name in _PREDICTIONS) != is_regressor:
+        kind = type(model).__name__
+        raise UnsupportedModelError(
+            f"the {kind} has the objective {name[:40]!r}, which is none of its own. "
+            f"Pass its booster_, or train the {kind} with another objective."
+        )
 
 
 def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
@@ -161,24 +202,29 @@ def _text_of(booster: Any) -> Text:
     return text
 
 
-def _inside(model: Any) -> tuple[Any, tuple[Label, ...]]:
-    """Return the booster and the labels of a fitted classifier."""
+def _inside(model: Any) -> Any:
+    """Return the booster of a fitted model."""
     from fatt.importers.unfitted import unfitted
 
-    booster = getattr(model, "_Booster", None)
+    booster, name = getattr(model, "_Booster", None), type(model).__name__
     if booster is None:
         raise unfitted(model)
     if model.get_params().get("pred_early_stop") not in _UNSET:
         raise UnsupportedModelError(
-            "the LGBMClassifier leaves out trees when it predicts, because of its "
+            f"the {name} leaves out trees when it predicts, because of its "
             "parameter pred_early_stop. Unset it: set_params(pred_early_stop=False)."
         )
     if model.get_params().get("predict_disable_shape_check") not in _UNSET:
         raise UnsupportedModelError(
-            "the LGBMClassifier takes tables of more columns than it knows, and reads "
+            f"the {name} takes tables of more columns than it knows, and reads "
             "the first ones, because of its parameter predict_disable_shape_check. "
             "Unset it: set_params(predict_disable_shape_check=False)."
         )
+    return booster
+
+
+def _classes(model: Any) -> tuple[Label, ...]:
+    """Return the labels of a fitted classifier."""
     classes = tuple(np.asarray(model.classes_).tolist())
     for label in classes:
         if not isinstance(label, Label):
@@ -191,15 +237,16 @@ def _inside(model: Any) -> tuple[Any, tuple[Label, ...]]:
             f"the LGBMClassifier was trained on the class {classes[0]!r} alone, and "
             "there is nothing to decide."
         )
-    return booster, classes
+    return classes
 
 
-def _check_labels(model: Any, ensemble: Ensemble) -> None:
-    """Ask the classifier about one row.
+def _check_answers(model: Any, ensemble: Ensemble) -> None:
+    """Ask the model about one row.
 
     All its parameters go into each prediction, so that after `set_params` it may refuse
-    every row, or answer scores instead of labels.
+    every row, or answer scores instead of labels or predictions.
     """
+    name = type(model).__name__
     row = np.zeros((1, len(ensemble.features)))
     way_out = "Set its parameters back to those of its fit, or fit it again."
     try:
@@ -209,13 +256,18 @@ def _check_labels(model: Any, ensemble: Ensemble) -> None:
             answer = np.asarray(model.predict(row))
     except Exception as error:  # libraries raise what they like
         raise UnsupportedModelError(
-            "the LGBMClassifier refuses to predict with the parameters that it has "
+            f"the {name} refuses to predict with the parameters that it has "
             f"now ({' '.join(str(error).split())}). {way_out}"
         ) from error
-    if answer.shape != (1,) or answer.tolist()[0] not in ensemble.classes:
+    if isinstance(ensemble.decision, Prediction):
+        what, fits = "other numbers", np.array_equal(answer, ensemble.predict(row))
+    else:
+        what = "no labels"
+        fits = answer.shape == (1,) and answer.tolist()[0] in ensemble.classes
+    if not fits:
         raise UnsupportedModelError(
-            "the LGBMClassifier answers no labels with the parameters that it has now, "
-            f"but {answer.tolist()}. {way_out}"
+            f"the {name} answers {what} with the parameters that it has now, "
+            f"{answer.tolist()}. {way_out}"
         )
 
 
@@ -225,6 +277,8 @@ def _ensemble(
     n_outputs = text.count("num_tree_per_iteration")
     name, decision, link = _decision(text, n_outputs)
     n_classes = n_outputs if isinstance(decision, Argmax) else 2
+    if isinstance(decision, Prediction):
+        n_classes = 0
     if classes is not None and len(classes) != n_classes:
         raise UnsupportedModelError(
             f"the LGBMClassifier has {len(classes)} classes, and its objective {name} "
@@ -256,21 +310,10 @@ def _objective(text: Text) -> tuple[str, dict[str, str]]:
 
 
 def _decision(text: Text, n_outputs: int) -> tuple[str, Decision, Link | None]:
-    """Return the objective, and the label and probability of LGBMClassifier for it."""
+    """Return the objective, the answer that is made for it, and the probability."""
     name, settings = _objective(text)
-    if name not in _OBJECTIVES:
-        reason = _REFUSED.get(name, "it gives no probability of a class")
-        raise UnsupportedModelError(
-            f"the LightGBM model has the objective {name[:40] or '(custom)'}, and "
-            f"{reason}. Objectives with labels: {', '.join(_OBJECTIVES)}."
-        )
-    if n_outputs == 0 or text.n_trees % n_outputs:
-        fail(f"{text.n_trees} trees cannot be {n_outputs} per iteration")
-    n_iterations = text.n_trees // n_outputs
-    is_average = "average_output" in text.header
-    if is_average and n_iterations == 0:
-        fail("it averages trees, and has none")
-    divisor = float(n_iterations) if is_average else 1.0
+    _refuse_objective(name, settings)
+    divisor = _divisor(text, n_outputs)
     is_multiclass = name.startswith("multiclass")
     if (n_outputs > 1) != is_multiclass:
         fail(f"the objective {name} cannot have {n_outputs} trees per iteration")
@@ -280,6 +323,9 @@ def _decision(text: Text, n_outputs: int) -> tuple[str, Decision, Link | None]:
         )
     if is_multiclass and settings.get("num_class") != str(n_outputs):
         fail(f"the objective {name} does not say num_class:{n_outputs}")
+    if name in _PREDICTIONS:
+        made = Link(function=_PREDICTIONS[name], divisor=divisor)
+        return name, Prediction(link=made), None
     if name == "multiclass":
         return name, Argmax(link="softmax", divisor=divisor), None
     scale = 1.0 if name == "cross_entropy" else _scale(settings.get("sigmoid", ""))
@@ -292,6 +338,32 @@ def _decision(text: Text, n_outputs: int) -> tuple[str, Decision, Link | None]:
         return probability > 1.0 - probability
 
     return name, Cut(at=smallest_float(is_second, np.float64)), link
+
+
+def _refuse_objective(name: str, settings: dict[str, str]) -> None:
+    if name not in _OBJECTIVES and name not in _PREDICTIONS:
+        reason = _REFUSED.get(name, "fatt does not know what it makes of a score")
+        raise UnsupportedModelError(
+            f"the LightGBM model has the objective {name[:40] or '(custom)'}, and "
+            f"{reason}. Objectives with labels: {', '.join(_OBJECTIVES)}; with "
+            f"predictions: {', '.join(_PREDICTIONS)}."
+        )
+    if "sqrt" in settings:
+        raise UnsupportedModelError(
+            "the LightGBM model was trained on square roots (reg_sqrt) and squares its "
+            "scores, which fatt does not follow. Train it without reg_sqrt."
+        )
+
+
+def _divisor(text: Text, n_outputs: int) -> float:
+    """Return by what the scores are divided: the iterations, if they are averaged."""
+    if n_outputs == 0 or text.n_trees % n_outputs:
+        fail(f"{text.n_trees} trees cannot be {n_outputs} per iteration")
+    n_iterations = text.n_trees // n_outputs
+    is_average = "average_output" in text.header
+    if is_average and n_iterations == 0:
+        fail("it averages trees, and has none")
+    return float(n_iterations) if is_average else 1.0
 
 
 def _scale(text: str) -> float:

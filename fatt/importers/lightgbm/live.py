@@ -22,13 +22,22 @@ _SIZES = re.compile(r"(?m)^tree_sizes=.*\n")
 
 @dataclass(frozen=True)
 class LightGBM(Live):
-    """A fitted `Booster` or `LGBMClassifier`."""
+    """A fitted `Booster`, `LGBMClassifier` or `LGBMRegressor`.
+
+    Attributes
+    ----------
+    model
+        The fitted object.
+    predicts
+        Whether a booster predicts numbers, and has no labels.
+    """
 
     model: Any
+    predicts: bool = False
 
     def labels(self, table: Any) -> Any:
-        """Return the classifier's labels, or a booster's likeliest classes."""
-        if not self._is_booster:
+        """Return what `predict` answers; of a booster with classes, the likeliest."""
+        if not self._is_booster or self.predicts:
             return self.model.predict(table)
         return np.argmax(self.probabilities(table), axis=1)
 
@@ -76,11 +85,11 @@ class LightGBM(Live):
         return self.model if self._is_booster else self.model.booster_
 
 
-def open_file(data: bytes) -> LightGBM:
+def open_file(data: bytes, *, predicts: bool) -> LightGBM:
     """Let LightGBM read a file.
 
     Some files, or lines in them, make it end the process: it gets a text of our own.
     """
     import lightgbm
 
-    return LightGBM(lightgbm.Booster(model_str=rewritten(parse(data))))
+    return LightGBM(lightgbm.Booster(model_str=rewritten(parse(data))), predicts)

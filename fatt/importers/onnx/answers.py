@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Cut, Decision, Label, Link, Scoring
+from fatt.ensemble import Argmax, Cut, Decision, Label, Link, Prediction, Scoring
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.onnx.forest import (
     Floats,
@@ -348,6 +348,17 @@ def compare(values: Sequence[Any], name: str, where: str) -> Outcome:
     classes = (0, 1) if name.startswith("Greater") else (1, 0)
     labelled = Labelled(score.scored, decision, classes)
     return Flags(Answer(labelled, score.table, score.operator))
+
+
+def predict(value: Scores, where: str) -> Answer:
+    """Take the only score for what the model predicts."""
+    if value.stacked or value.scored.n_outputs != 1:
+        raise UnsupportedModelError(
+            f"{where} holds {value.scored.n_outputs} numbers for each row, and fatt "
+            "reads models that predict one. Export one model per number."
+        )
+    labelled = Labelled(value.scored, Prediction(), ())
+    return Answer(labelled, value.table, value.operator)
 
 
 def winner(value: Outcome, axis: int, last: bool, where: str) -> Outcome:

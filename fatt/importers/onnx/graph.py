@@ -140,11 +140,14 @@ def follow(model: Any, inputs: tuple[Input, ...]) -> Answer:
             )
         values.update(zip(node.output, results, strict=False))
     answer = values.get(target)
-    if not isinstance(answer, answers.Labels):
-        raise UnsupportedModelError(
-            f"the output {target!r} is not the label of a tree ensemble."
-        )
-    return answer.answer
+    if isinstance(answer, answers.Labels):
+        return answer.answer
+    if isinstance(answer, answers.Scores):
+        return answers.predict(answer, f"the output {target!r}")
+    raise UnsupportedModelError(
+        f"the output {target!r} is neither the label nor the prediction of a tree "
+        "ensemble."
+    )
 
 
 def _run(
@@ -230,7 +233,7 @@ def _opsets(model: Any) -> dict[str, int]:
 
 
 def _label_output(graph: Any, inputs: tuple[Input, ...]) -> str:
-    """Return the name of the one output that holds labels.
+    """Return the name of the one output that holds labels; or of the only output.
 
     Converters can be told to hand out more integers and strings: the list of all
     classes, which depends on no input, and the leaf of each tree or the path to it,
@@ -250,12 +253,14 @@ def _label_output(graph: Any, inputs: tuple[Input, ...]) -> str:
         if len(labels) > 1:
             reached = _reached(graph, starts)
             labels = [name for name in labels if name in reached] or labels
+    if not labels and len(graph.output) == 1:
+        return str(graph.output[0].name)
     if len(labels) != 1:
         names = ", ".join(repr(info.name) for info in graph.output)
         raise UnsupportedModelError(
             f"{len(labels) or 'none'} of the outputs {names or '(none)'} hold labels, "
-            "that is, integers or strings, and exactly one must: is it a regressor? "
-            "Export a classifier with its label."
+            "that is, integers or strings, and exactly one must. Export a classifier "
+            "with its label, or a regressor with its prediction alone."
         )
     return str(labels[0])
 

@@ -30,7 +30,7 @@ class OnnxRuntime(Live):
     ensemble: Ensemble
 
     def labels(self, table: Any) -> Any:
-        """Return the output of labels."""
+        """Return the output of labels, or the only one, of predictions."""
         outputs = _label_outputs(self.session)
         return np.ravel(self.session.run(outputs, self._feed(table))[0])
 
@@ -96,7 +96,7 @@ def open_model(data: bytes, ensemble: Ensemble) -> OnnxRuntime:
     Raises
     ------
     NotAtHand
-        If it is not clear which output holds the labels.
+        If it is not clear which output holds the labels or predictions.
     """
     session = session_of(data)
     outputs = _label_outputs(session)
@@ -106,4 +106,6 @@ def open_model(data: bytes, ensemble: Ensemble) -> OnnxRuntime:
 
 
 def _label_outputs(session: Any) -> list[str]:
-    return [o.name for o in session.get_outputs() if o.type in _LABELS]
+    outputs = session.get_outputs()
+    labels = [output.name for output in outputs if output.type in _LABELS]
+    return [outputs[0].name] if not labels and len(outputs) == 1 else labels

@@ -1,4 +1,4 @@
-"""scikit-learn's tree classifiers, chosen by their exact type."""
+"""scikit-learn's tree models, chosen by their exact type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from fatt.model import Model
 _SUPPORTED = (
     "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, "
     "ExtraTreesClassifier, BaggingClassifier of trees, GradientBoostingClassifier, "
-    "HistGradientBoostingClassifier, and pipelines that end in one of them"
+    "HistGradientBoostingClassifier, their regressors, and pipelines that end in one "
+    "of them"
 )
 
 _INSIDE = (
@@ -37,6 +38,8 @@ _NO_LABEL = "it gives no class labels: pass a classifier."
 #: What to do about models that hold tree models, or look like them.
 _HINTS = {
     "AdaBoostClassifier": _SEVERAL,
+    "AdaBoostRegressor": "it answers a weighted median, which is no sum of leaves. "
+    "Train a forest or a boosted model.",
     "CalibratedClassifierCV": _INSIDE,
     "ClassifierChain": _COLUMNS,
     "FixedThresholdClassifier": _INSIDE,
@@ -55,8 +58,12 @@ _HINTS = {
     "RandomizedSearchCV": _SEARCH,
     "SelfTrainingClassifier": "pass its estimator_, which gives the same answers.",
     "StackingClassifier": _SEVERAL,
+    "StackingRegressor": _SEVERAL,
+    "TransformedTargetRegressor": "it transforms what the model inside predicts. If "
+    "the predictions of that model are what you use, pass its regressor_.",
     "TunedThresholdClassifierCV": _INSIDE,
     "VotingClassifier": _SEVERAL,
+    "VotingRegressor": _SEVERAL,
 }
 
 
@@ -132,6 +139,13 @@ def _converter_for(model: Any) -> Callable[[Any], Ensemble]:
         ensemble.BaggingClassifier: forests.convert_bagging,
         ensemble.GradientBoostingClassifier: gradient_boosting.convert,
         ensemble.HistGradientBoostingClassifier: histograms.convert,
+        tree.DecisionTreeRegressor: forests.convert_tree,
+        tree.ExtraTreeRegressor: forests.convert_tree,
+        ensemble.RandomForestRegressor: forests.convert_forest,
+        ensemble.ExtraTreesRegressor: forests.convert_forest,
+        ensemble.BaggingRegressor: forests.convert_bagging,
+        ensemble.GradientBoostingRegressor: gradient_boosting.convert,
+        ensemble.HistGradientBoostingRegressor: histograms.convert,
     }
     if type(model) not in converters:
         raise _refusal(model)
@@ -139,13 +153,8 @@ def _converter_for(model: Any) -> Callable[[Any], Ensemble]:
 
 
 def _refusal(model: Any) -> UnsupportedModelError:
-    from sklearn.base import RegressorMixin
-
     name = type(model).__name__
-    if isinstance(model, RegressorMixin):
-        hint = f"it is a regressor. {_NO_LABEL.capitalize()}"
-    else:
-        hint = _HINTS.get(name, f"supported are {_SUPPORTED}.")
+    hint = _HINTS.get(name, f"supported are {_SUPPORTED}.")
     return UnsupportedModelError(f"cannot import a scikit-learn {name}: {hint}")
 
 

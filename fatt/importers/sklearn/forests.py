@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Ensemble, Link, Numeric, Scoring, Trees
+from fatt.ensemble import Argmax, Ensemble, Link, Numeric, Prediction, Scoring, Trees
 from fatt.ensemble.floats import FLOAT32_LIMIT, at_most_float32
 from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
@@ -140,7 +140,7 @@ def bounded(name: str, *, accepts_missing: bool) -> Numeric:
 
 @dataclass(frozen=True)
 class _Forest:
-    """Trees that vote with probabilities, and which columns and classes each knows."""
+    """Trees that are averaged, and which columns and classes each of them knows."""
 
     estimators: list[Any]
     columns: list[NDArray[np.int64]]
@@ -150,12 +150,12 @@ class _Forest:
 
 
 def convert_tree(model: Any) -> Ensemble:
-    """Convert a DecisionTreeClassifier or ExtraTreeClassifier."""
+    """Convert a decision tree or extra tree."""
     return _convert(model, _Forest([model], [all_columns(model)], [None], 1, None))
 
 
 def convert_forest(model: Any) -> Ensemble:
-    """Convert a RandomForestClassifier or ExtraTreesClassifier."""
+    """Convert a random forest or extra trees."""
     estimators = list(model.estimators_)
     count = len(estimators)
     columns = [all_columns(model)] * count
@@ -164,7 +164,7 @@ def convert_forest(model: Any) -> Ensemble:
 
 
 def convert_bagging(model: Any) -> Ensemble:
-    """Convert a BaggingClassifier of trees."""
+    """Convert bagged trees."""
     # What counts is the parameter: scikit-learn takes so many trees and divides by it.
     count = int(model.n_estimators)
     estimators = list(model.estimators_)[:count]
@@ -174,7 +174,10 @@ def convert_bagging(model: Any) -> Ensemble:
     forest = _Forest(
         estimators=estimators,
         columns=[_subset(columns, members.n_features(model)) for columns in chosen],
-        classes=[np.asarray(member.classes_) for member in estimators],
+        classes=[
+            np.asarray(member.classes_) if hasattr(member, "classes_") else None
+            for member in estimators
+        ],
         divisor=count,
         n_jobs=model.n_jobs,
     )
@@ -190,9 +193,11 @@ def _subset(chosen: Any, n_features: int) -> NDArray[np.int64]:
 
 def _convert(model: Any, forest: _Forest) -> Ensemble:
     _check_estimators(model, forest.estimators)
-    classes = members.classes(model)
+    is_regressor = not hasattr(model, "classes_")
+    classes = () if is_regressor else members.classes(model)
+    n_outputs = 1 if is_regressor else len(classes)
     values = [
-        _spread(table_of(member), known, len(classes))
+        _spread(table_of(member), known, n_outputs)
         for member, known in zip(forest.estimators, forest.classes, strict=True)
     ]
     trees = lay_out(
@@ -209,12 +214,12 @@ def _convert(model: Any, forest: _Forest) -> Ensemble:
         trees=trees,
         scoring=Scoring(
             dtype="float64",
-            base=(0.0,) * len(classes),
+            base=(0.0,) * n_outputs,
             divisor=float(forest.divisor),
             ordered=ordered,
         ),
-        decision=Argmax(),
-        link=Link(),
+        decision=Prediction() if is_regressor else Argmax(),
+        link=None if is_regressor else Link(),
         inputs=members.inputs(model),
         source=members.source(model, objective=_criterion(model), notes=notes),
     )
@@ -226,16 +231,19 @@ def _criterion(model: Any) -> str:
 
 
 def _check_estimators(model: Any, estimators: list[Any]) -> None:
-    from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+    from sklearn import tree
 
     if not estimators:
         raise MalformedModelError(f"the {type(model).__name__} holds no tree.")
+    plain, random = tree.DecisionTreeClassifier, tree.ExtraTreeClassifier
+    if not hasattr(model, "classes_"):
+        plain, random = tree.DecisionTreeRegressor, tree.ExtraTreeRegressor
     for member in estimators:
-        if type(member) not in {DecisionTreeClassifier, ExtraTreeClassifier}:
+        if type(member) not in {plain, random}:
             raise UnsupportedModelError(
                 f"the {type(model).__name__} holds a {type(member).__name__}; fatt "
-                "reads ensembles of DecisionTreeClassifier or ExtraTreeClassifier. "
-                "Train it with one of these."
+                f"reads ensembles of {plain.__name__} or {random.__name__}. Train it "
+                "with one of these."
             )
         check_members(member)
 

@@ -1,4 +1,4 @@
-"""scikit-learn's GradientBoostingClassifier."""
+"""scikit-learn's gradient boosting, but not that of histograms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Cut, Decision, Ensemble, Link, Scoring
+from fatt.ensemble import (
+    Argmax,
+    Cut,
+    Decision,
+    Ensemble,
+    Label,
+    Link,
+    Prediction,
+    Scoring,
+)
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import members
 from fatt.importers.sklearn.forests import all_columns, bounded, lay_out, table_of
@@ -18,16 +27,26 @@ from fatt.importers.sklearn.members import check_members
 # Elsewhere compilers may fuse the two steps, and round once.
 _ROUNDS_TWICE = {"x86_64", "amd64"}
 
+#: The losses whose link is the identity.
+_REGRESSION = ("squared_error", "absolute_error", "huber", "quantile")
+
 
 def convert(model: Any) -> Ensemble:
-    """Convert a GradientBoostingClassifier."""
+    """Convert a GradientBoostingClassifier or GradientBoostingRegressor."""
     stages = np.asarray(model.estimators_, dtype=object)
     if stages.ndim != 2 or not stages.size:
         raise MalformedModelError("the boosted model holds no table of trees.")
-    classes = members.classes(model)
     n_outputs = stages.shape[1]
-    base = _base(model, n_outputs)
-    decision: Decision = Cut(at=0.0) if n_outputs == 1 else Argmax()
+    classes: tuple[Label, ...] = ()
+    decision: Decision = Prediction()
+    link = None
+    if type(model).__name__ == "GradientBoostingRegressor":
+        base = _constant(model, n_outputs)
+    else:
+        classes = members.classes(model)
+        base = _base(model, n_outputs)
+        decision = Cut(at=0.0) if n_outputs == 1 else Argmax()
+        link = _link(model) if n_outputs == 1 else None
     parts = stages.ravel().tolist()
     rate = float(model.learning_rate)
     ordered = platform.machine().lower() in _ROUNDS_TWICE
@@ -46,7 +65,7 @@ def convert(model: Any) -> Ensemble:
         ),
         scoring=Scoring(dtype="float64", base=base, ordered=ordered),
         decision=decision,
-        link=_link(model) if n_outputs == 1 else None,
+        link=link,
         inputs=members.inputs(model),
         source=members.source(model, objective=str(model.loss), notes=notes),
     )
@@ -86,6 +105,31 @@ def _base(model: Any, n_outputs: int) -> tuple[float, ...]:
     if prior.shape != (len(model.classes_),):
         raise MalformedModelError("the prior has not one probability per class.")
     return _linked(prior, type(model._loss), n_outputs)
+
+
+def _constant(model: Any, n_outputs: int) -> tuple[float, ...]:
+    """Return what the sum of a regressor starts from, whose losses have no link."""
+    from sklearn.dummy import DummyRegressor
+
+    init = model.init_
+    if isinstance(init, str) and init == "zero":
+        return (0.0,) * n_outputs
+    if type(init) is not DummyRegressor:
+        raise UnsupportedModelError(
+            f"the GradientBoostingRegressor starts from a {type(init).__name__}, whose "
+            "answers no tree describes. Train it with the default init=None, or with "
+            "init='zero'."
+        )
+    check_members(init)
+    if model.loss not in _REGRESSION:
+        raise UnsupportedModelError(
+            f"the GradientBoostingRegressor has the loss {model.loss!r}; fatt knows "
+            f"{', '.join(_REGRESSION)}."
+        )
+    constant = np.ravel(init.constant_).astype(np.float64)
+    if constant.shape != (1,):
+        raise MalformedModelError("the regressor does not start from one number.")
+    return (float(constant[0]),)
 
 
 class _Prior:

@@ -1,4 +1,4 @@
-"""scikit-learn's HistGradientBoostingClassifier."""
+"""scikit-learn's gradient boosting of histograms."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from fatt.ensemble import (
     Label,
     Link,
     Numeric,
+    Prediction,
     Scoring,
     Trees,
 )
@@ -37,25 +38,47 @@ _WORDS = 8
 
 
 def convert(model: Any) -> Ensemble:
-    """Convert a HistGradientBoostingClassifier."""
+    """Convert a HistGradientBoostingClassifier or HistGradientBoostingRegressor."""
     check_members(model._bin_mapper)
     table = _Table.of(model)
     base = np.asarray(model._baseline_prediction)
     if base.dtype != np.float64 or base.ndim != 2 or len(base) != 1:
         raise MalformedModelError("the baseline is no row of float64 numbers.")
-    classes = members.classes(model)
-    # The second class needs a score above zero: the first float above is the cut.
-    is_binary = len(classes) == 2
-    decision: Decision = Cut(at=5e-324) if is_binary else Argmax()
+    classes: tuple[Label, ...] = ()
+    decision: Decision
+    link = None
+    if type(model).__name__ == "HistGradientBoostingRegressor":
+        decision = Prediction(link=_link(model))
+    else:
+        classes = members.classes(model)
+        is_binary = len(classes) == 2
+        # The second class needs a score above zero: the first float above is the cut.
+        decision = Cut(at=5e-324) if is_binary else Argmax()
+        link = Link(function="sigmoid") if is_binary else None
     return Ensemble(
         features=table.features,
         classes=classes,
         trees=_lay_out(model._predictors, base.shape[1], table),
         scoring=Scoring(dtype="float64", base=tuple(base[0].tolist())),
         decision=decision,
-        link=Link(function="sigmoid") if is_binary else None,
+        link=link,
         inputs=members.inputs(model, integer_limit=_ANY_INTEGER),
         source=members.source(model, objective=str(model.loss)),
+    )
+
+
+def _link(model: Any) -> Link:
+    """Return how a regressor makes a prediction, by its loss."""
+    from sklearn._loss import link
+
+    kind = type(model._loss.link)
+    if kind is link.IdentityLink:
+        return Link()
+    if kind is link.LogLink:
+        return Link(function="numpy exp")
+    raise UnsupportedModelError(
+        f"the HistGradientBoostingRegressor has the loss {model.loss!r} with a "
+        f"{kind.__name__}, which fatt does not know."
     )
 
 

@@ -37,6 +37,32 @@ _FOREST = """
     estimator estimator_params estimator_ estimators_ classes_ n_classes_ n_outputs_
     oob_decision_function_ oob_score_ _n_samples _n_samples_bootstrap _sample_weight
 """
+_BAGGING = """
+    bootstrap bootstrap_features estimator max_features max_samples n_estimators
+    n_jobs oob_score random_state verbose warm_start
+    estimator_params estimator_ estimators_ estimators_features_ classes_ n_classes_
+    oob_decision_function_ oob_score_
+    _max_features _max_samples _n_samples _sample_weight _seeds
+"""
+_BOOSTING = """
+    ccp_alpha criterion init learning_rate loss max_depth max_features
+    max_leaf_nodes min_impurity_decrease min_samples_leaf min_samples_split
+    min_weight_fraction_leaf n_estimators n_iter_no_change random_state subsample
+    tol validation_fraction verbose warm_start
+    alpha estimator estimator_params estimator_ estimators_ classes_ init_
+    max_features_ n_classes_ n_estimators_ n_trees_per_iteration_ oob_improvement_
+    oob_score_ oob_scores_ train_score_ _loss _rng
+"""
+_HISTOGRAMS = """
+    categorical_features early_stopping interaction_cst
+    l2_regularization learning_rate loss max_bins max_depth max_features max_iter
+    max_leaf_nodes min_samples_leaf monotonic_cst n_iter_no_change random_state
+    scoring tol validation_fraction verbose warm_start
+    classes_ do_early_stopping_ is_categorical_ n_trees_per_iteration_ train_score_
+    validation_score_ _baseline_prediction _bin_mapper _feature_subsample_rng
+    _fitted_with_sw _in_fit _is_categorical_remapped _label_encoder _loss
+    _n_features _predictors _preprocessor _random_seed _scorer _use_validation_data
+"""
 _ENCODER = """
     categories dtype handle_unknown max_categories min_frequency
     categories_ _default_to_infrequent_mappings _infrequent_enabled
@@ -48,38 +74,22 @@ _KNOWN = {
     "DecisionTreeClassifier": _TREE,
     "ExtraTreeClassifier": _TREE,
     "DecisionTreeRegressor": _TREE,
+    "ExtraTreeRegressor": _TREE,
     "RandomForestClassifier": _FOREST,
     "ExtraTreesClassifier": _FOREST,
-    "BaggingClassifier": """
-        bootstrap bootstrap_features estimator max_features max_samples n_estimators
-        n_jobs oob_score random_state verbose warm_start
-        estimator_params estimator_ estimators_ estimators_features_ classes_ n_classes_
-        oob_decision_function_ oob_score_
-        _max_features _max_samples _n_samples _sample_weight _seeds
-    """,
-    "GradientBoostingClassifier": """
-        ccp_alpha criterion init learning_rate loss max_depth max_features
-        max_leaf_nodes min_impurity_decrease min_samples_leaf min_samples_split
-        min_weight_fraction_leaf n_estimators n_iter_no_change random_state subsample
-        tol validation_fraction verbose warm_start
-        alpha estimator estimator_params estimator_ estimators_ classes_ init_
-        max_features_ n_classes_ n_estimators_ n_trees_per_iteration_ oob_improvement_
-        oob_score_ oob_scores_ train_score_ _loss _rng
-    """,
+    "RandomForestRegressor": f"{_FOREST} oob_prediction_",
+    "ExtraTreesRegressor": f"{_FOREST} oob_prediction_",
+    "BaggingClassifier": _BAGGING,
+    "BaggingRegressor": f"{_BAGGING} oob_prediction_",
+    "GradientBoostingClassifier": _BOOSTING,
+    "GradientBoostingRegressor": _BOOSTING,
     "DummyClassifier": """
         constant random_state strategy
         class_prior_ classes_ n_classes_ n_outputs_ sparse_output_ _strategy
     """,
-    "HistGradientBoostingClassifier": """
-        categorical_features class_weight early_stopping interaction_cst
-        l2_regularization learning_rate loss max_bins max_depth max_features max_iter
-        max_leaf_nodes min_samples_leaf monotonic_cst n_iter_no_change random_state
-        scoring tol validation_fraction verbose warm_start
-        classes_ do_early_stopping_ is_categorical_ n_trees_per_iteration_ train_score_
-        validation_score_ _baseline_prediction _bin_mapper _feature_subsample_rng
-        _fitted_with_sw _in_fit _is_categorical_remapped _label_encoder _loss
-        _n_features _predictors _preprocessor _random_seed _scorer _use_validation_data
-    """,
+    "DummyRegressor": "constant quantile strategy constant_ n_outputs_",
+    "HistGradientBoostingClassifier": f"class_weight {_HISTOGRAMS}",
+    "HistGradientBoostingRegressor": f"quantile {_HISTOGRAMS}",
     "_BinMapper": """
         is_categorical known_categories n_bins n_threads random_state subsample
         bin_thresholds_ is_categorical_ missing_values_bin_idx_ n_bins_non_missing_

@@ -4,7 +4,7 @@ What XGBoost does depends on who asks. `XGBClassifier.predict` reads arrays in p
 takes infinities, stops at the best iteration, and in dart rounds each leaf against the
 base margin; `Booster.predict` reads a DMatrix, refuses infinities, and uses all trees.
 Objects are imported as their own `predict` computes, and files as the `XGBClassifier`
-that loads them would.
+or `XGBRegressor` that loads them would.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from fatt.ensemble import (
     Ensemble,
     Inputs,
     Link,
+    Prediction,
     Scoring,
     Source,
     libm,
@@ -42,6 +43,19 @@ _BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
 _MULTI = ("multi:softprob", "multi:softmax")
 #: What makes a probability of a margin, by the objective.
 _LINKS = {"binary:logistic": Link(function="sigmoid")}
+#: What makes a prediction of a margin, by the objective.
+_PREDICTIONS = {
+    "reg:squarederror": Link(),
+    "reg:squaredlogerror": Link(),
+    "reg:pseudohubererror": Link(),
+    "reg:absoluteerror": Link(),
+    "reg:quantileerror": Link(),
+    "reg:logistic": Link(function="sigmoid"),
+    "reg:gamma": Link(function="exp"),
+    "reg:tweedie": Link(function="exp"),
+    "count:poisson": Link(function="exp"),
+}
+_LOGISTIC = {"binary:logistic", "reg:logistic"}
 #: Base scores of `binary:logistic` are kept this far from 0 and 1, since this version.
 _LEAST = np.float32(1e-6)
 _BOUNDED_SINCE = (3, 2)
@@ -56,9 +70,18 @@ class _Caller:
     # XGBClassifier reads arrays in place and honours the best iteration.
     in_place: bool
     missing: float
+    # What its answers are: labels or numbers, or as the objective has it.
+    answers: Literal["labels", "numbers", "either"]
     notes: tuple[str, ...] = ()
     # XGBClassifier looks at no names in frames of polars and pyarrow.
     by_position: Literal["none", "others"] = "none"
+
+
+_ANSWERS: dict[str, Literal["labels", "numbers", "either"]] = {
+    "classifier": "labels",
+    "regressor": "numbers",
+    "": "either",
+}
 
 
 def read(data: bytes, *, missing: float | None) -> Model:
@@ -76,9 +99,11 @@ def read(data: bytes, *, missing: float | None) -> Model:
     MalformedModelError
         If the file is damaged.
     UnsupportedModelError
-        If it is no classifier made of trees.
+        If it is no classifier or regressor made of trees.
     """
     file = parse(data)
+    predicts = file.saved_by == "regressor" or file.objective in _PREDICTIONS
+    loader = "XGBRegressor" if predicts else "XGBClassifier"
     version = ".".join(map(str, file.version))
     newer = check_file(
         "XGBoost",
@@ -88,7 +113,7 @@ def read(data: bytes, *, missing: float | None) -> Model:
     )
     notes = [
         *newer,
-        "Computes what XGBClassifier.predict answers on arrays after load_model.",
+        f"Computes what {loader}.predict answers on arrays after load_model.",
     ]
     if missing is None:
         notes.append(
@@ -96,7 +121,7 @@ def read(data: bytes, *, missing: float | None) -> Model:
         )
     if file.best_iteration is not None:
         notes.append(
-            f"Stops at the best iteration, {file.best_iteration}, as XGBClassifier "
+            f"Stops at the best iteration, {file.best_iteration}, as {loader} "
             "does; Booster.predict would use all trees."
         )
     if _rounds_against_base(file):
@@ -113,14 +138,15 @@ def read(data: bytes, *, missing: float | None) -> Model:
         model=file.booster,
         in_place=True,
         missing=math.nan if missing is None else missing,
+        answers=_ANSWERS[file.saved_by],
         notes=tuple(notes),
     )
-    opened = partial(live.open_file, data, version, caller.missing)
+    opened = partial(live.open_file, data, version, caller.missing, loader)
     return Model(_ensemble(file, caller), opened)
 
 
 def convert(model: Any, *, missing: float | None) -> Model:
-    """Convert a fitted Booster, XGBClassifier or XGBRFClassifier.
+    """Convert a fitted Booster, classifier or regressor.
 
     Parameters
     ----------
@@ -132,7 +158,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
     Raises
     ------
     UnsupportedModelError
-        If the object is no classifier made of trees, or not fitted.
+        If the object is no classifier or regressor made of trees, or not fitted.
     SpecError
         If `missing` contradicts what an XGBClassifier was made with.
     """
@@ -145,24 +171,30 @@ def convert(model: Any, *, missing: float | None) -> Model:
             model="Booster",
             in_place=False,
             missing=math.nan if missing is None else missing,
+            answers="either",
             notes=(
                 *note_newer("XGBoost", xgboost.__version__),
                 "Computes what Booster.predict answers on a DMatrix.",
             ),
         )
         return _of_object(model, parse(bytes(model.save_raw("ubj"))), caller)
-    if type(model) in {xgboost.XGBClassifier, xgboost.XGBRFClassifier}:
-        return _convert_classifier(model, missing)
+    if type(model) in {
+        xgboost.XGBClassifier,
+        xgboost.XGBRFClassifier,
+        xgboost.XGBRegressor,
+        xgboost.XGBRFRegressor,
+    }:
+        return _convert_estimator(model, missing)
     name = type(model).__name__
-    if name in {"XGBRegressor", "XGBRFRegressor", "XGBRanker"}:
+    if name == "XGBRanker":
         raise UnsupportedModelError(
-            f"a {name} predicts a number, not a label; fatt verifies classifiers: "
-            "pass an XGBClassifier."
+            "an XGBRanker ranks rows, and a rank has no meaning for one person: pass "
+            "an XGBClassifier or XGBRegressor."
         )
     raise UnsupportedModelError(
         f"cannot import a {type(model).__module__}.{name}: it may predict something "
-        "else than XGBoost's own classes. Pass a Booster, XGBClassifier or "
-        "XGBRFClassifier."
+        "else than XGBoost's own classes. Pass a Booster, XGBClassifier, "
+        "XGBRFClassifier, XGBRegressor or XGBRFRegressor."
     )
 
 
@@ -184,7 +216,7 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
     return replace(ensemble, features=tuple(features))
 
 
-def _convert_classifier(model: Any, missing: float | None) -> Model:
+def _convert_estimator(model: Any, missing: float | None) -> Model:
     import xgboost
 
     from fatt.importers.unfitted import unfitted
@@ -207,7 +239,7 @@ def _convert_classifier(model: Any, missing: float | None) -> Model:
     if callable(model.objective):
         raise UnsupportedModelError(
             f"the {name} has an objective of its own, {model.objective!r}, whose "
-            "labels XGBoost does not define; use a built-in objective."
+            "answers XGBoost does not define; use a built-in objective."
         )
     booster = model.get_booster()
     refuse_replaced(booster)
@@ -217,7 +249,8 @@ def _convert_classifier(model: Any, missing: float | None) -> Model:
             f"the {name} says its objective is {model.objective!r}, and its booster "
             f"was trained with {file.objective!r}; fit it again."
         )
-    if file.objective == "multi:softprob" and model.n_classes_ == 2:
+    predicts = name.endswith("Regressor")
+    if not predicts and file.objective == "multi:softprob" and model.n_classes_ == 2:
         raise UnsupportedModelError(
             f"the {name} answers a matrix, not a label, since it has two classes and "
             "the objective multi:softprob; use binary:logistic."
@@ -227,6 +260,7 @@ def _convert_classifier(model: Any, missing: float | None) -> Model:
         model=name,
         in_place=True,
         missing=float(own),
+        answers="numbers" if predicts else "labels",
         notes=(
             *note_newer("XGBoost", xgboost.__version__),
             f"Computes what {name}.predict answers on arrays.",
@@ -242,7 +276,7 @@ def _of_object(model: Any, file: ModelFile, caller: _Caller) -> Model:
 
 
 def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
-    decision = _decision(file)
+    decision = _decision(file, caller)
     base = _base_margin(file)
     n_trees = _n_trees(file, caller)
     # A DMatrix refuses infinities unless one of them means missing.
@@ -253,11 +287,13 @@ def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
     features, n_codes = make_features(file, cells)
     return Ensemble(
         features=features,
-        classes=tuple(range(max(file.n_outputs, 2))),
+        classes=()
+        if isinstance(decision, Prediction)
+        else tuple(range(max(file.n_outputs, 2))),
         trees=lay_out(file, n_trees, n_codes, _rounded_leaves(file, caller, base)),
         scoring=Scoring(dtype="float32", base=tuple(base.tolist())),
         decision=decision,
-        link=_LINKS.get(file.objective),
+        link=None if isinstance(decision, Prediction) else _LINKS.get(file.objective),
         inputs=Inputs(
             named=_are_names(file.feature_names),
             objects=False,
@@ -279,13 +315,14 @@ def _are_names(names: list[str]) -> bool:
     return bool(names) and names != [f"f{index}" for index in range(len(names))]
 
 
-def _decision(file: ModelFile) -> Decision:
+def _decision(file: ModelFile, caller: _Caller) -> Decision:
     objective, n_outputs = file.objective, file.n_outputs
-    if objective not in _BINARY + _MULTI:
-        raise UnsupportedModelError(
-            f"the objective is {objective!r}, which has no class label of its own; "
-            f"fatt reads {', '.join(_BINARY + _MULTI)}."
-        )
+    if caller.answers != "labels" and objective in _PREDICTIONS:
+        return _prediction(_PREDICTIONS[objective], file)
+    if caller.answers == "numbers" and objective in _LINKS:
+        return _prediction(_LINKS[objective], file)
+    if caller.answers == "numbers" or objective not in _BINARY + _MULTI:
+        raise _refusal(objective, caller)
     if (objective in _MULTI) != (n_outputs > 1):
         raise MalformedModelError(
             f"the objective {objective!r} does not fit the number of classes, "
@@ -307,22 +344,60 @@ def _decision(file: ModelFile) -> Decision:
     return Cut(at=float(np.nextafter(at, np.float32(1))))
 
 
+def _refusal(objective: str, caller: _Caller) -> UnsupportedModelError:
+    """Say why an objective is not read."""
+    if objective.startswith(("rank:", "survival:")):
+        why = "models of survival are not read"
+        if objective.startswith("rank:"):
+            why = "a rank has no meaning for one person"
+        return UnsupportedModelError(
+            f"the objective is {objective!r}, and {why}. fatt reads classifiers and "
+            "regressors."
+        )
+    what, known = "class label", [*_BINARY, *_MULTI]
+    if caller.answers == "numbers":
+        what, known = "prediction", [*_PREDICTIONS]
+    elif caller.answers == "either":
+        known += _PREDICTIONS
+    return UnsupportedModelError(
+        f"the objective is {objective!r}, which has no {what} of its own; fatt reads "
+        f"{', '.join(known)}."
+    )
+
+
+def _prediction(link: Link, file: ModelFile) -> Prediction:
+    if file.n_outputs > 1:
+        raise MalformedModelError(
+            f"the objective {file.objective!r} does not fit the number of classes, "
+            f"{file.n_outputs}."
+        )
+    return Prediction(link=link)
+
+
 def _base_margin(file: ModelFile) -> NDArray[np.float32]:
     """Return the score before any tree, one per output."""
     base = file.base_score
-    if file.objective == "binary:logistic":
+    link = _PREDICTIONS.get(file.objective, Link())
+    if file.objective in _LOGISTIC:
         odds = np.float32(1) / _probability(file) - np.float32(1)
         base = np.array([-libm.log_float32(float(odds))], dtype=np.float32)
+    elif link.function == "exp":
+        if not base[0] > 0:
+            raise MalformedModelError(
+                f"the base score is {base[0]}, and the objective {file.objective} "
+                "takes its logarithm."
+            )
+        base = np.array([libm.log_float32(float(base[0]))], dtype=np.float32)
     return np.resize(base, file.n_outputs)
 
 
 def _probability(file: ModelFile) -> np.float32:
-    """Return the base score of `binary:logistic` as XGBoost bounds it."""
+    """Return the base score of a logistic objective as XGBoost bounds it."""
     given = file.base_score[0]
     if not 0 <= given <= 1:
         raise MalformedModelError(
             f"the base score is {given}, which is no probability, as the objective "
-            "binary:logistic needs."
+            f"{file.objective} needs."
         )
     bounded = np.clip(given, _LEAST, np.float32(1) - _LEAST)
     if bounded != given and file.version < _BOUNDED_SINCE:

@@ -47,6 +47,8 @@ class ModelFile:
     feature_names: list[str]
     feature_types: list[str]
     n_features: int
+    # What kind of model saved it: classifier, regressor, or empty.
+    saved_by: str
     best_iteration: int | None
     # Trees up to the end of each round of boosting.
     round_ends: NDArray[np.int64]
@@ -117,6 +119,7 @@ def parse(data: bytes) -> ModelFile:
         feature_names=_texts(learner, "feature_names", n_features),
         feature_types=_texts(learner, "feature_types", n_features),
         n_features=n_features,
+        saved_by=_saved_by(_attributes(learner)),
         best_iteration=_best_iteration(_attributes(learner)),
         round_ends=_round_ends(model, n_outputs, arrays, version),
         groups=_groups(model, n_outputs, n_trees),
@@ -216,15 +219,20 @@ def _attributes(learner: Mapping[str, Any]) -> Mapping[str, Any]:
     attributes = learner.get("attributes", {})
     if not isinstance(attributes, Mapping):
         fail("the attributes are no object")
-    # XGBClassifier refuses the files of its siblings by this note of theirs.
-    note = attributes.get("scikit_learn", "")
-    for kind in ("regressor", "ranker"):
-        if isinstance(note, str) and f'"{kind}"' in note:
-            raise UnsupportedModelError(
-                f"the file was saved by a {kind}, which predicts a number, not a "
-                "label; fatt verifies classifiers."
-            )
     return attributes
+
+
+def _saved_by(attributes: Mapping[str, Any]) -> str:
+    """Return what kind of model saved the file, if it says so."""
+    note = attributes.get("scikit_learn", "")
+    kinds = ("classifier", "regressor", "ranker")
+    kind = next((k for k in kinds if isinstance(note, str) and f'"{k}"' in note), "")
+    if kind == "ranker":
+        raise UnsupportedModelError(
+            "the file was saved by a ranker, and a rank has no meaning for one person; "
+            "fatt reads classifiers and regressors."
+        )
+    return kind
 
 
 def _best_iteration(attributes: Mapping[str, Any]) -> int | None:

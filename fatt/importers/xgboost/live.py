@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class XGBoost(Live):
-    """A fitted `Booster`, `XGBClassifier` or `XGBRFClassifier`.
+    """A fitted `Booster`, classifier or regressor.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class XGBoost(Live):
     missing: float
 
     def labels(self, table: Any) -> Any:
-        """Return the classifier's labels, or what it would make of a booster's."""
+        """Return what `predict` answers; labels, where a booster has none."""
         if not self._is_booster:
             return self.model.predict(table)
         answers = self._ask_booster(table)
@@ -44,7 +44,9 @@ class XGBoost(Live):
             return np.argmax(answers, axis=1)
         if self.objective in {"binary:logistic", "binary:logitraw"}:
             return (answers > np.float32(0.5)).astype(np.int64)
-        return answers.astype(np.int64)
+        if self.objective.startswith(("multi:", "binary:")):
+            return answers.astype(np.int64)
+        return answers
 
     def probabilities(self, table: Any) -> Any:
         """Return the classifier's probabilities, or a booster's."""
@@ -104,8 +106,8 @@ class XGBoost(Live):
         return json.loads(bytes(booster.save_raw("json")))
 
 
-def open_file(data: bytes, version: str, missing: float) -> XGBoost:
-    """Let XGBoost read a file, as `XGBClassifier` does.
+def open_file(data: bytes, version: str, missing: float, loader: str) -> XGBoost:
+    """Let XGBoost read a file.
 
     Parameters
     ----------
@@ -115,6 +117,8 @@ def open_file(data: bytes, version: str, missing: float) -> XGBoost:
         The version that wrote it.
     missing
         The number that it takes for missing.
+    loader
+        Name of the class that loads it.
 
     Raises
     ------
@@ -129,9 +133,9 @@ def open_file(data: bytes, version: str, missing: float) -> XGBoost:
             f"XGBoost {version or 'of another version'} saved it, and {installed} is "
             "installed"
         )
-    classifier = xgboost.XGBClassifier(enable_categorical=True, missing=missing)
-    classifier.load_model(bytearray(data))
-    return XGBoost(classifier, "", missing)
+    model = getattr(xgboost, loader)(enable_categorical=True, missing=missing)
+    model.load_model(bytearray(data))
+    return XGBoost(model, "", missing)
 
 
 def _trees(content: Any) -> list[Any]:

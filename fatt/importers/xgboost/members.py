@@ -108,6 +108,10 @@ _MEMBERS: Mapping[str, Mapping[str, Span]] = {
     # Of objectives: what training weighs, and once more the number of classes.
     "reg_loss_param": {"scale_pos_weight": _ALWAYS},
     "softmax_multiclass_param": {"num_class": _ALWAYS},
+    "pseudo_huber_param": {"huber_slope": _ALWAYS},
+    "poisson_regression_param": {"max_delta_step": _ALWAYS},
+    "tweedie_regression_param": {"tweedie_variance_power": _ALWAYS},
+    "quantile_loss_param": {"quantile_alpha": _ALWAYS},
 }
 
 #: The parameters of the objectives that fatt reads; the members besides their name.
@@ -117,6 +121,15 @@ _OBJECTIVES: Mapping[str, tuple[str, ...]] = {
     "binary:hinge": (),
     "multi:softprob": ("softmax_multiclass_param",),
     "multi:softmax": ("softmax_multiclass_param",),
+    "reg:squarederror": ("reg_loss_param",),
+    "reg:squaredlogerror": ("reg_loss_param",),
+    "reg:logistic": ("reg_loss_param",),
+    "reg:pseudohubererror": ("pseudo_huber_param", "reg_loss_param"),
+    "reg:absoluteerror": (),
+    "reg:quantileerror": ("quantile_loss_param",),
+    "reg:gamma": ("reg_loss_param",),
+    "reg:tweedie": ("tweedie_regression_param",),
+    "count:poisson": ("poisson_regression_param",),
 }
 
 
