@@ -186,7 +186,7 @@ class Auditor:
         _check_budget(budget)
         _check_n_jobs(n_jobs)
         taken = People(people, self.variables)
-        self._suspects.refuse(people)
+        self._suspects.refuse(taken.cells)
         return Run(
             self._question, taken, budget=budget, n_jobs=n_jobs, progress=progress
         )

@@ -182,14 +182,16 @@ class Replay:
         ReplayError
             If the model gives other labels.
         """
-        own, other = (self._variables.scatter(v) for v in (people, twins))
-        self._require_equal(index, self._decide(own), label, "the person")
-        twin_label = self._decide(other)
+        own, other = np.split(self._variables.scatter(np.vstack([people, twins])), 2)
+        found, twin_label = np.split(self._decide(np.vstack([own, other])), 2)
+        self._require_equal(index, found, label, "the person")
         for case in np.flatnonzero(twin_label == label):
             raise ReplayError(
                 f"row {index[case]}: the twin that was found gets the person's own "
                 f"label, {self._ensemble.classes[label[case]]!r}. {BUG}"
             )
+        if self.reason:
+            return twin_label, False
         rows = everybody.take(index)
         if self._form is None:
             # Elsewhere than where everybody was asked: how does it take such rows?

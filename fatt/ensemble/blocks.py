@@ -27,6 +27,10 @@ class Blocks:
             self._columns = columns
             self._matrix = _matrix_of(columns)
 
+    def __len__(self) -> int:
+        matrix = self._matrix
+        return len(self._columns[0]) if matrix is None else int(matrix.shape[1])
+
     @property
     def need_copies(self) -> bool:
         """Whether the columns do not lie side by side in one array."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,11 @@ from fatt.ensemble.features import Feature, Inputs
 from fatt.ensemble.table import EXACT, as_frame, numbers_of, places_of, series_of
 
 Matrix = NDArray[np.float64]
+
+_FLOAT64 = np.dtype(np.float64)
+
+#: How many cells of a table are looked at at a time, so that they stay in the cache.
+_CELLS = 2**17
 
 
 class Plain:
@@ -28,59 +34,144 @@ class Plain:
         The smallest and largest number of each feature, and which may be missing.
     """
 
-    def __init__(
-        self, columns: Sequence[NDArray[Any]] | NDArray[Any], limits: Limits
-    ) -> None:
-        self._blocks = Blocks(columns)
-        self.limits = limits
+    def __init__(self, blocks: Blocks | _Pandas, limits: Limits) -> None:
+        self._blocks, self.limits = blocks, limits
 
     def block(self, start: int, stop: int) -> Matrix:
         """Return some rows lying on their side, of shape (n_features, n_rows)."""
         return self._blocks.read(start, stop)
 
+    def columns(self, places: list[int]) -> Matrix:
+        """Return some columns, of shape (n_rows, n_places), by the features' order."""
+        size = max(1, _CELLS // len(self.limits.lower))
+        starts, n_rows = range(0, len(self._blocks), size), len(self._blocks)
+        blocks = (self.block(start, min(start + size, n_rows)) for start in starts)
+        return np.concatenate([block[places] for block in blocks], axis=1).T
 
-def plain_of(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Plain | None:
-    """Return a table as one of plain numbers; None if there is more to it than that.
+
+class PlainReader:
+    """Tells tables of plain numbers from others, for one model.
 
     Parameters
     ----------
-    rows
-        Two-dimensional array, or data frame that `narwhals` knows.
     features
         What the model reads, in order.
     inputs
         How the library reads tables.
-
-    Raises
-    ------
-    DataError
-        If a data frame lacks a column.
     """
-    limits = limits_of(tuple(features))
-    if limits is None:
-        return None
-    frame = as_frame(rows)
-    if frame is not None:
-        places = places_of(frame, features, inputs)
-        found = [numbers_of(get()) for get in series_of(frame, places)]
-        columns = [column for column in found if column is not None]
-        if len(columns) < len(found):
+
+    def __init__(self, features: Sequence[Feature], inputs: Inputs) -> None:
+        self._features, self._inputs = features, inputs
+        self._limits = limits_of(tuple(features))
+        # The columns of the last frame, and where it has those that the model reads.
+        self._seen: tuple[Any, list[int]] | None = None
+
+    def read(self, rows: Any) -> Plain | None:
+        """Return a table as one of plain numbers; None if there is more to it.
+
+        Parameters
+        ----------
+        rows
+            Two-dimensional array, or data frame that `narwhals` knows.
+
+        Raises
+        ------
+        DataError
+            If a data frame lacks a column.
+        """
+        if self._limits is None:
             return None
-        limit = max(inputs.integer_limit, EXACT)
-    else:
-        if type(rows) is not np.ndarray or rows.shape[1:] != (len(features),):
+        if isinstance(rows, np.ndarray):
+            return self._of_array(rows, self._limits)
+        if is_pandas(rows):
+            return self._of_pandas(rows)
+        frame = as_frame(rows)
+        if frame is None:
             return None
-        if rows.dtype == np.float64 and rows.dtype.isnative:
-            return Plain(rows.T, limits)
-        columns, limit = list(rows.T), inputs.integer_limit
-    dtypes = [column.dtype for column in columns]
-    if not all(map(_is_taken, dtypes, features, [inputs] * len(features))):
-        return None
-    # From the limit on integers may have been rounded when they became floats.
-    largest = np.nextafter(float(limit), 0.0)
-    ends = np.array([largest if dtype.kind in "iu" else np.inf for dtype in dtypes])
-    lower, upper = np.maximum(limits.lower, -ends), np.minimum(limits.upper, ends)
-    return Plain(columns, Limits(lower, upper, limits.missing))
+        places = places_of(frame, self._features, self._inputs)
+        columns = [numbers_of(get()) for get in series_of(frame, places)]
+        known = [column for column in columns if column is not None]
+        if len(known) < len(columns):
+            return None
+        return self._within(Blocks(known), [column.dtype for column in known], EXACT)
+
+    def _of_array(self, rows: NDArray[Any], limits: Limits) -> Plain | None:
+        if type(rows) is not np.ndarray or rows.shape[1:] != limits.lower.shape:
+            return None
+        blocks = Blocks(rows.T if rows.dtype == np.float64 else list(rows.T))
+        return self._within(blocks, [rows.dtype] * rows.shape[1], 0)
+
+    def _of_pandas(self, rows: Any) -> Plain | None:
+        places, dtypes = self._places(rows), rows.dtypes.tolist()
+        wanted = [dtypes[place] for place in places]
+        if not all(isinstance(dtype, np.dtype) for dtype in wanted):
+            return None
+        return self._within(_Pandas(rows, places), wanted, EXACT)
+
+    def _within(
+        self, blocks: Blocks | _Pandas, dtypes: list[np.dtype[Any]], exact: int
+    ) -> Plain | None:
+        """Return a table with columns of certain types, if all of them are taken.
+
+        However the library reads integers, in a frame they are exact up to some.
+        """
+        limits = self._limits
+        assert limits is not None
+        kinds = {dtype: dtype.kind in "iu" for dtype in set(dtypes)}
+        if kinds == {_FLOAT64: False}:
+            return Plain(blocks, limits)
+        if not all(map(_is_taken, dtypes, self._features, repeat(self._inputs))):
+            return None
+        # From the limit on integers may have been rounded when they became floats.
+        limit = max(self._inputs.integer_limit, exact)
+        largest = np.nextafter(float(limit), 0.0)
+        ends = np.array([largest if kinds[dtype] else np.inf for dtype in dtypes])
+        lower, upper = np.maximum(limits.lower, -ends), np.minimum(limits.upper, ends)
+        return Plain(blocks, Limits(lower, upper, limits.missing))
+
+    def _places(self, rows: Any) -> list[int]:
+        """Return where a frame of pandas has each feature."""
+        seen = self._seen
+        # Rows of one frame share its columns, which never change.
+        if seen is None or not seen[0].is_(rows.columns):
+            places = places_of(as_frame(rows), self._features, self._inputs)
+            self._seen = seen = (rows.columns, places)
+        return seen[1]
+
+
+class _Pandas:
+    """A frame of pandas that holds numbers, a block of rows at a time.
+
+    Parameters
+    ----------
+    frame
+        The frame.
+    places
+        Where the columns wanted stand.
+    """
+
+    def __init__(self, frame: Any, places: list[int]) -> None:
+        self._frame = frame
+        self._places = None if places == list(range(frame.shape[1])) else places
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def read(self, start: int, stop: int) -> Matrix:
+        """Return some rows lying on their side, of shape (n_columns, n_rows)."""
+        rows = self._frame
+        if (start, stop) != (0, len(rows)):
+            rows = rows.iloc[start:stop]
+        if self._places is not None:
+            rows = rows.iloc[:, self._places]
+        return np.asarray(rows.to_numpy(dtype=np.float64)).T
+
+
+def is_pandas(rows: Any) -> bool:
+    """Tell whether rows are a data frame of pandas itself, which need not be here."""
+    kind = type(rows)
+    is_frame = kind.__name__ == "DataFrame"
+    return is_frame and kind.__module__ in {"pandas", "pandas.core.frame"}
 
 
 def _is_taken(dtype: np.dtype[Any], feature: Feature, inputs: Inputs) -> bool:

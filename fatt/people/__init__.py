@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble.plain import Plain, plain_of
+from fatt.ensemble.plain import Plain, is_pandas
 from fatt.ensemble.table import as_array, as_frame
 from fatt.errors import DataError, SpecError, hint
 from fatt.region import Variables
+from fatt.region.inference import read_columns
 from fatt.verdict import Value, value_of
 
 #: How many people are read at a time.
@@ -40,30 +41,37 @@ class People:
 
     def __init__(self, table: Any, variables: Variables) -> None:
         self.variables = variables
-        self.frame = as_frame(table)
-        self.table = (
-            as_array(table)
-            if self.frame is None and not isinstance(table, np.ndarray)
-            else table
-        )
-        if self.frame is None and self.table.ndim != 2:
+        self.table = table
+        is_array = isinstance(table, np.ndarray)
+        if not is_array and not is_pandas(table) and self.frame is None:
+            self.table, is_array = as_array(table), True
+        if is_array and self.table.ndim != 2:
             raise DataError(
                 f"the rows have {self.table.ndim} dimension(s); pass a table with one "
                 "row per person and one column per feature."
             )
-        if not len(self):
+        is_known = is_array or is_pandas(table)
+        self._count = len(self.table if is_known else self.frame)
+        if not self._count:
             raise DataError("there are no rows; pass at least one person.")
 
     def __len__(self) -> int:
-        return len(self.table if self.frame is None else self.frame)
+        return self._count
 
     def __repr__(self) -> str:
         names = [feature.name for feature in self.variables.ensemble.features]
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         return f"<{len(self):,} people, {len(names):,} variables: {shown}>"
 
+    @functools.cached_property
+    def frame(self) -> Any:
+        """The table as a frame of `narwhals`; None if it is no data frame."""
+        return as_frame(self.table)
+
     def rows(self, start: int, stop: int) -> Any:
         """Return some rows, as a table of the same kind."""
+        if (start, stop) == (0, len(self)):
+            return self.table
         if self.frame is None:
             return self.table[start:stop]
         return self.frame[start:stop].to_native()
@@ -92,8 +100,19 @@ class People:
 
     @functools.cached_property
     def _plain(self) -> Plain | None:
-        model = self.variables.model
-        return plain_of(self.table, model.features, model.inputs)
+        return self.variables.plain(self.table)
+
+    def cells(self, places: list[int]) -> NDArray[np.float64]:
+        """Return columns of numbers, of shape (n_people, n_places).
+
+        Parameters
+        ----------
+        places
+            Which of the columns that the model reads, in its order.
+        """
+        if self._plain is not None:
+            return self._plain.columns(places)
+        return read_columns(self.variables.model, self.table, places)
 
     def _values(self, start: int, stop: int) -> NDArray[np.float64]:
         if self._plain is not None:

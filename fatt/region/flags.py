@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,8 @@ def refuse_broken_groups(
     SpecError
         If such a group is named, or one of its columns, or is moved unnamed.
     """
-    SuspectGroups(relation, variables, inferred=inferred).refuse(X)
+    groups = SuspectGroups(relation, variables, inferred=inferred)
+    groups.refuse(functools.partial(read_columns, variables.model, X))
 
 
 class _Suspect(NamedTuple):
@@ -65,23 +67,22 @@ class SuspectGroups:
     def __init__(
         self, relation: Relation, variables: Variables, *, inferred: bool = False
     ) -> None:
-        self._model = variables.model
         self._lone = list(_lone_flags(relation, variables))
         self._torn = list(_torn_groups(relation, variables, inferred))
 
-    def refuse(self, X: Any) -> None:
+    def refuse(self, read: Callable[[list[int]], NDArray[np.float64]]) -> None:
         """Raise a SpecError if rows show that a group is torn apart.
 
         Parameters
         ----------
-        X
-            The rows.
+        read
+            Returns some of the model's columns, of shape (n_rows, n_columns).
         """
         for said, stem, columns, wanted in self._lone:
-            if _exclude_each_other(read_columns(self._model, X, wanted)):
+            if _exclude_each_other(read(wanted)):
                 raise SpecError(_one_variable(said, stem, columns))
         for said, prefix, columns, wanted in self._torn:
-            _refuse(said, prefix, columns, read_columns(self._model, X, wanted))
+            _refuse(said, prefix, columns, read(wanted))
 
 
 def _torn_groups(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric, Trees
 from fatt.ensemble.encode import Limits
-from fatt.ensemble.plain import Plain
+from fatt.ensemble.plain import Plain, PlainReader
 from fatt.ensemble.trees import n_words, starts_of
 from fatt.errors import DataError, SpecError, hint
 from fatt.region.amounts import from_to
@@ -112,6 +112,20 @@ class Variables:
             cells = rows[row, self._merges[index].columns]
             raise _no_level(row, cells, self.schema.variables[index])
         return values
+
+    def plain(self, rows: Any) -> Plain | None:
+        """Return a table as one of plain numbers; None if there is more to it.
+
+        Parameters
+        ----------
+        rows
+            Two-dimensional array, or data frame that `narwhals` knows.
+        """
+        return self._plain_reader.read(rows)
+
+    @functools.cached_property
+    def _plain_reader(self) -> PlainReader:
+        return PlainReader(self.model.features, self.model.inputs)
 
     def gather_plain(self, table: Plain, start: int, stop: int) -> Matrix | None:
         """Gather some rows of a table of plain numbers, with no copy in between.

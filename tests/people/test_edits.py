@@ -27,7 +27,7 @@ from fatt.ensemble import (
     Trees,
 )
 from fatt.ensemble.encode import encode
-from fatt.ensemble.plain import plain_of
+from fatt.ensemble.plain import PlainReader
 from fatt.people.edits import with_changes
 from tests.strategies import random_trees
 
@@ -241,7 +241,7 @@ def test_a_wide_frame_is_not_looked_through_for_each_column(
             [1.0] * width,
             [2.0] * width,
         ]
-        plain = plain_of(rows, features, Inputs())
+        plain = PlainReader(features, Inputs()).read(rows)
         assert plain is not None
         before, after = np.ones((2, width)), np.full((2, width), 3.0)
         changed = with_changes(rows, before, after, model(features))

@@ -17,7 +17,7 @@ from fatt.ensemble import Ensemble, Inputs, Numeric
 from fatt.ensemble.blocks import Blocks
 from fatt.errors import DataError
 from fatt.people import People
-from fatt.region import Schema
+from fatt.region import Schema, Variables
 from fatt.region.inference import infer
 from tests.region import town
 from tests.region.test_variables import random_variables
@@ -141,3 +141,27 @@ def test_columns_at_unequal_distances_are_copied() -> None:
         blocks = Blocks(columns)
         assert blocks.need_copies
         np.testing.assert_array_equal(blocks.read(0, 2), [c[:2] for c in columns])
+
+
+def test_each_frame_is_read_by_its_own_columns() -> None:
+    model = replace(town.make((Numeric(name="a"), Numeric(name="b"))), inputs=Inputs())
+    variables = Variables(model, Schema.from_ensemble(model))
+    frame = pd.DataFrame({"a": [1.0, 3.0], "b": [2.0, 4.0]})
+    others = {
+        "rows of it": frame.iloc[1:],
+        "the other way": frame[["b", "a"]],
+        "more columns": frame.assign(c="text")[["c", "b", "a"]],
+        "as it was": frame,
+        "other numbers": frame.astype({"b": np.int8}),
+        "renamed": frame.rename(columns={"a": "b", "b": "a"}),
+    }
+    for name, rows in others.items():
+        people = People(rows, variables)
+        expected = rows[["a", "b"]].to_numpy(dtype=np.float64)
+        np.testing.assert_array_equal(people.values(0, len(people)), expected, name)
+        np.testing.assert_array_equal(people.cells([1]), expected[:, 1:], name)
+    frame.columns = ["b", "a"]
+    people = People(frame, variables)
+    assert people.values(0, 2).tolist() == [[2.0, 1.0], [4.0, 3.0]]
+    with pytest.raises(DataError, match="lack the column 'b'"):
+        People(frame[["a"]], variables).values(0, 2)
