@@ -24,7 +24,18 @@ from fatt.ensemble import (
 )
 from fatt.errors import DataError, UnsupportedModelError
 from fatt.importers.pullback import pull_back
-from fatt.importers.pullback.columns import Coded, Column, Mapped, Same
+from fatt.importers.pullback.columns import (
+    ANYTHING,
+    Coded,
+    Column,
+    Mapped,
+    Same,
+    Step,
+    around,
+    follow,
+    table_of,
+    takes,
+)
 from tests.probes import candidates, same_bits
 
 Floats = NDArray[np.float64]
@@ -191,6 +202,58 @@ def test_pulled_back_model_is_the_model_of_made_columns(seed: int) -> None:
     taken = takes_pay & [is_taken(model, row) for row in made]
     assert taken.tolist() == [is_taken(pulled, row) for row in table]
     assert same_bits(model.raw_scores(made[taken]), pulled.raw_scores(table[taken]))
+
+
+def draw_step(rng: np.random.Generator) -> Step:
+    function, edges = FUNCTIONS[rng.integers(len(FUNCTIONS))]
+    if rng.random() < 0.3:
+        keys = rng.permutation(VALUES)[: rng.integers(0, 5)]
+        function = table_of(keys, rng.choice(VALUES, len(keys)), rng.choice(VALUES))
+        edges = around(keys)
+    takers = [
+        ANYTHING,
+        ANYTHING,
+        Numeric(name="", lower=-1e3, upper=1e3),
+        Numeric(name="", lower=-2.5, upper=6.0, accepts_missing=False),
+    ]
+    missing = float(rng.choice([np.nan, *VALUES]))
+    return Step(function, takers[rng.integers(len(takers))], missing, edges)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1))
+def test_steps_after_each_other_are_one_function_with_known_edges(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    raw = Numeric(name="x", lower=-4.0, upper=np.inf)
+    steps = [draw_step(rng) for _ in range(rng.integers(1, 5))]
+    numbers = np.unique(np.concatenate([rng.normal(scale=5, size=200), VALUES]))
+    numbers = np.unique([*numbers, *np.nextafter(numbers, np.inf), -4.0, 1e9, np.inf])
+    numbers = numbers[numbers >= raw.lower]
+    made, missing = numbers, np.array([np.nan])
+    taken, takes_missing = np.ones(len(numbers), dtype=bool), True
+    for step in steps:
+        taken &= takes(step.taker, made)
+        takes_missing &= bool(takes(step.taker, missing)[0])
+        made = np.where(np.isnan(made), step.missing, step.function(made))
+        missing = np.where(np.isnan(missing), step.missing, step.function(missing))
+    try:
+        column, left = follow(0, steps, raw)
+    except UnsupportedModelError:
+        # Then some number between others is refused, or nearly all are.
+        ends = np.flatnonzero(taken)
+        assert not ends.size or not taken[ends[0] : ends[-1] + 1].all() or len(ends) < 9
+        return
+    assert (column.source, left.accepts_missing) == (0, takes_missing)
+    inside = (numbers >= left.lower) & (numbers <= left.upper)
+    assert np.array_equal(inside, taken)
+    own = numbers[inside]
+    assert np.array_equal(column.function(own), made[inside], equal_nan=True)
+    assert same_bits(np.array([column.missing]), missing)
+    cell = np.searchsorted(np.array(column.edges), own)
+    for place in np.unique(cell):
+        values = column.function(own[cell == place])
+        rises, falls = np.diff(values) >= 0, np.diff(values) <= 0
+        assert np.isnan(values).all() or rises.all() or falls.all()
 
 
 def two_leaves(kind: Feature, **split: object) -> Ensemble:

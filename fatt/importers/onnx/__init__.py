@@ -78,11 +78,10 @@ def _import(model: Any, form: str) -> Ensemble:
         # The trees compare integers as float32.
         columns = tuple(c.then(lambda v: v.astype(np.float32)) for c in columns)
     inner = tuple(Numeric(name=f"column {place}") for place in range(len(columns)))
-    labels = [f.categories if isinstance(f, Categorical) else None for f in features]
     return pull_back(
         _build(answer.labelled, forest, inner, source, raw=False),
         features=features,
-        columns=[column.described(labels[column.source]) for column in columns],
+        columns=[column.described(features[column.source]) for column in columns],
         inputs=reading,
         source=source,
     )

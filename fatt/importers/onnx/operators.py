@@ -28,16 +28,16 @@ from fatt.importers.onnx.proto import (
 from fatt.importers.onnx.tensors import (
     INTEGER_LIMIT,
     INTEGERS,
-    Step,
+    Operation,
     Table,
     argmax,
     cast,
     compute,
     constant_of,
+    input_table,
     look_up,
     one_hot,
     refuse_width,
-    table_of,
 )
 
 Array = NDArray[Any]
@@ -73,7 +73,7 @@ def _cast(call: Call) -> tuple[Any, ...]:
         return (answers.cast(value, after, call.where),)
     if isinstance(value, np.ndarray) and after in DTYPES and value.dtype != object:
         return (value.astype(DTYPES[after]),)
-    table = table_of(call)
+    table = input_table(call)
     if after == table.kind:
         return (table,)
     if after not in {FLOAT, DOUBLE, *INTEGERS} or table.kind == STRING:
@@ -93,8 +93,8 @@ def _concat(call: Call) -> tuple[Any, ...]:
     axis = call.attributes.integer("axis", 1)
     if any(isinstance(value, answers.OUTCOMES) for value in call.inputs):
         return (answers.stack(call.inputs, axis, call.where),)
-    first = table_of(call)
-    tables = [table_of(call, index) for index in range(len(call.inputs))]
+    first = input_table(call)
+    tables = [input_table(call, index) for index in range(len(call.inputs))]
     if any((t.kind, t.rank) != (first.kind, first.rank) for t in tables):
         raise MalformedModelError(f"{call.where}: its inputs have different types.")
     _last_axis(call, axis, first)
@@ -134,7 +134,7 @@ def _gather(call: Call) -> tuple[Any, ...]:
                 f"{call.where}: its labels are not a plain list."
             )
         return (answers.name_classes(call.input(1), labels, call.where),)
-    table, indices = table_of(call), constant_of(call, 1)
+    table, indices = input_table(call), constant_of(call, 1)
     _last_axis(call, axis, table)
     if indices.ndim != 1:
         raise UnsupportedModelError(f"{call.where}: it changes the number of axes.")
@@ -146,7 +146,7 @@ def _extract(call: Call) -> tuple[Any, ...]:
     if isinstance(call.input(1), answers.OUTCOMES):
         labels = constant_of(call, 0)
         return (answers.name_classes(call.input(1), labels, call.where),)
-    return (_pick(call, table_of(call), constant_of(call, 1)),)
+    return (_pick(call, input_table(call), constant_of(call, 1)),)
 
 
 def _reshape(call: Call) -> tuple[Any, ...]:
@@ -155,7 +155,7 @@ def _reshape(call: Call) -> tuple[Any, ...]:
     value = call.input(0)
     if isinstance(value, answers.OUTCOMES):
         return (answers.reshape(value, shape, call.where),)
-    table = table_of(call)
+    table = input_table(call)
     rows_kept = shape[:1] == [-1] or (
         shape[:1] == [0] and not call.attributes.integer("allowzero", 0)
     )
@@ -171,12 +171,12 @@ def _flatten(call: Call) -> tuple[Any, ...]:
     call.attributes.only("axis")
     if call.attributes.integer("axis", 1) != 1:
         raise UnsupportedModelError(f"{call.where}: it mixes people.")
-    return (replace(table_of(call), rank=2),)
+    return (replace(input_table(call), rank=2),)
 
 
 def _clip(call: Call) -> tuple[Any, ...]:
     call.attributes.only()
-    table = table_of(call)
+    table = input_table(call)
     ends = [constant_of(call, index) for index in (1, 2)]
     if any(end.size != 1 or end.dtype != DTYPES.get(table.kind) for end in ends):
         raise UnsupportedModelError(
@@ -215,7 +215,7 @@ def _arithmetic(operation: Callable[[Array, Array], Array], name: str) -> Handle
 
 def _beside(
     operation: Callable[[Array, Array], Array], flipped: bool
-) -> Callable[[Any], Step]:
+) -> Callable[[Any], Operation]:
     """Return what makes of a number the operation with it, on its left if `flipped`."""
     if flipped:
         return lambda number: lambda values: operation(number, values)
@@ -228,7 +228,7 @@ def _with_constants(call: Call) -> tuple[Table, Array, bool]:
     A single column may be compared with several constants: it is then repeated.
     """
     flipped = isinstance(call.input(0), np.ndarray)
-    table = table_of(call, 1 if flipped else 0)
+    table = input_table(call, 1 if flipped else 0)
     numbers = constant_of(call, 0 if flipped else 1)
     if table.kind not in {FLOAT, DOUBLE} or numbers.dtype != DTYPES[table.kind]:
         raise UnsupportedModelError(
@@ -263,9 +263,9 @@ def _compare(operation: Callable[[Array, Array], Array], name: str) -> Handler:
         if any(isinstance(value, answers.OUTCOMES) for value in call.inputs):
             return (answers.compare(call.inputs, name, call.where),)
         table, numbers, flipped = _with_constants(call)
-        stepped, flags = _beside(operation, flipped), np.array([False, True])
+        stepped, flags = _beside(operation, flipped), np.array([0.0, 1.0])
         columns = [
-            column.stepwise(stepped(number), np.array([float(number)]), flags)
+            column.stepwise(stepped(number), [float(number)], flags)
             for column, number in zip(table.numbers(call.where), numbers, strict=True)
         ]
         return (replace(table, columns=tuple(columns), kind=BOOL),)
@@ -279,7 +279,7 @@ def _argmax(call: Call) -> tuple[Any, ...]:
     axis = call.attributes.integer("axis", 0)
     if isinstance(call.input(0), answers.OUTCOMES):
         return (answers.winner(call.input(0), axis, last, call.where),)
-    table = table_of(call)
+    table = input_table(call)
     _last_axis(call, axis, table)
     if last or not call.attributes.integer("keepdims", 1):
         raise UnsupportedModelError(f"{call.where}: its options are not supported.")
@@ -299,7 +299,7 @@ def _mean(call: Call) -> tuple[Any, ...]:
 
 def _scaler(call: Call) -> tuple[Any, ...]:
     call.attributes.only("offset", "scale")
-    table = table_of(call)
+    table = input_table(call)
     width = len(table.columns)
     pairs = []
     for name in ("offset", "scale"):
@@ -312,7 +312,7 @@ def _scaler(call: Call) -> tuple[Any, ...]:
         pairs.append(np.broadcast_to(numbers, width))
     wide = table.kind == DOUBLE
 
-    def scaled(offset: np.float32, scale: np.float32) -> Callable[[Array], Array]:
+    def scaled(offset: np.float32, scale: np.float32) -> Operation:
         def step(values: Array) -> Array:
             # Integers become float32 before, float64 only behind the arithmetic.
             numbers = values if wide else values.astype(np.float32)
@@ -331,7 +331,7 @@ def _scaler(call: Call) -> tuple[Any, ...]:
 
 def _imputer(call: Call) -> tuple[Any, ...]:
     call.attributes.only("imputed_value_floats", "replaced_value_float")
-    table = table_of(call)
+    table = input_table(call)
     values = call.attributes.floats("imputed_value_floats")
     if table.kind != FLOAT or len(values) not in (1, len(table.columns)):
         raise UnsupportedModelError(
@@ -343,7 +343,7 @@ def _imputer(call: Call) -> tuple[Any, ...]:
             f"{call.where}: it replaces a number, not missing values."
         )
 
-    def filled(number: np.float32) -> Callable[[Array], Array]:
+    def filled(number: np.float32) -> Operation:
         return lambda numbers: np.where(np.isnan(numbers), number, numbers)
 
     columns = [
@@ -359,7 +359,7 @@ def _imputer(call: Call) -> tuple[Any, ...]:
 
 def _one_hot(call: Call) -> tuple[Any, ...]:
     call.attributes.only("cats_int64s", "cats_strings", "zeros")
-    table = table_of(call)
+    table = input_table(call)
     names = call.attributes.strings("cats_strings")
     numbers = call.attributes.integers("cats_int64s").tolist()
     keys: list[Any] = names if table.kind == STRING else numbers
@@ -394,7 +394,7 @@ def _label_encoder(call: Call) -> tuple[Any, ...]:
     value = call.input(0)
     if isinstance(value, answers.OUTCOMES):
         return (answers.rename(value, keys, values, default, call.where),)
-    table = table_of(call)
+    table = input_table(call)
     _refuse_long([*keys, *values, default], call.where)
     kinds = {str: {STRING}, int: INTEGERS, float: {FLOAT}}
     if table.kind not in kinds[type(keys[0])] or isinstance(values[0], str):

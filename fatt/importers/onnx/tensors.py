@@ -12,17 +12,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from fatt.ensemble import Label
-from fatt.ensemble.floats import FLOAT32_LIMIT, largest_where
+from fatt.ensemble import Feature, Label, Numeric
+from fatt.ensemble.floats import FLOAT32_LIMIT
 from fatt.errors import UnsupportedModelError
 from fatt.importers.onnx.proto import DTYPES, INT32, INT64, STRING, Call
-from fatt.importers.pullback import columns as pullback
+from fatt.importers.pullback.columns import (
+    Coded,
+    Floats,
+    Mapped,
+    Step,
+    around,
+    follow,
+    identity,
+    table_of,
+)
 
 Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Step = Callable[[Array], Array]
+#: What onnxruntime does to an array of numbers, in their own type.
+Operation = Callable[[Array], Array]
 
 INTEGERS = {INT32, INT64}
 #: Integers up to this are kept exactly, and apart, on their way through float64.
@@ -42,15 +51,16 @@ class Column:
     ----------
     source
         Index of the raw feature.
-    function
-        Takes raw numbers as float64 and returns the column's; for a raw column of
-        labels it takes the position in `labels`, or one beyond for any other label.
-    edges
-        Gives the edges of `fatt.importers.pullback.Mapped` for a column that is
-        constant within the cells that they make; None for a monotone column. They
-        are found only if they are asked for: a tree reads few of many columns.
+    dtype
+        Type of the numbers in which onnxruntime goes on computing; integers are kept
+        as float64.
+    steps
+        What happened to the raw numbers; to the positions in `labels`, or one beyond
+        for any other label, if the raw column holds labels. Where the edges of the
+        steps lie on the raw line is found only for the few columns that trees read.
     values
-        All numbers that the column can have, if they are few.
+        All numbers that the column can have, if they are few: then it is constant
+        between its edges.
     labels
         Labels that the column tells apart, if the raw column holds labels.
     limits
@@ -59,33 +69,56 @@ class Column:
         Whether a label that is none of `labels` is taken.
     constant
         Whether the column has the same number in every row that is taken.
-    plain
-        Whether the column is the raw column itself, in its own type.
     length
         Number of operations behind the column, each of which calls those before it.
     """
 
     source: int
-    function: Callable[[Floats], Array]
-    edges: Callable[[], Floats] | None = None
-    values: Array | None = None
+    dtype: np.dtype[Any]
+    steps: tuple[Step, ...] = ()
+    values: Floats | None = None
     labels: tuple[str, ...] | None = None
     limits: tuple[tuple[int, float], ...] = ()
     unknown: bool = True
     constant: bool = False
-    plain: bool = False
     length: int = 0
 
-    def then(self, step: Step) -> Column:
-        """Return the column after an operation that keeps the order of numbers."""
-        inner = self.function
+    @property
+    def plain(self) -> bool:
+        """Whether the column is the raw column itself, in its own type."""
+        return not self.length and self.labels is None
+
+    def then(self, operation: Operation, edges: tuple[float, ...] = ()) -> Column:
+        """Return the column after an operation on its numbers.
+
+        Parameters
+        ----------
+        operation
+            Takes and returns numbers in the types of onnxruntime. It keeps or reverses
+            their order, but for the edges.
+        edges
+            Of the cells within which it does so.
+        """
+        # In its own type each number is a float64, so that nothing is rounded between.
+        of_missing = operation(np.array([np.nan]).astype(self.dtype))
+        step = Step(
+            function=functools.partial(_in_type, operation, self.dtype),
+            missing=float(of_missing[0]),
+            edges=edges,
+        )
         return replace(
             self,
-            function=lambda raw: step(inner(raw)),
-            values=None if self.values is None else step(self.values),
-            plain=False,
+            dtype=of_missing.dtype,
+            steps=(*self.steps, step),
+            values=None if self.values is None else step.of(self.values),
             length=self.length + 1,
         )
+
+    def of(self, raw: Floats) -> Floats:
+        """Return the column's numbers for raw ones."""
+        for step in self.steps:
+            raw = step.of(raw)
+        return raw
 
     def within(self, limit: float, where: str) -> Column:
         """Return the column where it stays within a limit.
@@ -97,8 +130,8 @@ class Column:
         most = min([limit, *known])
         extremes = self.values
         if extremes is None:
-            extremes = self.function(np.array([-most, most]))
-        if not (np.abs(extremes.astype(np.float64)) <= limit).all():
+            extremes = self.of(np.array([-most, most]))
+        if not (np.abs(extremes) <= limit).all():
             raise UnsupportedModelError(
                 f"{where}: what it makes of large numbers cannot be followed."
             )
@@ -106,12 +139,14 @@ class Column:
             return self
         return replace(self, limits=(*self.limits, (self.source, limit)))
 
-    def stepwise(self, step: Step, passes: Floats, values: Array) -> Column:
+    def stepwise(
+        self, operation: Operation, passes: ArrayLike, values: Floats
+    ) -> Column:
         """Return the column after an operation with few values.
 
         Parameters
         ----------
-        step
+        operation
             The operation; constant between neighbours of `passes`.
         passes
             Numbers at which, or above which, its value changes.
@@ -119,54 +154,25 @@ class Column:
             All its values.
         """
         if self.values is not None:
-            return self.then(step)
+            return self.then(operation)
+        return replace(self.then(operation, around(passes)), values=values)
 
-        def edges() -> Floats:
-            ends = [*passes, *np.nextafter(passes, -np.inf)]
-            cuts = self._cuts(np.array(ends))
-            return np.unique(cuts[np.isfinite(cuts)])
-
-        return replace(self.then(step), edges=functools.cache(edges), values=values)
-
-    def _cuts(self, limits: Floats) -> Floats:
-        """Return up to where the column is at most, or else above, each limit."""
-        low, high = _numbers(self.function, np.array([-np.inf, np.inf]))
-        rising = bool(low <= high)
-
-        def holds(raw: Floats) -> NDArray[np.bool_]:
-            at_most = _numbers(self.function, raw) <= limits
-            return np.asarray(at_most if rising else ~at_most, dtype=bool)
-
-        largest, never = largest_where(holds, len(limits))
-        return np.where(never, -np.inf, largest)
-
-    def described(self, categories: tuple[Label, ...] | None) -> pullback.Column:
-        """Return the column as the shared pull-back wants it.
-
-        Parameters
-        ----------
-        categories
-            All categories of the raw column, if it holds labels.
-        """
-        if categories is None:
-            function = self.function
-            return pullback.Mapped(
-                source=self.source,
-                function=lambda raw: _numbers(function, raw),
-                missing=float(_numbers(function, np.array([np.nan]))[0]),
-                edges=() if self.edges is None else tuple(self.edges().tolist()),
-            )
+    def described(self, raw: Feature) -> Mapped | Coded:
+        """Return the column of a raw feature as the shared pull-back wants it."""
+        if isinstance(raw, Numeric):
+            return follow(self.source, self.steps, raw)[0]
         assert self.labels is not None
         places: dict[Label, int] = {
             label: place for place, label in enumerate(self.labels)
         }
-        codes = [float(places.get(label, len(places))) for label in categories]
-        table = _numbers(self.function, np.array([*codes, float(len(places))]))
-        return pullback.Coded(source=self.source, table=table)
+        codes = [float(places.get(label, len(places))) for label in raw.categories]
+        table = self.of(np.array([*codes, float(len(places))]))
+        return Coded(source=self.source, table=table)
 
 
-def _numbers(function: Callable[[Floats], Array], raw: Floats) -> Floats:
-    return function(raw).astype(np.float64)
+def _in_type(operation: Operation, dtype: np.dtype[Any], numbers: Floats) -> Floats:
+    """Return what an operation makes of numbers that are read in a type."""
+    return operation(numbers.astype(dtype)).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -180,6 +186,29 @@ class Text:
     """
 
     source: int
+
+    def told_apart(
+        self, labels: list[str], function: Operation, values: Array
+    ) -> Column:
+        """Return a column of numbers for some labels and, at the end, for all others.
+
+        Parameters
+        ----------
+        labels
+            The labels.
+        function
+            Gives the numbers for positions among them.
+        values
+            All its values.
+        """
+        step = Step(lambda places: function(places.astype(np.int64)).astype(np.float64))
+        return Column(
+            self.source,
+            dtype=values.dtype,
+            steps=(step,),
+            values=values.astype(np.float64),
+            labels=tuple(labels),
+        )
 
 
 @dataclass(frozen=True)
@@ -213,9 +242,10 @@ def raw_column(source: int, kind: int) -> Column | Text:
     if kind == STRING:
         return Text(source)
     if kind in INTEGERS:
-        return Column(source, lambda raw: raw, plain=True)
-    dtype = DTYPES[kind]
-    return Column(source, lambda raw: raw.astype(dtype), plain=True)
+        return Column(source, np.dtype(np.float64))
+    dtype = np.dtype(DTYPES[kind])
+    reading = Step(functools.partial(_in_type, identity, dtype))
+    return Column(source, dtype, (reading,))
 
 
 def cast(column: Column, before: int, after: int, where: str) -> Column:
@@ -233,43 +263,60 @@ def cast(column: Column, before: int, after: int, where: str) -> Column:
     return column.then(lambda values: values.astype(dtype))
 
 
-def compute(column: Column, step: Step, where: str) -> Column:
+def compute(column: Column, operation: Operation, where: str) -> Column:
     """Follow an operation with a constant that keeps or reverses the order."""
-    changed = column.then(step)
+    changed = column.then(operation)
     if column.labels is not None:
         return changed
     # Infinity times zero is no number: then the raw column must be finite.
-    if np.isnan(_numbers(changed.function, np.array([-np.inf, np.inf]))).any():
+    if np.isnan(changed.of(np.array([-np.inf, np.inf]))).any():
         return changed.within(FLOAT32_LIMIT, where)
     return changed
+
+
+@dataclass(frozen=True)
+class _Largest(Step):
+    """The position of the largest of several step columns of one raw column."""
+
+    columns: tuple[Column, ...] = ()
+
+    def after(self, column: Mapped, raw: Numeric) -> tuple[Mapped, Numeric]:
+        """Return the column, whose edges are those of all columns that vary."""
+        after, raw = super().after(column, raw)
+        made = [one.described(raw) for one in self.columns if not one.constant]
+        edges = {edge for one in made if isinstance(one, Mapped) for edge in one.edges}
+        return replace(after, edges=tuple(sorted(edges))), raw
 
 
 def argmax(columns: tuple[Column, ...], where: str) -> Column:
     """Follow the position of the largest of several step columns of one raw column."""
     varying = [column for column in columns if not column.constant]
     sources = {column.source for column in varying}
-    edges = [column.edges for column in varying if column.edges is not None]
-    if len(sources) != 1 or len(edges) != len(varying):
+    if len(sources) != 1 or any(c.values is None or c.labels for c in varying):
         raise UnsupportedModelError(
             f"{where}: it compares columns with each other, and a column the trees "
             "read must come from one raw column."
         )
     # A constant column may come from another raw column: ask it only for its number.
-    functions = [_still(c) if c.constant else c.function for c in columns]
+    functions = [_still(c) if c.constant else c.of for c in columns]
+
+    def largest(raw: Floats) -> Floats:
+        places = np.argmax([f(raw) for f in functions], axis=0)
+        return np.asarray(places, dtype=np.float64)
+
+    of_missing = float(largest(np.array([np.nan]))[0])
     return Column(
         source=sources.pop(),
-        function=lambda raw: np.argmax([f(raw) for f in functions], axis=0),
-        edges=functools.cache(
-            lambda: np.unique(np.concatenate([found() for found in edges]))
-        ),
-        values=np.arange(len(columns)),
+        dtype=np.dtype(np.float64),
+        steps=(_Largest(largest, missing=of_missing, columns=columns),),
+        values=np.arange(len(columns), dtype=np.float64),
         limits=tuple({limit for column in columns for limit in column.limits}),
         length=1 + max(column.length for column in columns),
     )
 
 
-def _still(column: Column) -> Callable[[Floats], Array]:
-    number = column.function(np.zeros(1))[0]
+def _still(column: Column) -> Callable[[Floats], Floats]:
+    number = column.of(np.zeros(1))[0]
     return lambda raw: np.full(raw.shape, number)
 
 
@@ -277,24 +324,17 @@ def look_up(
     column: Column | Text, keys: list[Any], values: Array, default: Any
 ) -> Column:
     """Follow a table from distinct keys to numbers; all else gets the default."""
-    table = np.append(values, default).astype(values.dtype)
+    dtype = values.dtype
+    table = np.append(values, default).astype(dtype)
     if isinstance(column, Text):
-        return Column(
-            column.source,
-            lambda raw: table[raw.astype(np.int64)],
-            values=table,
-            labels=tuple(keys),
-        )
+        return column.told_apart(keys, table.__getitem__, table)
     numbers = np.array(keys, dtype=np.float64)
-    order = np.append(np.argsort(numbers), -1)
-    ordered = numbers[order[:-1]]
-
-    def step(raw: Array) -> Array:
-        wide = raw.astype(np.float64)
-        place = np.minimum(np.searchsorted(ordered, wide), len(ordered) - 1)
-        return np.asarray(table[order[np.where(ordered[place] == wide, place, -1)]])
-
-    return column.stepwise(step, ordered, table)
+    found = table_of(numbers, table[:-1], table[-1])
+    return column.stepwise(
+        lambda own: found(own.astype(np.float64)).astype(dtype),
+        numbers,
+        table.astype(np.float64),
+    )
 
 
 def refuse_width(width: int, where: str) -> None:
@@ -312,17 +352,14 @@ def one_hot(column: Column | Text, keys: list[Any]) -> list[Column]:
         yes, no = np.ones(1, dtype=np.float32), np.float32(0)
         return [look_up(column, [key], yes, no) for key in keys]
 
-    def met(place: int) -> Callable[[Floats], Array]:
-        return lambda raw: np.equal(raw, place).astype(np.float32)
+    def met(place: int) -> Operation:
+        return lambda places: (places == place).astype(np.float32)
 
-    labels, values = tuple(keys), np.array([0, 1], dtype=np.float32)
-    return [
-        Column(column.source, met(place), values=values, labels=labels)
-        for place in range(len(keys))
-    ]
+    values = np.array([0, 1], dtype=np.float32)
+    return [column.told_apart(keys, met(place), values) for place in range(len(keys))]
 
 
-def table_of(call: Call, index: int = 0) -> Table:
+def input_table(call: Call, index: int = 0) -> Table:
     """Return an input that must be a table."""
     value = call.input(index)
     if not isinstance(value, Table):

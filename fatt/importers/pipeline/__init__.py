@@ -36,11 +36,11 @@ from fatt.importers.pipeline.live import WholePipeline
 from fatt.importers.pipeline.steps import (
     FINITE,
     UNKNOWN,
+    AnyStep,
     Flag,
     Lookup,
     Numbers,
     Replace,
-    Step,
     is_nan,
 )
 from fatt.importers.pipeline.table import Chain, Table, inside, through, turns_none
@@ -51,9 +51,8 @@ from fatt.importers.pullback.columns import (
     Column,
     Flags,
     Floats,
-    Mapped,
     Same,
-    identity,
+    follow,
 )
 from fatt.importers.registry import library_of
 from fatt.importers.sklearn.members import check_members
@@ -158,7 +157,7 @@ def _in_raw_columns(
 ) -> Ensemble:
     features: list[Feature] = []
     columns: list[Column | None] = [None] * len(table.columns)
-    first_steps: list[Step] = []
+    first_steps: list[AnyStep] = []
     for index in range(width):
         name = f"x{index}" if names is None else names[index]
         mine = [i for i, chain in enumerate(table.columns) if chain.source == index]
@@ -230,13 +229,14 @@ def _resolve(
             f"column {name!r} is read both as numbers and as labels, or its labels "
             "reach the model as they are. Encode it, or give the steps a copy each."
         )
-    feature: Feature = Numeric(name=name)
+    feature = Numeric(name=name)
     columns: list[Column] = []
     for chain in uses:
-        column = Mapped(source=index, function=identity)
-        for step in chain.steps:
-            numbers = step if isinstance(step, Numbers) else step.as_numbers()
-            column, feature = numbers.after(column, feature)
+        steps = (
+            step if isinstance(step, Numbers) else step.as_numbers()
+            for step in chain.steps
+        )
+        column, feature = follow(index, steps, feature)
         columns.append(column if chain.steps else Same(index))
     return feature, columns[: len(chains)]
 
@@ -253,7 +253,7 @@ def _holds_labels(chains: Sequence[Chain], idle: Sequence[Chain]) -> bool:
     )
 
 
-def _has_text(step: Step) -> bool:
+def _has_text(step: AnyStep) -> bool:
     match step:
         case Numbers():
             return False

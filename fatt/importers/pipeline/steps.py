@@ -8,7 +8,7 @@ tell both what it makes of numbers and what it makes of labels.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any, TypeAlias
@@ -23,11 +23,10 @@ from fatt.errors import UnsupportedModelError
 from fatt.importers.pullback.columns import (
     Flags,
     Floats,
-    Mapped,
-    below,
-    cuts_of,
+    Step,
+    around,
     identity,
-    narrow,
+    table_of,
     takes,
 )
 
@@ -42,38 +41,10 @@ FINITE_ONLY = msgspec.structs.replace(FINITE, accepts_missing=False)
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """A step that computes with numbers.
+class Numbers(Step):
+    """A step that computes with numbers: finite ones, unless it says otherwise."""
 
-    Attributes
-    ----------
-    function, edges, missing
-        As in `Mapped`, of the numbers that the step gets.
-    taker
-        Which numbers the step takes.
-    """
-
-    function: Callable[[Floats], Floats]
     taker: Feature = FINITE
-    missing: float = math.nan
-    edges: tuple[float, ...] = ()
-
-    def after(self, column: Mapped, raw: Feature) -> tuple[Mapped, Numeric]:
-        """Return the column behind this step, and what is left of the raw feature."""
-        raw = narrow(raw, column, self.taker)
-        assert isinstance(raw, Numeric)
-        edges: tuple[float, ...] = column.edges
-        if self.edges:
-            edges = tuple(cuts_of(column, raw, np.array(self.edges)).tolist())
-        before = column.function
-        missing = self._of(np.array([column.missing]))[0]
-        after = Mapped(
-            source=column.source,
-            function=lambda numbers: self._of(before(numbers)),
-            missing=float(missing),
-            edges=tuple(edge for edge in edges if math.isfinite(edge)),
-        )
-        return after, raw
 
     def of_cells(self, cells: NDArray[Any]) -> tuple[Floats, Flags]:
         """Return what becomes of cells, and which of them the step takes."""
@@ -84,13 +55,7 @@ class Numbers:
                 numbers[row] = math.nan if cell is None else float(cell)
                 taken[row] = True
         taken &= takes(self.taker, numbers)
-        return self._of(np.where(taken, numbers, math.nan)), taken
-
-    def _of(self, numbers: Floats) -> Floats:
-        here = ~np.isnan(numbers)
-        result = np.full(numbers.shape, self.missing)
-        result[here] = self.function(numbers[here])
-        return result
+        return self.of(np.where(taken, numbers, math.nan)), taken
 
 
 @dataclass(frozen=True)
@@ -134,7 +99,7 @@ class Replace:
         return Numbers(
             function=lambda numbers: np.where(numbers == old, new, numbers),
             taker=FINITE_ONLY,
-            edges=_around([old]),
+            edges=around([old]),
         )
 
     def of_cells(self, cells: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
@@ -167,7 +132,7 @@ class Flag:
         return Numbers(
             function=lambda numbers: np.where(numbers == value, 1.0, 0.0),
             taker=FINITE_ONLY,
-            edges=_around([value]),
+            edges=around([value]),
         )
 
     def of_cells(self, cells: NDArray[Any]) -> tuple[Floats, Flags]:
@@ -214,20 +179,11 @@ class Lookup:
                 accepts_missing=takes_missing,
             )
         numbers = np.array([_number(label) for label in compress(self.labels, told)])
-        order = np.argsort(numbers)
-        numbers, values = numbers[order], self.values[told][order]
-
-        def function(cells: Floats) -> Floats:
-            if not len(numbers):
-                return np.full_like(cells, unknown)
-            place = np.minimum(np.searchsorted(numbers, cells), len(numbers) - 1)
-            return np.where(numbers[place] == cells, values[place], unknown)
-
         return Numbers(
-            function=function,
+            function=table_of(numbers, self.values[told], unknown),
             taker=taker,
             missing=self.others.get("nan", math.nan),
-            edges=_around(numbers.tolist()),
+            edges=around(numbers),
         )
 
     def of_cells(self, cells: NDArray[Any]) -> tuple[Floats, Flags]:
@@ -243,7 +199,7 @@ class Lookup:
         return values, taken
 
 
-Step: TypeAlias = Numbers | Replace | Flag | Lookup
+AnyStep: TypeAlias = Numbers | Replace | Flag | Lookup
 
 
 def is_nan(cell: object) -> bool:
@@ -265,12 +221,6 @@ def _holds(kind: str, label: Label | None) -> bool:
 def equal(cell: object, value: object) -> bool:
     """Tell whether a cell has a value, where NaN counts as equal to NaN."""
     return bool(cell == value) or (is_nan(cell) and is_nan(value))
-
-
-def _around(numbers: list[float]) -> tuple[float, ...]:
-    """Return the edges that give each number a cell of its own."""
-    edges = {*numbers, *below(numbers).tolist()}
-    return tuple(sorted(edges))
 
 
 def _number(label: Label | None) -> float:

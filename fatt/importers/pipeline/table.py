@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
-from fatt.importers.pipeline.steps import Lookup, Replace, Step
+from fatt.importers.pipeline.steps import AnyStep, Lookup, Replace
 from fatt.importers.pipeline.transformers import is_passthrough, work_of
 from fatt.importers.sklearn.members import check_members
 
@@ -34,11 +34,11 @@ class Chain:
     """
 
     source: int
-    steps: tuple[Step, ...] = ()
+    steps: tuple[AnyStep, ...] = ()
     narrow: bool = False
     framed: tuple[int, ...] = ()
 
-    def then(self, step: Step, *, narrow: bool = False) -> Chain:
+    def then(self, step: AnyStep, *, narrow: bool = False) -> Chain:
         """Return the column behind one more step, and whether that makes it narrow."""
         if self.narrow and not isinstance(step, Lookup):
             raise UnsupportedModelError(

@@ -23,11 +23,11 @@ from fatt.errors import UnsupportedModelError
 from fatt.importers.pipeline.steps import (
     FINITE_ONLY,
     UNKNOWN,
+    AnyStep,
     Flag,
     Lookup,
     Numbers,
     Replace,
-    Step,
     is_nan,
 )
 from fatt.importers.pullback.columns import Floats, below
@@ -50,8 +50,8 @@ class Work:
         Whether the output has fewer digits than float64.
     """
 
-    outputs: list[tuple[int, Step]] = field(default_factory=list)
-    idle: list[tuple[int, Step]] = field(default_factory=list)
+    outputs: list[tuple[int, AnyStep]] = field(default_factory=list)
+    idle: list[tuple[int, AnyStep]] = field(default_factory=list)
     sparse: bool = False
     narrow: bool = False
 
@@ -222,7 +222,7 @@ def _stretch(numbers: Floats, *, scale: float, low: float) -> Floats:
         return numbers * scale + low
 
 
-def _clipped(step: Step, low: float, high: float) -> Numbers:
+def _clipped(step: AnyStep, low: float, high: float) -> Numbers:
     assert isinstance(step, Numbers)
     inside = step.function
     return Numbers(function=lambda numbers: np.clip(inside(numbers), low, high))

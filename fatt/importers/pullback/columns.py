@@ -1,9 +1,15 @@
-"""Columns made of one raw column each, and where they change on the raw line."""
+"""Columns made of one raw column each: the algebra of all preprocessing.
+
+A column starts as a raw column and passes steps, each of which computes with one number
+at a time (`Step`). What comes out is a function of the raw number (`Mapped`) that is
+monotone between known edges, or a number per category (`Coded`). From both can be told
+which raw values the steps take, and where on the raw line a split changes sides.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -82,9 +88,113 @@ class Coded:
 Column: TypeAlias = Same | Mapped | Coded
 
 
+#: Takes every number, and missing ones.
+ANYTHING = Numeric(name="")
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is done to a column of numbers, one number at a time.
+
+    Attributes
+    ----------
+    function, edges, missing
+        As in `Mapped`, of the numbers that the step gets.
+    taker
+        Which numbers the step takes.
+    """
+
+    function: Callable[[Floats], Floats]
+    taker: Feature = ANYTHING
+    missing: float = math.nan
+    edges: tuple[float, ...] = ()
+
+    def of(self, numbers: Floats) -> Floats:
+        """Return what becomes of numbers."""
+        here = ~np.isnan(numbers)
+        result = np.full(numbers.shape, self.missing)
+        result[here] = self.function(numbers[here])
+        return result
+
+    def after(self, column: Mapped, raw: Numeric) -> tuple[Mapped, Numeric]:
+        """Return the column behind this step, and what is left of the raw feature.
+
+        Raises
+        ------
+        UnsupportedModelError
+            If the raw numbers that are left are no interval.
+        """
+        if self.taker is not ANYTHING:
+            narrowed = narrow(raw, column, self.taker)
+            assert isinstance(narrowed, Numeric)
+            raw = narrowed
+        edges: tuple[float, ...] = column.edges
+        if self.edges:
+            edges = tuple(cuts_of(column, raw, np.array(self.edges)).tolist())
+        before = column.function
+        after = Mapped(
+            source=column.source,
+            function=lambda numbers: self.of(before(numbers)),
+            missing=float(self.of(np.array([column.missing]))[0]),
+            edges=tuple(edge for edge in edges if math.isfinite(edge)),
+        )
+        return after, raw
+
+
+def follow(source: int, steps: Iterable[Step], raw: Numeric) -> tuple[Mapped, Numeric]:
+    """Send a raw column of numbers through steps.
+
+    Parameters
+    ----------
+    source, raw
+        The raw feature and its index.
+    steps
+        The steps.
+
+    Returns
+    -------
+    column : Mapped
+        The column behind the last step.
+    raw : Numeric
+        The raw feature, without the numbers that some step refuses.
+    """
+    column = Mapped(source=source, function=identity)
+    for step in steps:
+        column, raw = step.after(column, raw)
+    return column, raw
+
+
 def identity(numbers: Floats) -> Floats:
     """Return numbers as they are: the function of a column not computed with yet."""
     return numbers
+
+
+def around(numbers: ArrayLike) -> tuple[float, ...]:
+    """Return the edges that give each number a cell of its own."""
+    own = np.asarray(numbers, dtype=np.float64)
+    return tuple(np.unique(np.concatenate([own, below(own)])).tolist())
+
+
+def table_of(keys: Floats, values: Floats, other: float) -> Callable[[Floats], Floats]:
+    """Return what looks numbers up among distinct keys; the edges are `around` them.
+
+    Parameters
+    ----------
+    keys, values : ndarray of shape (n_keys,)
+        The keys, in any order, and what each becomes.
+    other
+        What all other numbers become.
+    """
+    order = np.argsort(keys)
+    keys, values = keys[order], values[order]
+
+    def function(numbers: Floats) -> Floats:
+        if not len(keys):
+            return np.full_like(numbers, other)
+        place = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+        return np.where(keys[place] == numbers, values[place], other)
+
+    return function
 
 
 def narrow(feature: Feature, column: Mapped | Coded, taker: Feature) -> Feature:
