@@ -120,13 +120,20 @@ def build(root: Path, file: str) -> None:
         _compile(source, _built(source.relative_to(root)).name)
 
 
+def compiler() -> list[str]:
+    """Return the C compiler: where there is none, that of `tools/install.sh`."""
+    if given := os.environ.get("CC"):
+        return shlex.split(given)
+    names = [name for name in ("cc", "gcc", "clang") if shutil.which(name)]
+    return names[:1] or [str(Path(sys.executable).with_name("zig-cc"))]
+
+
 def _compile(source: Path, target: str) -> None:
     written = source.with_suffix(".c")
-    compiler = shlex.split(os.environ.get("CC", "cc"))
     include = f"-I{sysconfig.get_path('include')}"
     for command in (
         [sys.executable, "-m", "cython", *_CYTHON, source, "-o", written],
-        [*compiler, *_CC, include, written, "-o", source.with_name(target)],
+        [*compiler(), *_CC, include, written, "-o", source.with_name(target)],
     ):
         done = subprocess.run(
             list(map(str, command)), capture_output=True, text=True, check=False

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.mutants import checker, python
-from tests.mutants.mutant import ROOT, Mutant, is_killed
+from tests.mutants.mutant import ROOT, Mutant, compiler, is_killed
 from tests.mutants.table import MUTANTS
 
 COMPILED = {
@@ -34,6 +37,19 @@ def test_there_are_enough_and_no_two_are_the_same() -> None:
     assert len(set(MUTANTS)) == len(MUTANTS) >= 40
     assert sum(each.is_compiled for each in MUTANTS) >= 30
     assert sum(each.is_compiled for each in SAMPLE) == len(COMPILED)
+
+
+def test_a_compiler_is_found_or_taken_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert compiler() == [str(Path(sys.executable).with_name("zig-cc"))]
+    gcc = tmp_path / "gcc"
+    gcc.touch(mode=0o755)
+    assert compiler() == ["gcc"]
+    monkeypatch.setenv("CC", "ccache cc")
+    assert compiler() == ["ccache", "cc"]
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
