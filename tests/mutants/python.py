@@ -22,8 +22,8 @@ MUTANTS = tuple(
         # Bounds on scores, without the library's own rounding.
         ("rounding.py", "np.nextafter(total + error, np.inf)", "total"),
         # Whole numbers that are read as missing.
-        ("twins.py", "np.ceil(low) - 1, np.floor(high) + 1", "low, high"),
-        ("twins.py", "missing[:, index] |= some", "missing[:, index] &= some"),
+        ("twins.py", "np.where(whole, np.ceil(low) - 1,", "np.where(whole, low,"),
+        ("twins.py", "missing[:, columns] |= some", "missing[:, columns] &= some"),
         # A budget of nodes for everybody.
         ("search.py", "answers.verdict[late] = UNKNOWN\n", ""),
         # Points in doubt that have the own label prove nothing.
