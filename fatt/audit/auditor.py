@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from fatt.audit import workers
 from fatt.audit.gaps import Of, ScoreGaps, gaps_of
-from fatt.audit.journal import Journal, identity_of
 from fatt.audit.radii import Radii, radii_of
 from fatt.audit.replay import Replay
 from fatt.audit.run import Chunk, Progress, Question, Run
@@ -612,6 +611,8 @@ def _examined(
     if path is None:
         yield from examine()
         return
+    from fatt.audit.journal import Journal, identity_of
+
     classes = run.variables.model.classes
     with Journal(path, identity_of(run), classes) as journal:
         done = 0

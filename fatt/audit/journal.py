@@ -1,14 +1,14 @@
 """Findings kept in a file as they are made, so that a long audit can be gone on with.
 
-A journal begins with a magic line. Records follow, each of them
+A journal is a database of SQLite, which keeps what was committed whatever ends a run,
+and lets one run at a time write. It holds
 
-- four bytes with the length of what is kept, and four with a checksum of the length;
-- what is kept, compressed;
-- a digest of that and of the digest before it, so that no record can be lost, moved or
-  changed without notice.
+- ``about``: the form of the journal, what is audited, and a digest of that;
+- ``findings``: what was found about some people after the other, and how many seconds
+  the run had taken by then; with a digest of that and of the digest before it, so that
+  nothing can be lost, moved or changed without notice. SQLite itself keeps no checksum.
 
-The first record says what is audited. Each of the others holds what was found about
-some people, in order. Nothing that was written is ever written again.
+Nothing that was written is ever written again.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import sqlite3
 import struct
-import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,12 +34,22 @@ from fatt.errors import JournalError
 from fatt.verdict import Findings
 from fatt.version import __version__
 
-MAGIC = b"fatt-journal-1\n"
+FORMAT = "fatt-journal-2"
 
-_HEAD = struct.Struct("<II")
+#: How journals began before they were databases.
+OLD_MAGIC = b"fatt-journal-1\n"
+_MAGIC = b"SQLite format 3\0"
+#: Tells databases of others from ours: "fatt" in ASCII.
+_APPLICATION = 0x66617474
 _DIGEST = 16
-#: Between two moments at which the disk is made to keep what was written.
-_SYNC_SECONDS = 1.0
+_HEAD = struct.Struct("<qqd")
+
+_TABLES = (
+    f"pragma application_id = {_APPLICATION}",
+    "create table about (format text, identity blob, digest blob)",
+    "create table findings (number integer primary key, start integer, stop integer, "
+    "seconds real, arrays blob, digest blob)",
+)
 
 _WORDS = {
     "fatt": "was made by another version of fatt",
@@ -94,17 +104,21 @@ class Journal:
         self, path: str | Path, identity: dict[str, str], classes: tuple[Label, ...]
     ) -> None:
         self._path = Path(path)
-        self._identity, self._classes = identity, classes
-        self._synced = 0.0
-        self._end, self._chain = 0, MAGIC
+        self._classes = classes
+        self._number = self._end = 0
+        self._chain = b""
+        _refuse_others(self._path)
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o666)
-        except OSError as error:
-            raise JournalError(f"cannot open {path}: {error.strerror}.") from error
+            # Transactions are begun and ended here, and nobody is waited for.
+            self._base = sqlite3.connect(path, timeout=0, isolation_level=None)
+        except sqlite3.Error as error:
+            raise JournalError(f"cannot open {path}: {error}.") from error
         try:
-            _lock(self._file, self._path)
+            # A lock, once taken, is kept until the file is closed.
+            self._base.execute("pragma locking_mode = exclusive")
+            self._open(identity)
         except BaseException:
-            os.close(self._file)
+            self._base.close()
             raise
 
     def __enter__(self) -> Journal:
@@ -116,39 +130,27 @@ class Journal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        os.close(self._file)
+        self._base.close()
 
     def kept(self) -> Iterator[tuple[Findings, float]]:
         """Yield what earlier runs found, and how many seconds they had taken by then.
 
-        A record that was not written to its end is dropped.
-
         Raises
         ------
         JournalError
-            If the file is no journal, is damaged, or is about something else.
+            If the file is damaged.
         """
-        with open(self._file, "rb", closefd=False) as file:
-            file.seek(0)
-            magic = file.read(len(MAGIC))
-            if not MAGIC.startswith(magic):
-                raise JournalError(
-                    f"{self._path} is no journal of fatt; name another file."
-                )
-            self._end, self._chain = len(MAGIC), MAGIC
-            records = self._records(file)
-            head = next(records, None)
-            if head is not None:
-                self._compare(msgspec.json.decode(head))
-                for kept in records:
-                    record = msgspec.msgpack.decode(kept, type=_Record)
-                    arrays = {name: one.array() for name, one in record.arrays.items()}
-                    found = Findings.from_arrays(arrays, self._classes, record.start)
-                    yield found, record.seconds
-        if head is None:
-            self._begin()
-        else:
-            os.ftruncate(self._file, self._end)
+        for row in self._rows():
+            # What has another type than was written is damaged, whatever it says.
+            if [*map(type, row)] != [int, int, int, float, bytes, bytes]:
+                raise self._damaged()
+            number, start, stop, seconds, body, digest = row
+            chain = _digest(_HEAD.pack(start, stop, seconds), body, self._chain)
+            if (number, start, digest) != (self._number, self._end, chain):
+                raise self._damaged()
+            found = Findings.from_arrays(_decoded(body), self._classes, start)
+            self._number, self._end, self._chain = number + 1, found.stop, chain
+            yield found, seconds
 
     def append(self, found: Findings, seconds: float) -> None:
         """Keep what was found, whole or not at all.
@@ -165,98 +167,154 @@ class Journal:
         JournalError
             If it cannot be written. What the journal held before, it holds still.
         """
-        self._write(b"", msgspec.msgpack.encode(_encoded(found, seconds)))
+        body = _encoded(found)
+        head = (found.start, found.stop, float(seconds))
+        chain = _digest(_HEAD.pack(*head), body, self._chain)
+        row = (self._number, *head, body, chain)
+        with self._transaction("begin"):
+            self._base.execute("insert into findings values (?, ?, ?, ?, ?, ?)", row)
+        self._number, self._end, self._chain = self._number + 1, found.stop, chain
 
-    def _begin(self) -> None:
-        os.ftruncate(self._file, 0)
-        self._end, self._chain = 0, MAGIC
-        self._write(MAGIC, msgspec.json.encode(self._identity))
-
-    def _write(self, before: bytes, kept: bytes) -> None:
-        body = zlib.compress(kept, 1)
-        length = len(body).to_bytes(4, "little")
-        chain = _digest(body, self._chain)
-        rest = memoryview(
-            before + length + zlib.crc32(length).to_bytes(4, "little") + body + chain
-        )
-        end = self._end + len(rest)
-        try:
-            os.lseek(self._file, self._end, os.SEEK_SET)
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-            now = time.monotonic()
-            if now - self._synced > _SYNC_SECONDS:
-                os.fsync(self._file)
-                self._synced = now
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._file, self._end)
-            raise self._failed(error) from error
-        self._end, self._chain = end, chain
-
-    def _records(self, file: Any) -> Iterator[bytes]:
-        """Yield what the records keep, up to the last whole one."""
-        while True:
-            head = file.read(_HEAD.size)
-            if len(head) < _HEAD.size:
+    def _open(self, identity: dict[str, str]) -> None:
+        """Take the file for this run alone, and see that it is about the same."""
+        known = msgspec.json.encode(identity)
+        self._chain = _digest(FORMAT.encode(), known, b"")
+        with self._transaction("begin exclusive"):
+            (tables,) = self._base.execute(
+                "select count(*) from sqlite_master"
+            ).fetchone()
+            (application,) = self._base.execute("pragma application_id").fetchone()
+            if (tables, application) == (0, 0):
+                for command in _TABLES:
+                    self._base.execute(command)
+                row = (FORMAT, known, self._chain)
+                self._base.execute("insert into about values (?, ?, ?)", row)
                 return
-            length, check = _HEAD.unpack(head)
-            if zlib.crc32(head[:4]) != check:
-                if not any(head) and not any(file.read()):
-                    # Some disks fill with zeros what a power failure kept from them.
-                    return
-                raise self._damaged()
-            body, chain = file.read(length), file.read(_DIGEST)
-            if len(chain) < _DIGEST:
-                return
-            if _digest(body, self._chain) != chain:
-                if not file.read(1):
-                    return
-                raise self._damaged()
-            self._end += _HEAD.size + length + _DIGEST
-            self._chain = chain
-            yield zlib.decompress(body)
+            if application != _APPLICATION:
+                raise JournalError(_no_journal(self._path))
+            rows = self._base.execute("select * from about").fetchall()
+        if len(rows) != 1:
+            raise self._damaged()
+        self._compare(rows[0], identity)
 
-    def _compare(self, identity: dict[str, str]) -> None:
+    def _compare(self, row: tuple[Any, ...], identity: dict[str, str]) -> None:
+        """See that a journal is whole as far as it says what it is about."""
+        form, kept, digest = row
+        if [*map(type, row)] != [str, bytes, bytes]:
+            raise self._damaged()
+        if _digest(form.encode(), kept, b"") != digest:
+            raise self._damaged()
+        if form != FORMAT:
+            raise JournalError(
+                f"{self._path} is a journal of the form {form}, and this version of "
+                f"fatt writes {FORMAT}; name another file, or remove it to start anew."
+            )
+        known = msgspec.json.decode(kept)
         for name, words in _WORDS.items():
-            if identity.get(name) != self._identity[name]:
+            if known.get(name) != identity[name]:
                 raise JournalError(
                     f"{self._path} {words}; name another file, or remove it to start "
                     "anew."
                 )
 
+    @contextlib.contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        """Do something as a whole, or not at all."""
+        try:
+            self._base.execute(begin)
+            yield
+            self._base.execute("commit")
+        except BaseException as error:
+            with contextlib.suppress(sqlite3.Error):
+                self._base.execute("rollback")
+            if isinstance(error, sqlite3.Error):
+                raise self._failed(error) from error
+            raise
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._base.execute(
+                "select number, start, stop, seconds, arrays, digest from findings "
+                "order by number"
+            )
+        except sqlite3.Error as error:
+            raise self._failed(error) from error
+
     def _damaged(self) -> JournalError:
         return JournalError(
-            f"{self._path} is damaged after byte {self._end}; restore it from a copy, "
-            "or remove it to start anew."
+            f"{self._path} is damaged after the findings of {self._end:,} people; "
+            "restore it from a copy, or remove it to start anew."
         )
 
-    def _failed(self, error: OSError) -> JournalError:
-        return JournalError(
-            f"cannot write to {self._path}: {error.strerror or error}. What it holds "
-            "is kept: see to it, and run the same again."
-        )
+    def _failed(self, error: sqlite3.Error) -> JournalError:
+        """Say in our words what SQLite did not do."""
+        # The last byte tells what it is about, the others tell more.
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        if code == sqlite3.SQLITE_READONLY and os.access(self._path, os.W_OK):
+            # The file says so, and not the system.
+            return self._damaged()
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            return JournalError(
+                f"another run is writing to {self._path}; wait for it, or name another "
+                "file."
+            )
+        if code in _NOT_WRITTEN:
+            return JournalError(
+                f"cannot write to {self._path}: {error}. What it holds is kept: see to "
+                "it, and run the same again."
+            )
+        return self._damaged()
 
 
-_BINARY = getattr(os, "O_BINARY", 0)
+#: What SQLite reports if the disk or the system does not do what it should.
+_NOT_WRITTEN = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_TOOBIG,
+}
 
 
-def _lock(file: int, path: Path) -> None:
-    """Keep other runs from writing to the file, where the system can do that."""
+def _refuse_others(path: Path) -> None:
+    """Raise if a file is no database, so that it is left alone.
+
+    Raises
+    ------
+    JournalError
+        If there is another file, or a journal of the form before.
+    """
     try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+        with path.open("rb") as file:
+            head = file.read(len(_MAGIC))
+    except FileNotFoundError:
+        if path.parent.is_dir():
+            return
+        raise JournalError(f"cannot open {path}: No such file or directory.") from None
+    except OSError as error:
+        raise JournalError(f"cannot open {path}: {error.strerror}.") from error
+    if head.startswith(OLD_MAGIC):
         raise JournalError(
-            f"another run is writing to {path}; wait for it, or name another file."
-        ) from None
+            f"{path} is a journal of the form fatt-journal-1, which earlier versions "
+            f"of fatt wrote, and this one writes {FORMAT}; end that audit with the "
+            "version that began it, or name another file."
+        )
+    if head and not _MAGIC.startswith(head):
+        raise JournalError(_no_journal(path))
 
 
-def _digest(body: bytes, before: bytes) -> bytes:
-    return hashlib.blake2b(body, key=before, digest_size=_DIGEST).digest()
+def _no_journal(path: Path) -> str:
+    return f"{path} is no journal of fatt; name another file."
+
+
+def _digest(head: bytes, body: bytes, before: bytes) -> bytes:
+    digest = hashlib.blake2b(key=before, digest_size=_DIGEST)
+    # The length keeps the two apart.
+    digest.update(struct.pack("<q", len(head)) + head)
+    digest.update(body)
+    return digest.digest()
 
 
 class _Array(msgspec.Struct, frozen=True, array_like=True):
@@ -266,22 +324,18 @@ class _Array(msgspec.Struct, frozen=True, array_like=True):
     shape: tuple[int, ...]
     data: bytes
 
-    @classmethod
-    def of(cls, array: NDArray[Any]) -> _Array:
-        return cls(array.dtype.str, array.shape, array.tobytes())
 
-    def array(self) -> NDArray[Any]:
-        return np.frombuffer(self.data, dtype=self.dtype).reshape(self.shape)
-
-
-class _Record(msgspec.Struct, frozen=True):
-    """What was found about some people, as it is written."""
-
-    start: int
-    seconds: float
-    arrays: dict[str, _Array]
+def _encoded(found: Findings) -> bytes:
+    arrays = {
+        name: _Array(array.dtype.str, array.shape, array.tobytes())
+        for name, array in found.to_arrays().items()
+    }
+    return zlib.compress(msgspec.msgpack.encode(arrays), 1)
 
 
-def _encoded(found: Findings, seconds: float) -> _Record:
-    arrays = {name: _Array.of(array) for name, array in found.to_arrays().items()}
-    return _Record(start=found.start, seconds=seconds, arrays=arrays)
+def _decoded(body: bytes) -> dict[str, NDArray[Any]]:
+    arrays = msgspec.msgpack.decode(zlib.decompress(body), type=dict[str, _Array])
+    return {
+        name: np.frombuffer(one.data, dtype=one.dtype).reshape(one.shape)
+        for name, one in arrays.items()
+    }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import resource
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -19,8 +21,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 import fatt
 from fatt import Budget, Ensemble, Schema, Similarity
+from fatt.audit import auditor
 from fatt.audit import journal as journals
-from fatt.audit.journal import MAGIC, Journal
+from fatt.audit.journal import OLD_MAGIC, Journal
 from fatt.errors import DataError, JournalError
 from fatt.region import Integer
 from fatt.verdict import Findings
@@ -61,13 +64,17 @@ def verify(model: Ensemble, path: Path, **options: Any) -> fatt.Report:
     return fatt.verify(model, rows(N_PEOPLE), journal=path, **options)
 
 
-def record_ends(data: bytes) -> list[int]:
-    """Return where the magic line and each record end."""
-    ends = [len(MAGIC)]
-    while ends[-1] < len(data):
-        length = int.from_bytes(data[ends[-1] : ends[-1] + 4], "little")
-        ends.append(ends[-1] + 8 + length + 16)
-    return ends
+def stops(path: Path) -> list[int]:
+    """Return how many people are done after each of the findings kept."""
+    with contextlib.closing(sqlite3.connect(path)) as base:
+        return [stop for (stop,) in base.execute("select stop from findings")]
+
+
+def change(path: Path, *commands: str) -> None:
+    """Change a journal behind our back."""
+    with contextlib.closing(sqlite3.connect(path)) as base, base:
+        for command in commands:
+            base.execute(command)
 
 
 def test_a_journal_changes_nothing_and_is_not_searched_again(
@@ -75,7 +82,9 @@ def test_a_journal_changes_nothing_and_is_not_searched_again(
 ) -> None:
     assert verify(model, path).to_json() == undisturbed
     kept = path.read_bytes()
-    assert len(record_ends(kept)) > 4
+    assert len(stops(path)) > 3
+    assert stops(path)[-1] == N_PEOPLE
+    assert list(path.parent.iterdir()) == [path]
     monkeypatch.setattr(Verifier, "verify", None)
     seen: list[tuple[int, int]] = []
     again = verify(model, path, progress=lambda *state: seen.append(state))
@@ -84,32 +93,53 @@ def test_a_journal_changes_nothing_and_is_not_searched_again(
     assert path.read_bytes() == kept
 
 
-def test_a_journal_cut_anywhere_is_gone_on_with(
+def test_a_journal_that_ends_early_is_gone_on_with(
     model: Ensemble, path: Path, undisturbed: str
 ) -> None:
     verify(model, path)
-    whole = path.read_bytes()
-    ends = record_ends(whole)
-    assert ends[-1] == len(whole)
-    near = {end + step for end in ends for step in (-17, -1, 0, 1, 7, 8, 9)}
-    cuts = sorted(cut for cut in {0, 1, *near} if cut < len(whole))
-    for cut in random.Random(0).sample(cuts, 25):
-        path.write_bytes(whole[:cut])
-        report = verify(model, path, n_jobs=1 + cut % 3)
+    whole, done = path.read_bytes(), stops(path)
+    for number in range(len(done)):
+        path.write_bytes(whole)
+        change(path, f"delete from findings where number >= {number}")
+        seen: list[int] = []
+        report = verify(
+            model,
+            path,
+            n_jobs=1 + number % 3,
+            progress=lambda some, total, seen=seen: seen.append(some),
+        )
         assert report.to_json() == undisturbed
-        # What was whole is kept, byte for byte, and only that.
-        last = max((end for end in ends if end <= cut), default=0)
-        assert path.read_bytes()[:last] == whole[:last]
+        assert seen[:number] == done[:number]
         assert verify(model, path).to_json() == undisturbed
 
 
-def test_zeros_behind_the_last_record_are_dropped(
-    model: Ensemble, path: Path, undisturbed: str
-) -> None:
+def assert_noticed(model: Ensemble, path: Path, undisturbed: str) -> bool:
+    """Assert that a file is refused and left alone, or that it changed nothing."""
+    before = path.read_bytes()
+    try:
+        report = verify(model, path)
+    except JournalError as error:
+        told = str(error)
+    else:
+        told = ""
+        assert report.to_json() == undisturbed
+    if told:
+        assert "is damaged" in told or "is no journal" in told
+        assert path.read_bytes() == before
+    return bool(told)
+
+
+def test_no_cut_goes_unnoticed(model: Ensemble, path: Path, undisturbed: str) -> None:
     verify(model, path)
     whole = path.read_bytes()
-    path.write_bytes(whole[: record_ends(whole)[3]] + bytes(5000))
-    assert verify(model, path).to_json() == undisturbed
+    draw = random.Random(0)
+    cuts = [0, 1, 15, 16, 100, *range(4096, len(whole), 4096)]
+    cuts += draw.sample(range(len(whole)), 8)
+    refused = 0
+    for cut in cuts:
+        path.write_bytes(whole[:cut])
+        refused += assert_noticed(model, path, undisturbed)
+    assert refused >= len(cuts) - 2
 
 
 def test_no_damage_goes_unnoticed(
@@ -117,32 +147,83 @@ def test_no_damage_goes_unnoticed(
 ) -> None:
     verify(model, path)
     whole = path.read_bytes()
-    last = record_ends(whole)[-2]
     draw = random.Random(0)
-    for place in [*draw.sample(range(last), 100), *range(last, last + 20)]:
+    refused = 0
+    for place in draw.sample(range(len(whole)), 60):
         damaged = bytearray(whole)
         damaged[place] ^= 1 << draw.randrange(8)
         path.write_bytes(damaged)
-        if place >= last + 8:
-            assert verify(model, path).to_json() == undisturbed
-            continue
-        with pytest.raises(JournalError, match=r"is damaged after byte|is no journal"):
-            verify(model, path)
-        assert path.read_bytes() == damaged
+        refused += assert_noticed(model, path, undisturbed)
+    # The rest fell where nothing is written.
+    assert refused >= 15
 
 
-def test_no_record_can_be_left_out_or_moved(model: Ensemble, path: Path) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [
+        "delete from findings where number = 1",
+        "delete from findings where number = 0",
+        "update findings set number = number + 9 where number >= 2",
+        "update findings set seconds = seconds + 1 where number = 1",
+        "update findings set seconds = 1 where number = 1",
+        "update findings set seconds = 'late' where number = 1",
+        "update findings set stop = stop + 1 where number = 1",
+        "update findings set arrays = null where number = 1",
+        "update findings set arrays = x'00' where number = 1",
+        "update findings set digest = x'00' where number = 1",
+        "delete from about",
+        "insert into about select * from about",
+        "update about set digest = x'00'",
+        "update about set format = 'fatt-journal-1'",
+        "drop table findings",
+    ],
+)
+def test_nothing_can_be_left_out_moved_or_changed(
+    model: Ensemble, path: Path, command: str
+) -> None:
     verify(model, path)
-    whole = path.read_bytes()
-    a, b, c, d = record_ends(whole)[1:5]
-    for wrong in (
-        whole[:a] + whole[b:],
-        whole[:a] + whole[b:c] + whole[a:b] + whole[c:],
-        whole[:c] + whole[b:d],
-    ):
-        path.write_bytes(wrong + whole[a:])
-        with pytest.raises(JournalError, match="is damaged after byte"):
-            verify(model, path)
+    change(path, "pragma ignore_check_constraints = 1", command)
+    damaged = path.read_bytes()
+    with pytest.raises(JournalError, match="is damaged after the findings of"):
+        verify(model, path)
+    assert path.read_bytes() == damaged
+
+
+def test_two_findings_cannot_change_places(model: Ensemble, path: Path) -> None:
+    verify(model, path)
+    change(
+        path,
+        "update findings set number = -1 where number = 1",
+        "update findings set number = 1 where number = 2",
+        "update findings set number = 2 where number = -1",
+    )
+    with pytest.raises(JournalError, match="is damaged after the findings of 64"):
+        verify(model, path)
+
+
+def test_a_journal_of_another_form_is_left_untouched(
+    model: Ensemble, path: Path
+) -> None:
+    old = OLD_MAGIC + bytes(range(256)) * 30
+    path.write_bytes(old)
+    with pytest.raises(JournalError, match="form fatt-journal-1, which earlier"):
+        verify(model, path)
+    assert path.read_bytes() == old
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_database_of_others_is_left_untouched(model: Ensemble, path: Path) -> None:
+    change(path, "create table people (name)", "insert into people values ('Ann')")
+    theirs = path.read_bytes()
+    with pytest.raises(JournalError, match="is no journal of fatt; name another file"):
+        verify(model, path)
+    assert path.read_bytes() == theirs
+    path.unlink()
+    change(path, "pragma application_id = 7")
+    theirs = path.read_bytes()
+    with pytest.raises(JournalError, match="is no journal of fatt"):
+        verify(model, path)
+    assert path.read_bytes() == theirs
 
 
 def test_a_journal_is_for_one_audit_only(
@@ -245,27 +326,35 @@ def test_killed_while_it_writes(kind: str, tmp_path: Path) -> None:
     assert all(counts["same"])
 
 
-def test_a_full_disk(model: Ensemble, path: Path, undisturbed: str) -> None:
-    verify(model, path)
+def test_a_full_disk(
+    model: Ensemble, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def audit() -> str:
+        return fatt.verify(model, people, similarity=NOISE, journal=path).to_json()
+
+    # The sizes of chunks, and so the length of a journal, depend on no time then.
+    monkeypatch.setattr(auditor, "_KEEP_SECONDS", 1e9)
+    people = rows(3000)
+    undisturbed = audit()
     size = path.stat().st_size
     path.unlink()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # Records hold times, so that a journal is a few bytes longer or shorter each time.
-    for limit in (10, size // 2, size - size // 8):
+    held = 0
+    for limit in (10, size // 2, 3 * size // 4):
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
         try:
             with pytest.raises(
-                JournalError,
-                match=r"cannot write to .*: File too large\. What",
+                JournalError, match=r"cannot write to .*\. What it holds is kept: see"
             ):
-                verify(model, path)
+                audit()
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        held = path.stat().st_size
-        assert held <= limit
-        assert held == 0 or record_ends(path.read_bytes())[-1] == held
+        # What was held is held still.
+        done = stops(path) if path.stat().st_size else [0]
+        assert held <= done[-1] < len(people)
+        held = done[-1]
     assert held > 0
-    assert verify(model, path).to_json() == undisturbed
+    assert audit() == undisturbed
 
 
 def test_rows_that_cannot_be_read_are_found_before_anything_is_written(
@@ -290,8 +379,9 @@ def test_nodes_of_all_parts_count(model: Ensemble, path: Path) -> None:
     assert 0 < undisturbed.counts["unknown"] < N_PEOPLE
     verify(model, path, **given)
     whole = path.read_bytes()
-    for end in record_ends(whole)[1:-1]:
-        path.write_bytes(whole[:end])
+    for number in range(len(stops(path))):
+        path.write_bytes(whole)
+        change(path, f"delete from findings where number >= {number}")
         report = verify(model, path, n_jobs=2, **given)
         assert report.to_json() == undisturbed.to_json()
 
