@@ -175,7 +175,7 @@ def test_mistakes_are_told_at_once() -> None:
         auditor.verify(table, n_jobs=True)
     with pytest.raises(DataError, match="there are no rows"):
         auditor.verify(table[:0])
-    with pytest.raises(SpecError, match="'score' or 'probability'"):
+    with pytest.raises(SpecError, match="'score', 'probability' or 'prediction'"):
         auditor.score_gap(table, of="chance")  # type: ignore[arg-type]
 
 
