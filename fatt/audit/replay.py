@@ -234,11 +234,30 @@ class Replay:
         """
         if self._form is None:
             return 0
+        others = self._contradicting(drawn, label)
+        n_asked = len(drawn)
+        for place in others.tolist():
+            # Another may have changed the type of a column, and so who was drawn.
+            others = self._contradicting(drawn.alone(place), label[place : place + 1])
+            n_asked -= len(others)
+        return n_asked
+
+    def _contradicting(self, drawn: Drawn, label: Classes) -> Places:
+        """Ask about some people; return who gets another label than was found.
+
+        The table does not say of them what was drawn, so that this proves nothing.
+
+        Raises
+        ------
+        ReplayError
+            If somebody gets another label who is in the table as drawn.
+        """
         found = self._ask_others(drawn.table, drawn.index, "somebody similar")
         wrong = np.flatnonzero(found != label)
-        # Another may have changed the type of a column, and so who was drawn.
-        as_drawn = wrong[self._is_as_drawn(drawn)[wrong]] if wrong.size else wrong
-        for place in as_drawn.tolist():
+        if not wrong.size:
+            return wrong
+        is_as_drawn = self._is_as_drawn(drawn)[wrong]
+        for place in wrong[is_as_drawn].tolist():
             classes = self._ensemble.classes
             raise ReplayError(
                 f"row {drawn.index[place]}: the search says that everybody similar "
@@ -246,7 +265,7 @@ class Replay:
                 f"{classes[found[place]]!r} for one who differs in "
                 f"{drawn.changes(place, self._variables)}. {BUG}"
             )
-        return len(found) - len(wrong)
+        return wrong
 
     def _is_as_drawn(self, drawn: Drawn) -> NDArray[np.bool_]:
         """Tell of whom the table says what was drawn."""

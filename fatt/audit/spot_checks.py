@@ -9,7 +9,9 @@ region that leaves somebody out is noticed as well.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -50,16 +52,34 @@ class Drawn:
     ----------
     index : ndarray of shape (n_drawn,)
         The row of the person to whom each is similar, increasing.
-    table
-        The people drawn.
+    make
+        Makes a table of some of them, given their places.
     own, values : ndarray of shape (n_drawn, n_variables)
         The values of the person, and of the one who is similar.
     """
 
     index: Places
-    table: Any
+    make: Callable[[Places], Any]
     own: Floats
     values: Floats
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @functools.cached_property
+    def table(self) -> Any:
+        """All of them in one table."""
+        return self.make(np.arange(len(self)))
+
+    def alone(self, place: int) -> Drawn:
+        """Return one of them, in a table of its own."""
+        one = np.array([place])
+        return Drawn(
+            self.index[one],
+            lambda places: self.make(one[places]),
+            self.own[one],
+            self.values[one],
+        )
 
     def changes(self, place: int, variables: Variables) -> str:
         """Say how one of them differs from the person, as far as we can read it."""
@@ -192,11 +212,14 @@ class _Cast:
         keep = keep[is_other[keep].any(axis=1)]
         if not keep.size:
             return None
-        index, own = self.index[keep], self.own[keep]
-        table = self._exchanged(people, variables.model, keep)
-        before, after = map(variables.scatter, (own, self.values[keep]))
-        table = with_changes(table, before, after, variables.model)
-        return Drawn(index, table, own, self.seen[keep])
+
+        def make(places: Places) -> Any:
+            some = keep[places]
+            table = self._exchanged(people, variables.model, some)
+            before, after = map(variables.scatter, (self.own[some], self.values[some]))
+            return with_changes(table, before, after, variables.model)
+
+        return Drawn(self.index[keep], make, self.own[keep], self.seen[keep])
 
     def _exchanged(self, people: People, model: Ensemble, keep: Places) -> Any:
         """Return rows of the user's table, with cells of others as they stand there."""

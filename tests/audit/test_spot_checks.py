@@ -27,8 +27,11 @@ import fatt
 from fatt import Budget, Ensemble, Schema, Similarity
 from fatt.audit import spot_checks
 from fatt.audit.membership import Membership
+from fatt.audit.replay import Replay
 from fatt.audit.run import Run
+from fatt.audit.spot_checks import Drawn
 from fatt.errors import DataError, ReplayError, SpecError
+from fatt.people import People
 from fatt.region import Ordinal, Relation, Variables, space
 from fatt.region.boxes import Boxes, code_words
 from fatt.region.rules import Rules
@@ -509,3 +512,48 @@ def test_a_table_that_cannot_hold_a_missing_text_is_said_to_be_so() -> None:
     table = pl.DataFrame({"sex": known["sex"].to_list(), "age": known["age"].to_list()})
     with pytest.raises(DataError, match="pass a frame of pandas"):
         fatt.verify(model, table, similarity=similarity)
+
+
+class Liar(DecisionTreeClassifier):
+    """Grants to those between 25 and 28, which is not how it is read."""
+
+    def predict(self, X: Any, check_input: bool = True) -> Any:
+        known = super().predict(X, check_input)
+        age = np.asarray(X)[:, 0]
+        return np.where((age > 25) & (age <= 28), "grant", known)
+
+
+@pytest.mark.parametrize(
+    ("ages", "shift", "shift_alone", "n_asked"),
+    [
+        # Denied by nobody but the liar, whose table is read as drawn only alone.
+        ([26.0, 22.0], 0.5, 0.0, None),
+        # Somebody else, because of another in the table; alone all is well.
+        ([23.0, 20.0], 3.0, 0.0, 2),
+        # No table holds the first of them: nothing was asked about that one.
+        ([23.0, 20.0], 3.0, 3.0, 1),
+    ],
+)
+def test_whoever_a_table_changes_is_asked_about_alone(
+    ages: list[float], shift: float, shift_alone: float, n_asked: int | None
+) -> None:
+    table = np.array([[20.0], [30.0], [40.0], [50.0]])
+    answers = ["deny", "deny", "grant", "grant"]
+    tree, liar = (kind().fit(table, answers) for kind in (DecisionTreeClassifier, Liar))
+    model = posed(liar, tree)
+    variables = Variables(model.ensemble, Schema.from_ensemble(model.ensemble))
+    replay = Replay(model, variables)
+    replay.everybody(People(table, variables))
+    values = np.array(ages)[:, np.newaxis]
+    drawn = Drawn(
+        index=np.array([0, 0]),
+        make=lambda some: values[some] + (shift if len(some) > 1 else shift_alone),
+        own=np.array([[20.0], [20.0]]),
+        values=values,
+    )
+    label = np.array([0, 0])
+    if n_asked is None:
+        with pytest.raises(ReplayError, match=r"row 0: .* differs in x0 20.0 → 26.0"):
+            replay.similar(drawn, label)
+    else:
+        assert replay.similar(drawn, label) == n_asked
