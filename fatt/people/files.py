@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import hashlib
 import io
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,14 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.errors import DataError, MissingDependencyError, SpecError, hint
+from fatt.people.texts import Texts, split
 
 #: What a file says of one person in one column; None if it says nothing.
 Cell: TypeAlias = str | bool | int | float | None
 #: A column: cells one by one, or numbers in the type that the file gives them.
-Cells: TypeAlias = list[Cell] | NDArray[Any]
+Cells: TypeAlias = list[Cell] | Texts | NDArray[Any]
 
 _DELIMITERS = (",", ";", "\t")
 _BLOCK = 8192
+#: Size of a file, in bytes, from which on it pays to import pyarrow for it.
+_LARGE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,19 +117,27 @@ def _reader(data: bytes) -> Callable[[bytes], dict[str, Cells]]:
         return _read_arrow
     if data.lstrip().startswith((b"{", b"[")):
         return _read_json_lines
-    return _read_csv
+    return read_csv
 
 
-def _read_csv(data: bytes) -> dict[str, Cells]:
-    lines = io.StringIO(_decode(data), newline="")
+def read_csv(data: bytes) -> dict[str, Cells]:
+    """Return the columns of a CSV file, as texts."""
+    text = _decode(data)
+    lines = io.StringIO(text, newline="")
     delimiter = _delimiter(lines.readline())
     lines.seek(0)
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         names = next(rows)
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise DataError(f"several columns are named {twice[0]!r}; rename them.")
+        twice = next((name for name, n in Counter(names).items() if n > 1), None)
+        if twice is not None:
+            raise DataError(f"several columns are named {twice!r}; rename them.")
+        if len(data) >= _LARGE:
+            mark = len(data) - len(data.removeprefix(codecs.BOM_UTF8))
+            start = mark + len(text[: lines.tell()].encode())
+            texts = split(data, start, delimiter, len(names))
+            if texts is not None:
+                return dict(zip(names, texts, strict=True))
         columns: list[list[Cell]] = [[] for _ in names]
         # Most cells of a column are the same few texts, of which one copy is kept.
         known: dict[str, str] = {}

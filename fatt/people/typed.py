@@ -1,8 +1,7 @@
 """The columns of a file, typed for a model or for training.
 
 A CSV file holds texts only: whether ``1`` is a number, a code or a name is for the
-model to say. Python's own reading of numbers is exact to the last bit, which that of
-faster readers is not.
+model to say. Numbers are read to the last bit, as Python reads them.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from fatt.ensemble import Categorical, Ensemble, Feature, Label
 from fatt.ensemble.table import places_by_name
 from fatt.errors import DataError, MissingDependencyError, SpecError, hint, needs
 from fatt.people.files import Cell, Cells, Table
+from fatt.people.texts import Texts
 from fatt.region import Schema
 from fatt.region.kinds import AnyVariable, Binary, Integer, Number
 
@@ -64,6 +64,10 @@ def numbers_of(name: str, cells: Cells) -> Numbers:
     if isinstance(cells, np.ndarray):
         values = cells.astype(np.float64)
         return Numbers(values, _kind_of_numbers(cells.dtype.kind in "iu", values))
+    plain = cells.numbers() if isinstance(cells, Texts) else None
+    if plain is not None:
+        values, are_whole = plain
+        return Numbers(values, _kind_of_numbers(are_whole, values))
     # Each different text is read once. (To Python 1 and True are the same, but files
     # with types have columns of one type.)
     table: dict[Cell, float] = {}
@@ -342,7 +346,8 @@ def lay_out(read: list[Column], names: list[str], extra: dict[str, Cells]) -> An
         series = pandas.Series(column.values, dtype=_pandas_type(column.values))
         columns[name] = series.astype("category") if column.is_category else series
     for name, cells in extra.items():
-        columns[name] = pandas.Series(cells, dtype=object)
+        own = list(cells) if isinstance(cells, Texts) else cells
+        columns[name] = pandas.Series(own, dtype=object)
     return pandas.DataFrame(columns)
 
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import builtins
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fatt
 from fatt.ensemble import Categorical
 from fatt.errors import DataError, MissingDependencyError, SpecError
-from fatt.people.files import read_table
+from fatt.people.files import read_csv, read_table
+from fatt.people.texts import Texts, split
 from fatt.people.typed import labels_of, numbers_of, type_for_model
 from tests.cli import town
 
@@ -186,3 +189,178 @@ def test_a_model_without_names_reads_by_position(tmp_path: Path) -> None:
     assert np.asarray(typed.table).shape == (40, 8)
     with pytest.raises(SpecError, match=r"has no column 'idd'\. Did you mean 'id'"):
         type_for_model(table, ensemble, ignored=["idd"])
+
+
+NASTY = [
+    "1e5",
+    "1",
+    "+1",
+    "-1",
+    "-0",
+    "0",
+    "00",
+    "007",
+    "1_000",
+    "0x10",
+    "nan",
+    "NaN",
+    "NA",
+    "n/a",
+    "inf",
+    "-inf",
+    "Infinity",
+    "1e400",
+    "-1e400",
+    "1e-400",
+    "5e-324",
+    "2.2250738585072011e-308",
+    "0.1",
+    ".5",
+    "5.",
+    ".",
+    "-",
+    "e",
+    "E",
+    "1e",
+    "1e+",
+    "1.2.3",
+    "1-2",
+    "--1",
+    "e5",
+    "0.30000000000000004",
+    "123456789012345678901234567890",
+    "9007199254740993",
+    "1e+05",
+    "1E5",
+    "1d5",
+    "18014398509481985.5",
+    "true",
+    "True",
+    "FALSE",
+    "null",
+    "None",
+    "1,5",
+    "\u0661\u0662",
+    "\U0001d7cf",
+    "é",
+    "null",
+    "true",
+    "false",
+]
+NASTY += [
+    "",
+    " ",
+    " 1",
+    "1 ",
+    "\t2",
+    "a b",
+    '"',
+    '""',
+    'a"b',
+    "a\nb",
+    "1\r\n2",
+    "a,b;c",
+]
+PLAIN_TEXTS = st.one_of(
+    st.floats().map(repr),
+    st.integers(-(10**30), 10**30).map(str),
+    st.from_regex(
+        r"-?[0-9]{1,25}(\.[0-9]{1,25})?([eE][-+]?[0-9]{1,3})?", fullmatch=True
+    ),
+    st.just(""),
+)
+
+
+@st.composite
+def csv_files(draw: st.DrawFn) -> bytes:
+    """CSV files, some of them broken, as programs of all kinds write them."""
+    width = draw(st.integers(1, 4))
+    texts = draw(
+        st.sampled_from(
+            [st.sampled_from(NASTY), PLAIN_TEXTS, st.integers(0, 99).map(str)]
+        )
+    )
+    rows = draw(st.lists(st.lists(texts, min_size=width, max_size=width), max_size=12))
+    header = [f"c{place}" for place in range(width)]
+    delimiter = draw(st.sampled_from([",", ";", "\t"]))
+    quoting = draw(st.sampled_from(["never", "needed", "always"]))
+
+    def written(cell: str) -> str:
+        needs = any(mark in cell for mark in (delimiter, '"', "\n", "\r"))
+        if quoting == "always" or (quoting == "needed" and needs):
+            return '"' + cell.replace('"', '""') + '"'
+        return cell
+
+    end = draw(st.sampled_from(["\n", "\r\n", "\n\n", "\r"]))
+    lines = [delimiter.join(map(written, row)) for row in [header, *rows]]
+    text = end.join(lines) + draw(st.sampled_from(["", end]))
+    return draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + text.encode()
+
+
+def outcome(make: Callable[[], Any]) -> Any:
+    """What comes out, to the last bit, or what is said instead."""
+    try:
+        found = make()
+    except DataError as error:
+        return str(error)
+    if hasattr(found, "values"):
+        return found.values.tobytes(), found.kind
+    return repr(found)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(csv_files())
+@example(b"c0,c1\n1,2\n3\n")
+@example(b'"c\n0",c1\n1,"2"\n3,4"\n')
+@example(b"c0\n" + b"x" * 131_073 + b"\n")
+@example(b'c0,c1\n"a"b,1\n')
+@example(b'c0,c1\na"b,"c\n')
+@example(b'c0,c1\n1,"a\n')
+def test_pyarrow_reads_csv_as_python_does(data: bytes) -> None:
+    ward = Categorical(name="ward", categories=(1, 2, "a", 0.5, "7"))
+    found = []
+    for large in (0, len(data) + 1):
+        with mock.patch("fatt.people.files._LARGE", large):
+            try:
+                columns = read_csv(data)
+            except DataError as error:
+                found.append(str(error))
+                continue
+        found.append(
+            [
+                (
+                    name,
+                    list(cells),
+                    outcome(lambda c=cells, n=name: numbers_of(n, c)),
+                    outcome(lambda c=cells: labels_of(ward, c)),
+                )
+                for name, cells in columns.items()
+            ]
+        )
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [("1 22 -3", "whole"), ("1.5 2 1e-3", "any"), ("1 2.0", "any"), ("-0 7", "whole")],
+)
+def test_plain_numbers_are_left_to_pyarrow(cells: str, kind: str) -> None:
+    """Else the law above would compare Python with itself."""
+    data = "a,b\n" + "".join(f'{cell},"x, ""y"" {cell}"\n' for cell in cells.split())
+    with mock.patch("fatt.people.files._LARGE", 0):
+        columns = read_csv(data.encode())
+    texts, others = columns.values()
+    assert isinstance(texts, Texts)
+    assert isinstance(others, Texts)
+    assert texts.numbers() is not None
+    assert others.numbers() is None
+    assert list(others) == [f'x, "y" {cell}' for cell in cells.split()]
+    assert numbers_of("a", texts).kind == kind
+
+
+@pytest.mark.parametrize(
+    "rows", [b"1\r2\r", b"1\0\n", b'1"\n', b'"1" \n', b'x "1"\n', b'"1\n', b"1,2\n"]
+)
+def test_unusual_rows_are_left_to_python(rows: bytes) -> None:
+    assert split(b"a\n" + rows, 2, ",", 1) is None
+    assert split(b'a\n"1"\n', 2, ",", 1) is not None
