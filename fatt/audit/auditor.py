@@ -223,6 +223,12 @@ class Auditor:
         replay = self._replay.anew()
         n_asked = n_similar = 0
         try:
+            if journal is None and run.is_short and not workers.are_wanted():
+                told = _together(run, replay, spot_checks)
+                if told is not None:
+                    return self._report(run, weight, *told)
+                # Something is not as was found: asked piece by piece, it shows what.
+                run, replay = run.anew(), self._replay.anew()
             answers = replay.everybody(run.people)
             # Asking is no part of the search, whose seconds may be limited.
             run.set_seconds(0.0)
@@ -238,14 +244,24 @@ class Auditor:
             n_similar = _spot_check(run, replay, known, spot_checks)
         except KeyboardInterrupt:
             run.interrupted = True
+        asked = Asked(people=n_asked, similar=n_similar, reason=replay.reason)
+        return self._report(run, weight, _of_everybody(run, known), asked)
+
+    def _report(
+        self,
+        run: Run,
+        weight: NDArray[np.float64] | None,
+        findings: Findings,
+        asked: Asked,
+    ) -> Report:
         return Report(
-            findings=_of_everybody(run, known),
+            findings=findings,
             people=run.people,
             similarity=self.similarity,
             budget=run.budget,
             interrupted=run.interrupted,
             sample_weight=weight,
-            asked=Asked(people=n_asked, similar=n_similar, reason=replay.reason),
+            asked=asked,
         )
 
     def score_gap(
@@ -583,6 +599,44 @@ def _of_everybody(run: Run, known: list[Findings]) -> Findings:
         classes, n_variables = variables.model.classes, len(variables.ensemble.features)
         known = [*known, Findings.unreached(done, n_people, classes, n_variables)]
     return Findings.join(known)
+
+
+def _together(run: Run, replay: Replay, count: int) -> tuple[Findings, Asked] | None:
+    """Examine a few people, and ask the model itself about all of them in one call.
+
+    Parameters
+    ----------
+    run
+        The people.
+    replay
+        Asks the model.
+    count
+        About how many people similar to the fair it is asked at most.
+
+    Returns
+    -------
+    findings, asked
+        None if the model answers or refuses what was not expected.
+    """
+    run.set_seconds(0.0)
+    chunk = run.chunk(0, len(run.people))
+    found = _in_time(run, run.search(chunk.values, chunk.boxes))
+    if len(found.twins):
+        twins, index = found.twins.everybody(), found.twins.index
+        replay.require_similar(chunk.boxes, 0, index, twins)
+    drawn = None
+    if replay.is_at_hand:
+        drawn = draw(run, np.flatnonzero(found.verdict == FAIR), count)
+    told = replay.together(run.people, found, drawn)
+    if told is None:
+        return None
+    if len(found.twins):
+        found = replace(found, twins=found.twins.confirmed(*told))
+    run.report(found.stop)
+    if replay.reason:
+        return found, Asked(reason=replay.reason)
+    n_similar = 0 if drawn is None else len(drawn.index)
+    return found, Asked(people=len(found), similar=n_similar)
 
 
 def _spot_check(run: Run, replay: Replay, known: list[Findings], count: int) -> int:

@@ -21,8 +21,9 @@ from fatt.ensemble.table import as_frame, places_of
 from fatt.errors import DataError, ReplayError
 from fatt.model import Model, NotAtHand, in_short
 from fatt.people import CHUNK, People
-from fatt.people.edits import with_changes
+from fatt.people.edits import stacked, with_changes
 from fatt.region import Boxes, Variables
+from fatt.verdict import Findings
 
 Matrix = NDArray[np.float64]
 Classes = NDArray[np.int64]
@@ -65,6 +66,16 @@ class Replay:
         other = copy.copy(self)
         other.reason, other._form = "", None
         return other
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether the model itself can be asked, as far as is known; else `reason`."""
+        if not self.reason:
+            try:
+                _ = self._model.live
+            except NotAtHand as error:
+                self.reason = str(error)
+        return not self.reason
 
     def everybody(self, people: People) -> Classes | None:
         """Ask for everybody's own answer, in the user's own table.
@@ -182,14 +193,7 @@ class Replay:
         ReplayError
             If the model gives other labels.
         """
-        own, other = np.split(self._variables.scatter(np.vstack([people, twins])), 2)
-        found, twin_label = np.split(self._decide(np.vstack([own, other])), 2)
-        self._require_equal(index, found, label, "the person")
-        for case in np.flatnonzero(twin_label == label):
-            raise ReplayError(
-                f"row {index[case]}: the twin that was found gets the person's own "
-                f"label, {self._ensemble.classes[label[case]]!r}. {BUG}"
-            )
+        own, other, twin_label = self._pairs(index, people, twins, label)
         if self.reason:
             return twin_label, False
         rows = everybody.take(index)
@@ -211,6 +215,85 @@ class Replay:
             found[one] = self._ask_others(table, index[one], who)
         self._require_equal(index, found, twin_label, "the twin")
         return twin_label, True
+
+    def _pairs(
+        self, index: Places, people: Matrix, twins: Matrix, label: Classes
+    ) -> tuple[Matrix, Matrix, Classes]:
+        """Return people and twins in the model's columns, and the twins' classes.
+
+        Raises
+        ------
+        ReplayError
+            If the exact form gives people another class, or their twins the same.
+        """
+        rows = self._variables.scatter(np.vstack([people, twins]))
+        found, twin_label = np.split(self._decide(rows), 2)
+        self._require_equal(index, found, label, "the person")
+        for case in np.flatnonzero(twin_label == label):
+            raise ReplayError(
+                f"row {index[case]}: the twin that was found gets the person's own "
+                f"label, {self._ensemble.classes[label[case]]!r}. {BUG}"
+            )
+        own, other = np.split(rows, 2)
+        return own, other, twin_label
+
+    def together(
+        self, people: People, found: Findings, drawn: Drawn | None
+    ) -> tuple[Classes, bool] | None:
+        """Ask about everybody, all twins and some similar people, if can be in one go.
+
+        Parameters
+        ----------
+        people
+            All people.
+        found
+            What was found about them.
+        drawn
+            Some people similar to the fair; None if there are none.
+
+        Returns
+        -------
+        twin_label, on_model
+            As `twins` returns them; or None if an answer is not what was found, or the
+            model takes not everybody: then it must be asked piece by piece.
+        """
+        twins = found.twins
+        twin_label = twins.twin_label
+        if len(twins):
+            own, other, twin_label = self._pairs(
+                twins.index, twins.people, twins.everybody(), twins.label
+            )
+        if not self.is_at_hand:
+            return twin_label, False
+        tables: list[Any] = [people.rows(0, len(people))]
+        label: list[NDArray[Any]] = [found.label]
+        if len(twins):
+            rows = people.take(twins.index)
+            tables.append(with_changes(rows, own, other, self._ensemble))
+            label.append(twin_label)
+        if drawn is not None:
+            tables.append(drawn.table)
+            label.append(found.label[drawn.index])
+        table = stacked(tables)
+        answers = None if table is None else self._ask_in_one(table, tables[0])
+        if answers is None:
+            return None
+        codes = [self._codes.get(answer, -1) for answer in answers]
+        return (twin_label, True) if codes == np.concatenate(label).tolist() else None
+
+    def _ask_in_one(self, table: Any, people: Any) -> list[Any] | None:
+        """Ask about people and others behind them, in a form that suits the people.
+
+        None if there is no such form, or if the others do not suit it.
+        """
+        for form in self._forms(people):
+            for rows in (table, people):
+                try:
+                    answers = self._model.ask(form(rows))
+                except Exception:  # libraries raise what they like
+                    continue
+                return answers if rows is table else None
+        return None
 
     def similar(self, drawn: Drawn, label: Classes) -> int:
         """Confirm that people similar to the fair get their label.
@@ -284,12 +367,7 @@ class Replay:
         _RefusedError
             If the model that the user passed takes the rows in no form.
         """
-        if self.reason:
-            return None
-        try:
-            _ = self._model.live
-        except NotAtHand as error:
-            self.reason = str(error)
+        if not self.is_at_hand:
             return None
         forms = [self._form] if self._form is not None else self._forms(rows)
         errors: list[Exception] = []

@@ -86,6 +86,7 @@ class Run:
         n_jobs: int | None = None,
         progress: Progress | None = None,
     ) -> None:
+        self._question = question
         self.variables, self.similarity, self._space, verifier = question
         # Whoever stops this run stops no other.
         self.verifier = verifier.for_one_run()
@@ -96,6 +97,22 @@ class Run:
         self._progress = progress
         self._started = time.monotonic()
         self._nodes = 0
+
+    def anew(self) -> Run:
+        """Return another run of the same people, of which nothing is spent."""
+        return Run(
+            self._question,
+            self.people,
+            budget=self.budget,
+            n_jobs=self._n_threads,
+            progress=self._progress,
+        )
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there are so few people that they are one piece of work."""
+        n_people = len(self.people)
+        return n_people <= chunk_size(n_people, self._n_threads)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the people, some thousands at a time."""

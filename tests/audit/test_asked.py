@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -129,13 +130,53 @@ def test_the_table_is_handed_over_as_it_is() -> None:
     spy = posed(Spy(), model)
     similarity = Similarity(noise={"age": 0.5})
     fatt.verify(spy, table, similarity=similarity)
-    pd.testing.assert_frame_equal(seen[0], table)
+    # A few people, and those similar to them behind them, are asked about in one go.
+    assert len(seen) == 1
+    pd.testing.assert_frame_equal(seen[0].iloc[: len(table)], table)
     # If the library refuses other columns, or another order: those that it reads.
     seen.clear()
     wider = table.assign(name="x")[["name", "pay", "age"]]
     assert fatt.verify(spy, wider, similarity=similarity).asked.people == 4
-    pd.testing.assert_frame_equal(seen[0], wider)
-    pd.testing.assert_frame_equal(seen[1], table)
+    pd.testing.assert_frame_equal(seen[0].iloc[: len(table)], wider)
+    # Also the people alone it refuses like this, so that it is not for the others.
+    pd.testing.assert_frame_equal(seen[1], wider)
+    pd.testing.assert_frame_equal(seen[2].iloc[: len(table)], table)
+    # Many people are asked about before the search, as they are.
+    seen.clear()
+    many = pd.concat([table] * 50)
+    fatt.verify(spy, many, similarity=similarity)
+    pd.testing.assert_frame_equal(seen[0], many)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        np.asarray,
+        pd.DataFrame,
+        pl.DataFrame,
+    ],
+)
+def test_a_few_people_are_asked_about_in_one_call(kind: Any) -> None:
+    """Everybody, their twins, and people similar to the fair: unfair and fair ones."""
+    model, calls = tree(), []
+
+    class Spy:
+        def predict(self, X: Any) -> Any:
+            calls.append(len(X))
+            return model.predict(np.asarray(X, dtype=float))
+
+    rows = kind(np.array(AGES, dtype=float))
+    similarity = Similarity(noise={"x0": 6})
+    auditor = fatt.Auditor(posed(Spy(), model), similarity=similarity)
+    report = auditor.verify(rows)
+    assert report.counts == {"fair": 2, "unfair": 2, "unknown": 0}
+    assert report.findings.twins.on_model.all()
+    assert report.asked.people == 4
+    assert calls == [4 + 2 + report.asked.similar]
+    # Asked piece by piece, the report is the same.
+    many = auditor.verify(np.repeat(np.array(AGES, dtype=float), 50, axis=0))
+    assert many.findings.verdict[::50].tolist() == report.findings.verdict.tolist()
+    assert len(calls) > 2
 
 
 def test_where_sums_are_not_fixed_either_answer_is_right() -> None:
