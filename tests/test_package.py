@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -82,3 +83,26 @@ def test_the_version_has_one_home() -> None:
     sources = [*(root / "fatt").rglob("*.py"), root / "meson.build"]
     texts = {path: path.read_text(encoding="utf-8") for path in sources}
     assert not [path.name for path in texts if literal in texts[path]]
+
+
+def test_no_module_uses_what_another_keeps_to_itself() -> None:
+    found = []
+    root = Path(fatt.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        modules = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("fatt"):
+                modules.update(alias.asname or alias.name for alias in node.names)
+                parts = [*str(node.module).split("."), *(a.name for a in node.names)]
+                found += [(path.name, part) for part in parts if is_private(part)]
+        for node in ast.walk(tree):
+            match node:
+                case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                    if name in modules and is_private(attribute):
+                        found.append((path.name, f"{name}.{attribute}"))
+    assert not found
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
