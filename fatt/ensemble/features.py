@@ -15,6 +15,20 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 #: A value of a categorical column, or a class label.
 Label: TypeAlias = str | int | float | bool
 
+
+def is_writable(label: Label) -> bool:
+    r"""Tell whether files can hold a label: half a surrogate pair is no text.
+
+    Examples
+    --------
+    >>> is_writable("Köln"), is_writable("K\ud800ln")
+    (True, False)
+    """
+    if not isinstance(label, str) or label.isascii():
+        return True
+    return not any("\ud800" <= sign <= "\udfff" for sign in label)
+
+
 NumberTypes: TypeAlias = Literal[
     "any",
     "wide",

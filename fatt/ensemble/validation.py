@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fatt.ensemble.features import Categorical, Label
+from fatt.ensemble.features import Categorical, Label, is_writable
 from fatt.ensemble.scoring import Argmax, Cut, Prediction
 from fatt.ensemble.trees import NODE, Trees, left_children, n_words, starts_of
 from fatt.errors import MalformedModelError
@@ -38,6 +39,7 @@ def _check_features(ensemble: Ensemble) -> None:
     names = Counter(feature.name for feature in ensemble.features)
     twice = sorted(name for name, count in names.items() if count > 1)
     _require(not twice, f"several features have the same name: {', '.join(twice)}.")
+    _require_writable("a feature", names)
     for feature in ensemble.features:
         _require(
             feature.lower <= feature.upper,
@@ -59,6 +61,7 @@ def _check_features(ensemble: Ensemble) -> None:
                 _are_short((*feature.categories, *feature.codes)),
                 f"a category of feature {feature.name!r} has more than 64 bits.",
             )
+            _require_writable(f"a category of {feature.name!r}", feature.categories)
             continue
         # In plain Python: there may be many features, and few have edges.
         _require(
@@ -66,6 +69,15 @@ def _check_features(ensemble: Ensemble) -> None:
             and all(low < high for low, high in itertools.pairwise(feature.edges)),
             f"the edges of feature {feature.name!r} do not increase.",
         )
+
+
+def _require_writable(what: str, labels: Iterable[Label]) -> None:
+    odd = next((label for label in labels if not is_writable(label)), "")
+    _require(
+        not odd,
+        f"{what} is called {odd!r}, which holds half a surrogate pair: no file can "
+        "hold that, so that nothing about it could be saved; rename it and fit again.",
+    )
 
 
 def _are_short(labels: tuple[Label, ...]) -> bool:
@@ -180,6 +192,7 @@ def _check_outputs(ensemble: Ensemble) -> None:
         len(set(ensemble.classes)) == n_classes, "the model lists a class label twice."
     )
     _require(_are_short(ensemble.classes), "a class label has more than 64 bits.")
+    _require_writable("a class", ensemble.classes)
     if isinstance(decision, Cut):
         _require(n_classes == 2, f"a cut needs 2 classes, not {n_classes}.")
         _require(n_outputs == 1, f"a cut needs 1 output, not {n_outputs}.")

@@ -13,7 +13,7 @@ from msgspec.structs import force_setattr
 
 from fatt import storage
 from fatt.ensemble import Ensemble, Modelled, ensemble_of
-from fatt.ensemble.features import Record
+from fatt.ensemble.features import Record, is_writable
 from fatt.errors import SpecError, hint
 from fatt.region.amounts import short
 from fatt.region.kinds import AnyVariable, Number, Variable
@@ -65,11 +65,25 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
                 if twice
                 else "a variable has no name; give it one."
             )
+        self._require_writable()
         ordered = sorted(
             self.variables,
             key=lambda variable: min(places[column] for column in variable.columns),
         )
         force_setattr(self, "variables", tuple(ordered))
+
+    def _require_writable(self) -> None:
+        labels = [
+            label
+            for one in self.variables
+            for label in (one.name, *one.columns, *getattr(one, "labels", ()))
+        ]
+        odd = next((label for label in labels if not is_writable(label)), None)
+        if odd is not None:
+            raise SpecError(
+                f"the name {odd!r} holds half a surrogate pair, which no file can "
+                "hold; rename it."
+            )
 
     def __repr__(self) -> str:
         lines = [f"\n {one.name}: {_brief(one)}" for one in self.variables]

@@ -324,3 +324,26 @@ def test_features_beyond_the_size_of_a_node_are_refused() -> None:
             values=np.zeros(2),
             targets=[0],
         )
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"classes": ("no", "y\udfff")}, "a class is called"),
+        ({"features": (Numeric(name="\ud800age"),)}, "a feature is called"),
+        (
+            {
+                "features": (
+                    Categorical(name="age", categories=("M\ud83d\ude00\udbff",)),
+                )
+            },
+            "a category of 'age' is called",
+        ),
+    ],
+)
+def test_what_no_file_can_hold_is_refused_at_once(
+    changes: dict[str, object], what: str
+) -> None:
+    with pytest.raises(MalformedModelError, match=f"{what} .* half a surrogate pair"):
+        stump(**changes)
+    assert stump(classes=("no", "\U0001f600"))

@@ -26,6 +26,7 @@ from fatt.region import (
     Variables,
 )
 from fatt.region.inference import conclude, look
+from fatt.region.kinds import AnyVariable
 from tests.region import town
 
 
@@ -480,3 +481,16 @@ def test_many_variables_are_given_at_once_as_one_after_another() -> None:
     assert all(isinstance(variable, Integer) for variable in whole.variables)
     with pytest.raises(SpecError, match="would take some columns of 'pair'"):
         schema.with_({**kinds, "w51": Number(columns=("w51",))})
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        Number(name="x\ud800", columns="a"),
+        Binary(name="x", columns="a", levels=("no", "\udc00")),
+        OneHot(name="x", columns="a", levels=("no",), dropped="\udc00"),
+    ],
+)
+def test_names_that_no_file_can_hold_are_refused(variable: AnyVariable) -> None:
+    with pytest.raises(SpecError, match="half a surrogate pair"):
+        Schema(columns=("a",), variables=(variable,))
