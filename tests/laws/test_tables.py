@@ -165,6 +165,33 @@ def test_labels_are_those_of_the_library(name: str) -> None:
     assert verdicts["same"] > 3
 
 
+def entries_of(lists: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield family, container, form and column, which is empty if all are meant."""
+    for key, forms in lists.items():
+        family, container = key.split(", ")
+        for entry in forms.split("; "):
+            form, _, column = entry.partition(" (")
+            yield family, container, form, column.removesuffix(")")
+
+
+@pytest.mark.parametrize("verdict", ["refused", "answered"])
+def test_no_list_has_what_is_not_so(verdict: str) -> None:
+    """Each run looks at some entries; a table that gives the verdict is enough."""
+    entries = list(entries_of(REFUSED if verdict == "refused" else ANSWERED))
+    rng = np.random.default_rng(zlib.crc32(verdict.encode()))
+    for place in rng.permutation(len(entries))[: 15 * EFFORT].tolist():
+        family, container, form, column = entries[place]
+        assert any(
+            verdict_on(name, table) == verdict
+            for name in MODELS
+            if family_of(name) == family
+            for case in cases_of(kind_of(name))
+            if (case.container, case.form) == (container, form)
+            if column in ("", case.column)
+            if (table := case.table(kind_of(name))) is not None
+        ), f"take it off the list: {entries[place]}"
+
+
 @for_seeds(60)
 def test_forms_together(seed: int) -> None:
     """Columns in any forms beside each other: the library's labels, or a refusal."""
