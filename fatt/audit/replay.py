@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fatt.audit.membership import Membership
 from fatt.audit.spot_checks import Drawn
-from fatt.ensemble.table import as_frame, places_of
+from fatt.ensemble.table import as_frame, places_of, series_of
 from fatt.errors import DataError, ReplayError
 from fatt.model import Model, NotAtHand, in_short
 from fatt.people import CHUNK, People
@@ -424,13 +424,25 @@ class Replay:
             f"row {index[0]} or a later one: the model takes the person and not {who} "
             f"({refused})."
         )
-        if as_frame(table) is not None and not hasattr(table, "iloc"):
-            # Arrow's columns know null, and NaN only among floats.
+        if self._has_other_gaps(table):
             raise DataError(
                 f"{told} Tables of polars and pyarrow cannot hold every missing value "
                 "that a model knows, such as NaN among texts; pass a frame of pandas."
             )
         raise ReplayError(f"{told} {BUG}")
+
+    def _has_other_gaps(self, table: Any) -> bool:
+        """Tell whether a column that is read has gaps its kind of table cannot write.
+
+        Columns of Arrow know null, and NaN only among floats; what a library makes of a
+        null among texts, and whether it takes one, is another matter than NaN.
+        """
+        frame = as_frame(table)
+        if frame is None or frame.implementation.is_pandas_like():
+            return False
+        places = places_of(frame, self._ensemble.features, self._ensemble.inputs)
+        read = (get() for get in series_of(frame, places))
+        return any(not one.dtype.is_numeric() and one.null_count() for one in read)
 
     def _refused(
         self, people: People, start: int, stop: int, refused: _RefusedError

@@ -514,6 +514,29 @@ def test_a_table_that_cannot_hold_a_missing_text_is_said_to_be_so() -> None:
         fatt.verify(model, table, similarity=similarity)
 
 
+class Picky(DecisionTreeClassifier):
+    """Refuses everybody whom the tests have not shown to it themselves."""
+
+    def predict(self, X: Any, check_input: bool = True) -> Any:
+        if not np.isin(np.asarray(X)[:, 0], [20.0, 30.0, 40.0, 50.0]).all():
+            raise ValueError("who is that?")
+        return super().predict(X, check_input)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_another_refusal_of_made_rows_is_no_fault_of_the_table(frame: Any) -> None:
+    """Texts with gaps that the model does not read are no reason either."""
+    cells: dict[str, Any] = {"age": [20.0, 30.0, 40.0, 50.0]}
+    answers = ["deny", "deny", "grant", "grant"]
+    tree, picky = (
+        kind().fit(pd.DataFrame(cells), answers)
+        for kind in (DecisionTreeClassifier, Picky)
+    )
+    rows = frame({**cells, "name": ["Ann", None, "Cid", None]})
+    with pytest.raises(ReplayError, match=r"takes the person and not .*who is that"):
+        fatt.verify(posed(picky, tree), rows, similarity=Similarity(noise={"age": 2}))
+
+
 class Liar(DecisionTreeClassifier):
     """Grants to those between 25 and 28, which is not how it is read."""
 
