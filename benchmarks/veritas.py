@@ -72,14 +72,15 @@ class Veritas:
         parted = Schema(columns=schema.columns, variables=tuple(variables))
         self.variables = Variables(model, parted)
         self.ensemble = self.variables.ensemble
-        self.relation = relation
+        # What does not depend on people is prepared once, as in our auditor.
+        self.space = Space(relation, self.variables)
         self.focal = focal
         self.peers: dict[int, Any] = {}
 
     def ask(self, rows: Any) -> Times:
         """Ask about each person."""
         values = self.variables.gather(self.variables.model.read(rows))
-        boxes = Space(self.relation, self.variables).boxes(values)
+        boxes = self.space.boxes(values)
         return self.times(self.ensemble.decide(values), boxes)
 
     def times(self, labels: NDArray[np.int64], boxes: Boxes) -> Times:

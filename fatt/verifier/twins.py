@@ -17,9 +17,11 @@ Floats = NDArray[np.float64]
 
 
 class Holes(NamedTuple):
-    """Where the library reads numbers as missing: the nearest that it does not."""
+    """Which numbers the library reads as missing, and the nearest that it does not."""
 
     columns: NDArray[np.int64]
+    low: Floats
+    high: Floats
     below: Floats
     above: Floats
 
@@ -29,11 +31,15 @@ def holes_of(ensemble: Ensemble) -> Holes:
     columns, low, high = gaps_of(ensemble.features)
     features = [ensemble.features[index] for index in columns.tolist()]
     whole = np.array([feature.integer for feature in features], dtype=bool)
-    below = np.where(whole, np.ceil(low) - 1, np.nextafter(low, -np.inf))
-    above = np.where(whole, np.floor(high) + 1, np.nextafter(high, np.inf))
+    low, high = (
+        np.where(whole, np.ceil(low), low),
+        np.where(whole, np.floor(high), high),
+    )
+    below = np.where(whole, low - 1, np.nextafter(low, -np.inf))
+    above = np.where(whole, high + 1, np.nextafter(high, np.inf))
     # Else no whole number is read as missing.
-    some = ~whole | (above - below >= 2)
-    return Holes(columns[some], below[some], above[some])
+    some = low <= high
+    return Holes(*(part[some] for part in (columns, low, high, below, above)))
 
 
 def clip_to_numbers(
@@ -44,16 +50,17 @@ def clip_to_numbers(
     Numbers that the library reads as missing leave the interval, if they lie at its
     end, and missing becomes a member instead.
     """
-    columns, below, above = holes
+    columns, low, high, below, above = holes
     if not len(columns):
         return boxes.lower, boxes.upper, boxes.missing, boxes.codes
     lower, upper, missing = boxes.lower.copy(), boxes.upper.copy(), boxes.missing.copy()
     first, last = lower[:, columns], upper[:, columns]
-    some = (first < above) & (last > below)
+    # Compared with the ends themselves: infinity has no number behind it.
+    some = (first <= high) & (last >= low)
     missing[:, columns] |= some
     first, last = (
-        np.where(some & (first > below), above, first),
-        np.where(some & (last < above), below, last),
+        np.where(some & (first >= low), above, first),
+        np.where(some & (last <= high), below, last),
     )
     empty = first > last
     lower[:, columns] = np.where(empty, np.inf, first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -218,3 +219,31 @@ def test_large_leaves_round_small_ones_where_they_are_reached(
         outcomes, labels = verify_corner(ensemble, corner)
         assert labels == {0, 1}
         assert outcomes.verdict[0] == UNFAIR
+
+
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf])
+def test_an_infinity_that_is_read_as_missing_is_no_number(infinity: float) -> None:
+    """As XGBoost reads it with ``missing=inf``: it goes where no such number goes."""
+    is_left = infinity > 0
+    leaves = [(0.0, -10.0) if is_left else (-10.0, 0.0), (0.0, 2.0)]
+    ensemble = stumps(leaves, [0, 0], Cut(at=1.0), dtype="float64", base=(0.0,))
+    nodes = ensemble.trees.nodes.copy()
+    nodes["missing_left"] = is_left & (nodes["feature"] >= 0)
+    features = (
+        Numeric(name="x0", missing_range=(infinity, infinity)),
+        ensemble.features[1],
+    )
+    ensemble = replace(
+        ensemble, features=features, trees=replace(ensemble.trees, nodes=nodes)
+    )
+    person = np.array([[infinity, 0.0]])
+    boxes = Boxes(
+        np.zeros(1, dtype=np.int64),
+        person.copy(),
+        np.array([[infinity, 1.0]]),
+        np.zeros((1, 2), dtype=bool),
+        np.zeros((1, 0), dtype=np.uint64),
+    )
+    found = Verifier(ensemble).verify(person, boxes)
+    assert found.label.tolist() == [0]
+    assert found.verdict.tolist() == [UNFAIR]
