@@ -20,7 +20,7 @@ from fatt.ensemble import Ensemble
 from fatt.errors import DataError, JournalError, MissingDependencyError, SpecError
 from fatt.importers import load
 from fatt.region import Relation, Schema
-from fatt.region.inference import conclude, look
+from fatt.region.inference import observe, schema_of
 from fatt.report import Asked, Group
 from fatt.report.groups import in_order, share_of_fair
 from fatt.report.sentences import counted
@@ -266,15 +266,15 @@ def _inferred(ensemble: Ensemble, parts: list[Any]) -> Schema:
     import dask
 
     model = dask.delayed(pickle.dumps(ensemble), pure=True)
-    seen = dask.compute(*[dask.delayed(_look)(model, part) for part in parts])
-    impressions = [one for one in seen if one is not None]
-    if not impressions:
+    seen = dask.compute(*[dask.delayed(_observe)(model, part) for part in parts])
+    statistics = [one for one in seen if one is not None]
+    if not statistics:
         raise DataError("there are no rows; pass at least one person.")
-    return conclude(ensemble, impressions)
+    return schema_of(ensemble, statistics)
 
 
-def _look(model: bytes, part: Any) -> Any:
-    return look(pickle.loads(model), part) if len(part) else None
+def _observe(model: bytes, part: Any) -> Any:
+    return observe(pickle.loads(model), part) if len(part) else None
 
 
 def _prepared(folder: Path, question: Question, n_parts: int) -> list[str]:

@@ -57,12 +57,12 @@ def infer(
     _require(one_hot, found, table.numbers)
     taken = {column for variable in found for column in variable.columns}
     rest = [name for name in table.numbers if name not in taken]
-    return _schema(ensemble, table.impression(groups, rest))
+    return _schema(ensemble, table.statistics(groups, rest))
 
 
 @dataclass(frozen=True, eq=False)
-class Impression:
-    """What some of the rows say; `conclude` makes a schema of several.
+class Statistics:
+    """What some of the rows say; `schema_of` makes a schema of several.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Impression:
     groups: Groups
     moments: dict[str, Moments]
 
-    def joined(self, other: Impression) -> Impression:
+    def joined(self, other: Statistics) -> Statistics:
         """Return what the rows of both say."""
         if other.names != self.names:
             raise DataError(
@@ -92,7 +92,7 @@ class Impression:
                 f"others {', '.join(other.names)}; give all the same."
             )
         types, moments = self.types, self.moments
-        return Impression(
+        return Statistics(
             names=self.names,
             types={name: _joint(types[name], other.types[name]) for name in types},
             others=self.others | other.others,
@@ -103,19 +103,19 @@ class Impression:
         )
 
 
-def look(ensemble: Ensemble, X: Any) -> Impression:
-    """Look at some of the rows that a schema is inferred from."""
+def observe(ensemble: Ensemble, X: Any) -> Statistics:
+    """Return what some of the rows say of which a schema is inferred."""
     table = _Table(ensemble, X)
-    return table.impression(table.groups(), list(table.numbers))
+    return table.statistics(table.groups(), list(table.numbers))
 
 
-def conclude(ensemble: Ensemble, parts: Sequence[Impression]) -> Schema:
+def schema_of(ensemble: Ensemble, parts: Sequence[Statistics]) -> Schema:
     """Return the schema of all rows, of which each was looked at in one of the parts.
 
     It is the one that `infer` makes of all rows at once, up to the last bits of
     standard deviations.
     """
-    whole = functools.reduce(Impression.joined, parts)
+    whole = functools.reduce(Statistics.joined, parts)
     return _schema(ensemble, whole)
 
 
@@ -126,7 +126,7 @@ def _joint(one: str, other: str) -> str:
     return "i" if {one, other} <= {"i", "u"} else "f"
 
 
-def _schema(ensemble: Ensemble, seen: Impression) -> Schema:
+def _schema(ensemble: Ensemble, seen: Statistics) -> Schema:
     groups = seen.groups.variables()
     variables: dict[str, AnyVariable] = {}
     taken = {column for group in groups for column in group.columns}
@@ -284,10 +284,10 @@ class _Table:
             parts = list(pool.map(see, ends[:-1], ends[1:]))
         return functools.reduce(Groups.joined, parts)
 
-    def impression(self, groups: Groups, numbers: Sequence[str]) -> Impression:
+    def statistics(self, groups: Groups, numbers: Sequence[str]) -> Statistics:
         """Return what the rows say, of these columns of numbers how they lie."""
         moments = self.moments(numbers)
-        return Impression(self.names, self.types, self.others, groups, moments)
+        return Statistics(self.names, self.types, self.others, groups, moments)
 
     def moments(self, names: Sequence[str]) -> dict[str, Moments]:
         """Return how the numbers of some columns lie."""

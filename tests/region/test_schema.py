@@ -25,7 +25,7 @@ from fatt.region import (
     Schema,
     Variables,
 )
-from fatt.region.inference import conclude, look
+from fatt.region.inference import observe, schema_of
 from fatt.region.kinds import AnyVariable
 from tests.region import town
 
@@ -346,15 +346,15 @@ def test_parts_of_the_rows_tell_what_all_rows_tell(seed: int) -> None:
     model = numeric_model(*table.columns)
     cuts = [0, *sorted(rng.integers(1, 60, 3).tolist()), 60]
     parts = [
-        look(model, table.iloc[start:stop])
+        observe(model, table.iloc[start:stop])
         for start, stop in itertools.pairwise(cuts)
         if start < stop
     ]
-    expected, found = Schema.infer(model, table), conclude(model, parts)
+    expected, found = Schema.infer(model, table), schema_of(model, parts)
     assert [_rounded(one) for one in found.variables] == [
         _rounded(one) for one in expected.variables
     ]
-    assert conclude(model, [look(model, table)]) == expected
+    assert schema_of(model, [observe(model, table)]) == expected
 
 
 def _rounded(variable: Any) -> Any:
@@ -366,12 +366,12 @@ def _rounded(variable: Any) -> Any:
 def test_parts_with_other_columns_or_types() -> None:
     table = pd.DataFrame({"a": [1, 2, 3, 4], "b": [0.5, 1.5, 2.5, 3.5]})
     model = numeric_model("x0", "x1", named=False)
-    renamed = look(model, table.rename(columns={"b": "c"}))
+    renamed = observe(model, table.rename(columns={"b": "c"}))
     with pytest.raises(DataError, match="columns a, b, and others a, c; give all"):
-        conclude(model, [look(model, table), renamed])
-    broken = look(model, table.astype({"a": float}))
-    assert isinstance(conclude(model, [look(model, table)] * 2).find("a"), Integer)
-    mixed = conclude(model, [look(model, table), broken]).find("a")
+        schema_of(model, [observe(model, table), renamed])
+    broken = observe(model, table.astype({"a": float}))
+    assert isinstance(schema_of(model, [observe(model, table)] * 2).find("a"), Integer)
+    mixed = schema_of(model, [observe(model, table), broken]).find("a")
     assert isinstance(mixed, Number)
     assert not isinstance(mixed, Integer)
 

@@ -85,7 +85,7 @@ def pull_back(
     UnsupportedModelError
         If the values that the model refuses cannot be told in the raw columns.
     """
-    plain, adopted = _settle(ensemble.features, features, columns)
+    plain, adopted = _adopt_kinds(ensemble.features, features, columns)
     narrowed = list(adopted)
     for column, inner in zip(plain, ensemble.features, strict=True):
         if not isinstance(column, Same):
@@ -106,7 +106,7 @@ def pull_back(
     )
 
 
-def _settle(
+def _adopt_kinds(
     inner: Sequence[Feature], features: Sequence[Feature], columns: Sequence[Column]
 ) -> tuple[list[Column], list[Feature]]:
     """Give raw columns that reach the model unchanged the kind the model knows.
