@@ -39,7 +39,8 @@ def holes_of(ensemble: Ensemble) -> Holes:
     above = np.where(whole, high + 1, np.nextafter(high, np.inf))
     # Else no whole number is read as missing.
     some = low <= high
-    return Holes(*(part[some] for part in (columns, low, high, below, above)))
+    ends = low[some], high[some], below[some], above[some]
+    return Holes(columns[some], *ends)
 
 
 def clip_to_numbers(
