@@ -15,7 +15,7 @@ import pytest
 import fatt
 from tests.mutants.mutant import installed_for_development
 
-FRAMEWORKS = ["sklearn", "xgboost", "lightgbm", "onnx", "pandas", "numba", "numpy"]
+FRAMEWORKS = ["sklearn", "xgboost", "lightgbm", "onnx", "pandas", "numpy"]
 
 
 def run(code: str) -> str:

@@ -22,7 +22,7 @@ from fatt.aif360_ext.dataset import (
 )
 from fatt.region import Relation, Schema
 from fatt.train import FATTClassifier
-from fatt.train.columns import blank_tree
+from fatt.train.splits import blank_tree
 
 
 class FATT(Transformer):  # type: ignore[misc]

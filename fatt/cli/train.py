@@ -27,13 +27,12 @@ if TYPE_CHECKING:
               help="Where to save the tree; such as tree.fatt.")  # fmt: skip
 @click.option("--ignore", "ignored", multiple=True, metavar="NAME",
               help="A column not to learn from, such as ids. Repeatable.")  # fmt: skip
-@click.option("--fairness-weight", type=click.FloatRange(0, 1), default=0.2,
-              show_default=True, metavar="WEIGHT",
+@click.option("--fairness-weight", type=click.FloatRange(0, 1), metavar="WEIGHT",
+              show_default="halving the unfair share is worth 1.5 points of accuracy",
               help="What fairness counts; the rest is for accuracy.")  # fmt: skip
-@click.option("--min-fairness", type=click.FloatRange(0, 1), default=0.0,
-              metavar="SHARE",
-              help="The share that must be treated fairly; the exit code "
-              "tells.")  # fmt: skip
+@click.option("--min-fairness", type=click.FloatRange(0, 1), metavar="SHARE",
+              help="The share that must be treated fairly: chooses the weight, "
+              "and the exit code tells.")  # fmt: skip
 @click.option("--max-leaves", type=click.IntRange(2), metavar="N",
               help="The size of the tree.")  # fmt: skip
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True),
@@ -77,8 +76,8 @@ class Request:
     one_hot: tuple[str, ...]
     output: str
     ignored: tuple[str, ...]
-    fairness_weight: float
-    min_fairness: float
+    fairness_weight: float | None
+    min_fairness: float | None
     max_leaves: int | None
     max_seconds: float | None
     random_state: int
@@ -93,18 +92,17 @@ def _run(request: Request) -> Exit:
         request.noise, request.vary, request.missing, request.spec
     )
     tree = _train(request, similarity)
-    if tree.fairness_ < request.min_fairness:
-        fit = [one for one in tree.front_ if one.fairness >= request.min_fairness]
-        if not fit:
-            if not request.quiet:
-                most = max([tree.fairness_, *(one.fairness for one in tree.front_)])
-                click.echo(
-                    f"No tree was found that treats {request.min_fairness:.2%} of "
-                    f"these people fairly; the fairest one reaches {most:.2%}. "
-                    "Nothing was saved."
-                )
-            return Exit.REFUTED
-        tree = tree.with_tree(max(fit, key=lambda one: one.fitness))
+    wanted = request.min_fairness
+    if wanted is not None and (tree.fairness_ < wanted or not len(tree.front_)):
+        if not request.quiet:
+            # A tree of one leaf is as fair as it is useless.
+            most = max([0.0, *(one.fairness for one in tree.front_)])
+            click.echo(
+                f"No tree that tells people apart was found that treats {wanted:.2%} "
+                f"of these people fairly; the fairest one reaches {most:.2%}. Nothing "
+                "was saved."
+            )
+        return Exit.REFUTED
     tree.ensemble_.save(request.output)
     _print(request, tree, similarity)
     return Exit.UNDECIDED if tree.interrupted_ else Exit.DONE
@@ -115,7 +113,7 @@ def _train(request: Request, similarity: Relation) -> FATTClassifier:
     from fatt.people.typed import type_for_training, with_kinds
     from fatt.region import Schema
     from fatt.train import FATTClassifier
-    from fatt.train.columns import blank_tree
+    from fatt.train.splits import blank_tree
 
     people = type_for_training(
         read_table(request.people), label=request.label, ignored=request.ignored
@@ -125,7 +123,10 @@ def _train(request: Request, similarity: Relation) -> FATTClassifier:
     schema = Schema.infer(unlearnt, people.table, one_hot=request.one_hot)
     classifier = FATTClassifier(
         similarity,
-        fairness_weight=request.fairness_weight,
+        fairness_weight=(
+            "auto" if request.fairness_weight is None else request.fairness_weight
+        ),
+        min_fairness=request.min_fairness,
         max_leaves=request.max_leaves,
         schema=with_kinds(schema, people.kinds),
         max_seconds=request.max_seconds,

@@ -18,14 +18,13 @@ from fatt.ensemble import Ensemble
 from fatt.ensemble.table import as_frame
 from fatt.errors import DataError, SpecError
 from fatt.region import Relation, Schema
-from fatt.train.candidates import Portable
-from fatt.train.columns import blank_tree
-from fatt.train.leaves import leaves_of
+from fatt.train.models import leaves_of
 from fatt.train.people import gather_people
 from fatt.train.result import Candidate
 from fatt.train.settings import Settings
+from fatt.train.splits import Portable, blank_tree
 from fatt.train.tables import as_numbers_or_objects, check_columns, check_weights
-from fatt.train.training import train
+from fatt.train.training import Trained, train
 from fatt.verifier.threads import n_threads
 
 
@@ -40,18 +39,19 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     similarity : Similarity
         Who is similar to whom.
-    fairness_weight : float, default 0.2
-        Weight of fairness; the rest is the weight of accuracy.
-    algorithm : {"memetic", "paper"}, default "memetic"
-        ``"memetic"`` grows good first trees and refines the best ones; ``"paper"`` is
-        the genetic algorithm of Ranzato, Urban and Zanella.
-    n_trees : int, default 1
-        Largest number of trees. More than one are used only where together they are
-        fitter than the best single tree, as the verifier proves. That is rare: on the
-        paper's compas, crime and german it changed no median.
+    fairness_weight : float or "auto", default "auto"
+        Weight of fairness; the rest is the weight of accuracy. ``"auto"`` chooses it
+        such that halving the share of people who are treated unfairly is worth 1.5
+        points of accuracy; for the paper's algorithm it is 0.2.
+    min_fairness : float, optional
+        The share of training people who must be treated fairly; chooses the smallest
+        weight of fairness with which that is reached.
+    algorithm : {"descent", "paper"}, default "descent"
+        ``"descent"`` gives each node in turn the best of all splits that it may have;
+        ``"paper"`` is the genetic algorithm of Ranzato, Urban and Zanella.
     balance : float, optional
         From 0, where accuracy counts people alike, to 1, where it counts classes alike;
-        0.5 by default, 0 in the paper.
+        0.2 by default, 0 in the paper.
     class_weight : dict, "balanced" or None, default None
         What the people of each class count in accuracy, as in scikit-learn.
     max_depth, max_leaves : int, optional
@@ -60,29 +60,19 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Smallest number of people at a leaf; by default 5, or a quarter of a percent of
         all if that is more; 1 in the paper.
     leaf_cost : float, optional
-        How many people more each further leaf must get right to be worth it; 3 by
-        default, 0 in the paper.
+        How many people more each further leaf must get right to be worth it. By default
+        1.5, or 3 for more than 20,000 people, whose own labels count instead of a
+        larger model's; 0 in the paper.
     max_bins : int, default 64
         Into how many parts a column of numbers is cut.
+    split_on_varying : bool, optional
+        Whether the tree may split on what varies freely for everybody, and be unfair to
+        everybody there. Only the paper's algorithm does so by default.
     schema : Schema, optional
         What the columns mean; inferred from the training table by default.
-    population_size, elitism : int, default 32 and 1
-        How many trees a generation has, and how many of the best survive unchanged.
-    selection : {"wheel", "best"}, default "wheel"
-        How the paper's algorithm chooses parents: by a wheel on which a tree has as
-        much room as it is fit, or nearly always the best tree, as the program does that
-        the paper's authors published.
-    mutation : {"grow-prune", "grow"}, default "grow-prune"
-        Whether mutations also prune trees, or only grow them.
-    initial : {"grown", "blank", "forest"}, optional
-        The first trees: grown greedily, with and without caution; of a single leaf, the
-        paper's default; or those of a random forest.
-    split_share : float, optional
-        The share of all splits that is tried when a leaf is split by mutation; 0.1 by
-        default.
-    max_iter, n_iter_no_change : int, optional
-        Largest number of generations, and after how many without progress to stop; 100
-        and 10 by default, the paper knows only the first.
+    max_iter : int, optional
+        How often a descent goes through all nodes of its tree at most, 50 by default;
+        or the largest number of generations, 100 by default.
     max_seconds : float, optional
         After how many seconds to stop. The only parameter that makes the result depend
         on the machine.
@@ -96,6 +86,20 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Whether to show a progress bar.
     random_state : int, RandomState or None, default None
         Makes all choices of chance.
+    population_size, elitism : int, optional
+        Only for the paper's algorithm, like all that follows: how many trees a
+        generation has, and how many of the best survive unchanged; 32 and 1.
+    selection : {"wheel", "best"}, optional
+        How parents are chosen: by a wheel on which a tree has as much room as it is
+        fit, as by default; or nearly always the best tree, as the program does that the
+        paper's authors published.
+    mutation : {"grow-prune", "grow"}, optional
+        Whether mutations also prune trees, as by default, or only grow them.
+    initial : {"blank", "forest"}, optional
+        The first trees: of a single leaf, as by default, or those of a random forest.
+    split_share : float, optional
+        The share of all splits that is tried when a leaf is split by mutation; 0.1 by
+        default.
 
     Attributes
     ----------
@@ -109,10 +113,12 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         All trees that no other beats in accuracy, fairness and size at once.
     accuracy_, balanced_accuracy_, fairness_ : float
         What the tree reaches on the training people; fairness is certified.
+    fairness_weight_ : float
+        The weight of fairness with which the tree was chosen.
     hints_ : Hints
         Depth and smallest leaf of the tree, as parameters for other learners.
     n_iter_ : int
-        Number of generations.
+        Number of passes over trees in all descents, or of generations.
     interrupted_ : bool
         Whether the training was interrupted.
     n_features_in_ : int
@@ -136,9 +142,9 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         similarity: Relation | None = None,
         *,
-        fairness_weight: float = 0.2,
-        algorithm: Literal["memetic", "paper"] = "memetic",
-        n_trees: int = 1,
+        fairness_weight: float | Literal["auto"] = "auto",
+        min_fairness: float | None = None,
+        algorithm: Literal["descent", "paper"] = "descent",
         balance: float | None = None,
         class_weight: Any = None,
         max_depth: int | None = None,
@@ -146,26 +152,26 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         min_samples_leaf: int | None = None,
         leaf_cost: float | None = None,
         max_bins: int = 64,
+        split_on_varying: bool | None = None,
         schema: Schema | None = None,
-        population_size: int = 32,
-        elitism: int = 1,
-        selection: Literal["wheel", "best"] = "wheel",
-        mutation: Literal["grow", "grow-prune"] = "grow-prune",
-        initial: Literal["grown", "blank", "forest"] | None = None,
-        split_share: float | None = None,
         max_iter: int | None = None,
-        n_iter_no_change: int | None = None,
         max_seconds: float | None = None,
         warm_start: bool = False,
         keep_interrupted: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Any = None,
+        population_size: int | None = None,
+        elitism: int | None = None,
+        selection: Literal["wheel", "best"] | None = None,
+        mutation: Literal["grow", "grow-prune"] | None = None,
+        initial: Literal["blank", "forest"] | None = None,
+        split_share: float | None = None,
     ) -> None:
         self.similarity = similarity
         self.fairness_weight = fairness_weight
+        self.min_fairness = min_fairness
         self.algorithm = algorithm
-        self.n_trees = n_trees
         self.balance = balance
         self.class_weight = class_weight
         self.max_depth = max_depth
@@ -173,21 +179,21 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.min_samples_leaf = min_samples_leaf
         self.leaf_cost = leaf_cost
         self.max_bins = max_bins
+        self.split_on_varying = split_on_varying
         self.schema = schema
-        self.population_size = population_size
-        self.elitism = elitism
-        self.selection = selection
-        self.mutation = mutation
-        self.initial = initial
-        self.split_share = split_share
         self.max_iter = max_iter
-        self.n_iter_no_change = n_iter_no_change
         self.max_seconds = max_seconds
         self.warm_start = warm_start
         self.keep_interrupted = keep_interrupted
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+        self.population_size = population_size
+        self.elitism = elitism
+        self.selection = selection
+        self.mutation = mutation
+        self.initial = initial
+        self.split_share = split_share
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -245,16 +251,11 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.schema_ = schema
         self.front_ = trained.front
+        self.fairness_weight_ = trained.fairness_weight
         self.n_iter_ = trained.n_iter
         self.interrupted_ = trained.interrupted
         self._take(trained.best)
-        if not len(trained.front):
-            warnings.warn(
-                "the tree gives everybody the same label: fair, and useless. No split "
-                "was worth it; try a smaller leaf_cost, min_samples_leaf or "
-                "similarity.",
-                stacklevel=2,
-            )
+        self._warn(trained)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -294,12 +295,11 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of shape (n_people,), or (n_people, n_trees) if there are several trees
+        ndarray of shape (n_people,)
             Indices of ``ensemble_.trees.nodes``.
         """
         check_is_fitted(self)
-        leaves = leaves_of(self.ensemble_, self.ensemble_.encode(self._read(X)))
-        return leaves[:, 0] if leaves.shape[1] == 1 else leaves
+        return leaves_of(self.ensemble_, self.ensemble_.encode(self._read(X)))
 
     def get_n_leaves(self) -> int:
         """Return the number of leaves."""
@@ -324,6 +324,38 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         other = copy.copy(self)
         other._take(candidate)
         return other
+
+    def _warn(self, trained: Trained) -> None:
+        """Say what the user would not expect of the tree."""
+        useless = "the tree gives everybody the same label: fair, and useless. "
+        if not len(trained.front):
+            warnings.warn(useless + self._reason(trained), stacklevel=3)
+        elif trained.best.fairness < (self.min_fairness or 0):
+            warnings.warn(
+                f"no tree was found that treats {self.min_fairness:.2%} of the "
+                "training people fairly; this is the fairest, with "
+                f"{trained.best.fairness:.2%}.",
+                stacklevel=3,
+            )
+
+    def _reason(self, trained: Trained) -> str:
+        """Return why no tree tells people apart, and what to do."""
+        if trained.all_varies:
+            return (
+                "Whatever tells these people apart varies freely among similar people; "
+                "let the similarity vary less, or set split_on_varying=True."
+            )
+        if self.algorithm == "paper":
+            return (
+                "Breeding found no other that lasts; give it more generations, or "
+                "choose algorithm='descent'."
+            )
+        if trained.one_sided:
+            return "All classes but one count next to nothing; try other weights."
+        return (
+            "No split leaves enough people on both sides; try a smaller "
+            "min_samples_leaf."
+        )
 
     def _take(self, chosen: Candidate) -> None:
         """Answer with this tree from now on."""
@@ -385,7 +417,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "warm_start: the columns, categories or classes are not those of the "
                 "last fit; pass such people, or set warm_start=False."
             )
-        return [tree for candidate in self.front_ for tree in candidate.trees]
+        return [candidate.tree for candidate in self.front_]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,26 +1,77 @@
-"""Local search: small changes to one tree as long as they help."""
+"""The default search: coordinate descent, one whole node after the other.
+
+With the rest of a tree as it is, one pass over the people tells exactly what the tree
+would be worth with every split at one of its nodes, with other labels, or without the
+node. So each node in turn gets the best of all that may stand there, again and again,
+until nothing helps any more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
-from fatt.train.changes import Change
-from fatt.train.genome import Genome, ends, is_constant, join, leaf, replace
-from fatt.train.growth import best_splits
-from fatt.train.objective import Objective, Scored
-from fatt.train.variation import stump
+from fatt.train import kernels
+from fatt.train.fitness import Objective, Scored
+from fatt.train.genome import Genome, depth_of, depths, ends, is_constant, n_leaves
 
-#: How far along its column a threshold moves.
-_STEPS = (-16, -4, -2, -1, 1, 2, 4, 16)
+Integers = NDArray[np.int64]
+
+#: How many classes a new split may tell apart at a node: those worth most there.
+_CLASSES = 3
+
+
+#: What may stand at a node: a new leaf or split, or nodes that are there already.
+Piece: TypeAlias = int | slice
+
+
+class Change(NamedTuple):
+    """What stands at a node from now on.
+
+    Attributes
+    ----------
+    old
+        The nodes that give way.
+    new
+        What takes their place, in prefix order.
+    """
+
+    old: slice
+    new: tuple[Piece, ...]
+
+    def apply(self, tree: Genome) -> Genome:
+        """Return a tree after the change."""
+        parts = [
+            tree[piece] if isinstance(piece, slice) else np.array([piece], np.int32)
+            for piece in self.new
+        ]
+        return np.concatenate([tree[: self.old.start], *parts, tree[self.old.stop :]])
+
+    def follow(self, numbers: Integers) -> Integers:
+        """Return the numbers of the nodes after the change; of new ones it is -1."""
+        parts = [
+            numbers[piece] if isinstance(piece, slice) else np.array([-1])
+            for piece in self.new
+        ]
+        before, behind = numbers[: self.old.start], numbers[self.old.stop :]
+        return np.concatenate([before, *parts, behind])
 
 
 def descend(
-    objective: Objective, start: Scored, rng: Generator, *, rounds: int
-) -> list[Scored]:
-    """Improve a tree by the best of many small changes, again and again.
+    objective: Objective,
+    start: Genome,
+    rng: Generator,
+    *,
+    passes: int,
+    is_over: Callable[[], bool],
+    found: list[Scored],
+) -> int:
+    """Improve a tree node by node as long as that helps.
 
     Parameters
     ----------
@@ -29,85 +80,136 @@ def descend(
     start
         The tree.
     rng
-        Chooses which new splits are tried.
-    rounds
-        How many changes are made at most.
+        Chooses the order of the nodes.
+    passes
+        How often to go through all nodes at most.
+    is_over
+        Tells when to stop.
+    found
+        Receives the trees after each pass, the best last; no constant ones.
 
     Returns
     -------
-    list of Scored
-        The trees on the way, the best last.
+    int
+        How many passes there were.
     """
-    path = [start]
-    for _ in range(rounds):
-        tree = path[-1].tree
-        end = ends(tree).tolist()
-        tried = [
-            (change, new)
-            for change in neighbours(objective, tree, rng)
-            if not is_constant(
-                new := replace(tree, change.place, end[change.place], change.part)
-            )
-            and objective.allows(new)
-        ]
-        if not tried:
+    tree = objective.tidied(start)
+    if is_constant(tree):
+        # Whatever else it costs, a tree must tell people apart.
+        change = best_change(objective, tree, 0)
+        if change is None:
+            return 0
+        tree = change.apply(tree)
+    best = objective.score(tree)
+    found.append(best)
+    for number in range(passes):
+        if is_over():
+            return number
+        tree, has_changed = _pass(objective, tree, rng, is_over)
+        if not has_changed:
+            return number + 1
+        # Tidying may undo what helped, and a descent would go round in circles.
+        tree = objective.tidied(tree)
+        scored = objective.score(tree)
+        if is_constant(tree) or scored.fitness <= best.fitness:
+            return number + 1
+        best = scored
+        found.append(best)
+    return passes
+
+
+def _pass(
+    objective: Objective, tree: Genome, rng: Generator, is_over: Callable[[], bool]
+) -> tuple[Genome, bool]:
+    """Go once through all nodes; return the tree, and whether anything changed."""
+    # By these nodes are found again when the tree has changed.
+    numbers = np.arange(len(tree))
+    has_changed = False
+    for number in rng.permutation(len(tree)).tolist():
+        if is_over():
             break
-        changes, trees = zip(*tried, strict=True)
-        scored = objective.score_changes(tree, changes, trees)
-        best = max(scored, key=lambda scored: scored.fitness)
-        if best.fitness <= path[-1].fitness + 1e-12:
-            break
-        path.append(best)
-    return path
+        for place in np.flatnonzero(numbers == number).tolist():
+            change = best_change(objective, tree, place)
+            if change is not None:
+                tree, numbers = change.apply(tree), change.follow(numbers)
+                has_changed = True
+    return tree, has_changed
 
 
-def neighbours(objective: Objective, tree: Genome, rng: Generator) -> Iterator[Change]:
-    """Yield small changes to a tree.
+def best_change(objective: Objective, tree: Genome, place: int) -> Change | None:
+    """Return the best of all changes at a node; None if none makes the tree better.
 
-    A threshold moves, another column takes the place of a split, a leaf gets another
-    label or a split, a subtree collapses into a leaf or gives way to one of its parts.
+    Parameters
+    ----------
+    objective
+        What makes a tree better. A tree that gives everybody one label is worse than
+        any other.
+    tree
+        The tree.
+    place
+        The node.
     """
-    problem, target = objective.problem, objective.target
-    column = problem.splits.column
-    n_splits = len(column)
-    few = max(64, n_splits // 8)
-    drawn = [
-        rng.permutation(n_splits)[:few] if code < 0 else rng.integers(n_splits, size=4)
-        for code in tree.tolist()
+    people, limits, per_leaf = objective.people, objective.limits, objective.per_leaf
+    pieces = _pieces(tree, place, people.n_classes)
+    parts = [tree[one] if isinstance(one, slice) else np.array([one]) for one in pieces]
+    here = slice(place, int(ends(tree)[place]))
+    others = np.concatenate([tree[: here.start], tree[here.stop :]])
+    elsewhere = set(others[others < 0].tolist())
+    labels = [elsewhere | set(part[part < 0].tolist()) for part in parts]
+    sizes = [n_leaves(part) for part in parts]
+    room = limits.max_leaves - int(np.count_nonzero(others < 0))
+    depth = limits.max_depth - int(depths(tree)[place]) - 1
+    pairs = [
+        (inner, outer)
+        for inner, outer in _pairs(objective, tree, place)
+        if sizes[inner] + sizes[outer] <= room
+        and max(depth_of(parts[inner]), depth_of(parts[outer])) <= depth
+        and len(labels[inner] | labels[outer]) > 1
     ]
-    reached = problem.reach(tree)
-    leaves = np.flatnonzero(tree < 0)
-    purest, _ = best_splits(
-        problem,
-        target,
-        reached.people[leaves],
-        reached.boxes[leaves],
-        chosen=np.stack([drawn[place] for place in leaves]),
-        min_leaf=objective.limits.min_leaf,
-        caution=objective.fairness_weight,
+    alone, scores = objective.score_changes(
+        tree, place, np.array(pairs, dtype=np.int64).reshape(-1, 2)
     )
-    split_at = dict(zip(leaves.tolist(), purest.tolist(), strict=True))
-    worth = problem.value(reached.people, target)
-    end = ends(tree).tolist()
-    for place, code in enumerate(tree.tolist()):
-        if code < 0:
-            for label in range(problem.n_classes):
-                if label != -1 - code:
-                    yield Change(place, leaf(label))
-            if split_at[place] >= 0:
-                people = reached.people[place]
-                yield Change(place, stump(objective, split_at[place], people))
+    best: Change | None = None
+    most = (
+        kernels.NEVER if len(labels[-1]) == 1 else int(alone[-1]) - per_leaf * sizes[-1]
+    )
+    for part, piece in enumerate(pieces[:-1]):
+        worth = int(alone[part]) - per_leaf * sizes[part]
+        if alone[part] != kernels.NEVER and len(labels[part]) > 1 and worth > most:
+            best, most = Change(here, (piece,)), worth
+    for (inner, outer), row in zip(pairs, scores, strict=True):
+        split = int(np.argmax(row)) if len(row) else -1
+        if split < 0 or row[split] == kernels.NEVER:
             continue
-        left, right = (
-            tree[place + 1 : end[place + 1]],
-            tree[end[place + 1] : end[place]],
-        )
-        for step in _STEPS:
-            moved = code + step
-            if 0 <= moved < n_splits and column[moved] == column[code]:
-                yield Change(place, join(moved, left, right))
-        for other in drawn[place].tolist():
-            yield Change(place, join(other, left, right))
-        yield Change(place, leaf(int(np.argmax(worth[place]))))
-        yield Change(place, left)
-        yield Change(place, right)
+        worth = int(row[split]) - per_leaf * (sizes[inner] + sizes[outer])
+        if worth > most:
+            sides = (pieces[inner], pieces[outer])
+            if people.ranks.flipped[split]:
+                sides = (pieces[outer], pieces[inner])
+            best, most = Change(here, (split, *sides)), worth
+    return best
+
+
+def _pieces(tree: Genome, place: int, n_classes: int) -> list[Piece]:
+    """Return what may stand at a node, as `fatt.train.kernels` numbers it."""
+    end = ends(tree)
+    here = slice(place, int(end[place]))
+    leaves: list[Piece] = [-1 - label for label in range(n_classes)]
+    if tree[place] < 0:
+        return [*leaves, here, here, here]
+    middle = int(end[place + 1])
+    return [*leaves, slice(place + 1, middle), slice(middle, here.stop), here]
+
+
+def _pairs(objective: Objective, tree: Genome, place: int) -> list[tuple[int, int]]:
+    """Return what may stand inside and outside of a new split at a node."""
+    n_classes = objective.people.n_classes
+    classes = list(range(n_classes))
+    if n_classes > _CLASSES:
+        worth = objective.worth_at(tree)[place]
+        classes = np.sort(np.argsort(-worth, kind="stable")[:_CLASSES]).tolist()
+    pairs = list(itertools.permutations(classes, 2))
+    if tree[place] >= 0:
+        left, right = n_classes, n_classes + 1
+        pairs += [(left, right), (right, left)]
+    return pairs

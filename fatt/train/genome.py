@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.train.kernels.shape import measure
-
 Genome = NDArray[np.int32]
 
 
@@ -31,21 +29,30 @@ def n_leaves(tree: Genome) -> int:
 
 def ends(tree: Genome) -> NDArray[np.int64]:
     """Return for each node where its subtree ends."""
-    end, _ = _measure(tree)
+    end = np.arange(1, len(tree) + 1)
+    for place in np.flatnonzero(tree >= 0)[::-1].tolist():
+        end[place] = end[end[place + 1]]
     return end
+
+
+def depths(tree: Genome) -> NDArray[np.int64]:
+    """Return the depth of each node; the root has depth 0."""
+    depth = np.zeros(len(tree), dtype=np.int64)
+    end = ends(tree)
+    for place in np.flatnonzero(tree >= 0).tolist():
+        depth[place + 1] = depth[end[place + 1]] = depth[place] + 1
+    return depth
 
 
 def depth_of(tree: Genome) -> int:
     """Return the depth of a tree; a single leaf has depth 0."""
-    _, depth = _measure(tree)
-    return int(depth.max())
+    return int(depths(tree).max())
 
 
-def _measure(tree: Genome) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each node where its subtree ends, and its depth."""
-    end, depth = np.empty((2, len(tree)), dtype=np.int64)
-    measure(tree, end, depth)
-    return end, depth
+def leaf_spans(tree: Genome) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first leaf below each node, and the one behind the last."""
+    before = np.concatenate([[0], np.cumsum(tree < 0)])
+    return before[:-1], before[ends(tree)]
 
 
 def is_constant(tree: Genome) -> bool:
@@ -54,9 +61,22 @@ def is_constant(tree: Genome) -> bool:
     return bool((labels == labels[0]).all())
 
 
-def replace(tree: Genome, place: int, end: int, by: Genome) -> Genome:
+def replace(tree: Genome, place: int, by: Genome) -> Genome:
     """Return the tree with another subtree in the place of one."""
-    return np.concatenate([tree[:place], by, tree[end:]])
+    return np.concatenate([tree[:place], by, tree[ends(tree)[place] :]])
+
+
+def cross(first: Genome, at: int, second: Genome, other: int) -> Genome:
+    """Return the first tree with a subtree replaced by one of the second.
+
+    Parameters
+    ----------
+    first, at
+        The tree, and the root of the subtree that gives way.
+    second, other
+        Another tree, and the root of the subtree that takes its place.
+    """
+    return replace(first, at, second[other : ends(second)[other]])
 
 
 def tidy(tree: Genome, count: NDArray[np.int64], least: int, *, merge: bool) -> Genome:
@@ -74,8 +94,8 @@ def tidy(tree: Genome, count: NDArray[np.int64], least: int, *, merge: bool) -> 
         Whether two leaves of a split with the same label become one.
     """
     finished: list[list[int]] = []
-    numbers = tree.tolist()
     place_of: list[int] = []
+    numbers = tree.tolist()
     for place in range(len(numbers) - 1, -1, -1):
         code = numbers[place]
         if code < 0:

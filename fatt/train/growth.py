@@ -1,59 +1,71 @@
-"""Greedy growth of one tree, which may avoid splits that tear people's boxes."""
+"""Greedy growth: of one leaf, and of a tree that avoids tearing people's boxes."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from fatt.train.bits import Target, Words
-from fatt.train.genome import Genome, join, leaf
-from fatt.train.problem import Problem
+from fatt.train.fitness import Limits, Objective
+from fatt.train.genome import Genome, join, leaf, leaf_spans, replace
+from fatt.train.training_set import UNITS
 
 Matrix = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_NOBODY = np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How large a tree may become.
+class Best(NamedTuple):
+    """The best split of a leaf: its number, -1 if none is useful, and what it gains."""
 
-    Attributes
+    split: int
+    gain: float
+
+
+def best_split(
+    objective: Objective,
+    people: Integers,
+    boxes: Integers,
+    *,
+    chosen: Integers | None = None,
+    caution: float = 0.0,
+) -> Best:
+    """Return the split that makes a leaf purest.
+
+    Parameters
     ----------
-    max_leaves, max_depth
-        Largest number of leaves and depth.
-    min_leaf
-        Smallest number of training people at a leaf.
+    objective
+        What makes a tree better.
+    people, boxes
+        Who reaches the leaf.
+    chosen
+        The splits to choose from; all by default.
+    caution
+        What it costs to tear the boxes of all people.
     """
-
-    max_leaves: int
-    max_depth: int
-    min_leaf: int
-
-
-@dataclass
-class _Node:
-    """A node of the tree that grows; a leaf as long as it has no split."""
-
-    label: int
-    depth: int
-    people: Words
-    boxes: Words
-    best: int = -1
-    split: int = -1
-    left: _Node | None = None
-    right: _Node | None = None
-
-    def genome(self) -> Genome:
-        """Return the subtree in prefix order."""
-        if self.left is None or self.right is None:
-            return leaf(self.label)
-        return join(self.split, self.left.genome(), self.right.genome())
+    if not objective.people.n_splits:
+        return Best(-1, 0.0)
+    tally = objective.people.tally(people, boxes, objective.worth)
+    inside = tally.inside.T / UNITS
+    whole = objective.worth[people].sum(axis=0) / UNITS
+    gain = _impurity(whole) - _impurity(inside) - _impurity(whole - inside)
+    gain -= caution * tally.torn / UNITS
+    least = objective.limits.min_leaf
+    gain[(tally.n_inside < least) | (len(people) - tally.n_inside < least)] = -np.inf
+    if chosen is None:
+        best = int(np.argmax(gain))
+    else:
+        best = int(chosen[np.argmax(gain[chosen])])
+    # Below this, all that is left are errors of rounding.
+    return Best(best, float(gain[best])) if gain[best] > 1e-12 else Best(-1, 0.0)
 
 
-def impurity(worth: Matrix) -> Matrix:
+def _impurity(worth: Matrix) -> Matrix:
     """Return how mixed the classes are, by Gini's measure times the whole."""
     whole = worth.sum(axis=-1)
     squares = (worth * worth).sum(axis=-1)
@@ -63,135 +75,118 @@ def impurity(worth: Matrix) -> Matrix:
     return mixed
 
 
-def best_splits(
-    problem: Problem,
-    target: Target,
-    people: Words,
-    boxes: Words,
-    *,
-    chosen: NDArray[np.int64],
-    min_leaf: int,
-    caution: float = 0.0,
-) -> tuple[NDArray[np.int64], Matrix]:
-    """Return the split that makes each leaf purest, and how much it gains.
+@dataclass(order=True)
+class _Leaf:
+    """A leaf of a tree that grows; the most useful one comes first."""
 
-    Parameters
-    ----------
-    problem
-        The training people.
-    target
-        What labels are worth.
-    people, boxes
-        Who reaches each leaf.
-    chosen : ndarray of shape (n_leaves, n_splits)
-        The splits to choose from at each leaf.
-    min_leaf
-        Smallest number of people on each side.
-    caution
-        What it costs to tear the boxes of all people.
-
-    Returns
-    -------
-    split
-        The number of the split at each leaf; -1 if none gains anything.
-    gain
-        What it gains; 0 if there is none.
-    """
-    if not chosen.size:
-        return np.full(len(chosen), -1), np.zeros(len(chosen))
-    whole = problem.value(people, target)[:, np.newaxis]
-    count = problem.count(people)[:, np.newaxis]
-    tried = problem.try_splits(chosen, people, boxes, target)
-    after = impurity(tried.worth) + impurity(whole - tried.worth)
-    gain = impurity(whole) - after - caution * tried.torn
-    gain[(tried.n_left < min_leaf) | (count - tried.n_left < min_leaf)] = -np.inf
-    best = np.argmax(gain, axis=1)
-    rows = np.arange(len(chosen))
-    # Below this, all that is left are errors of rounding.
-    useful = gain[rows, best] > 1e-12
-    return (
-        np.where(useful, chosen[rows, best], -1),
-        np.where(useful, gain[rows, best], 0.0),
-    )
+    rank: tuple[float, int]
+    split: int = field(compare=False)
+    people: Integers = field(compare=False)
+    boxes: Integers = field(compare=False)
+    depth: int = field(compare=False)
+    node: int = field(compare=False)
 
 
 def grow(
-    problem: Problem,
-    target: Target,
+    objective: Objective,
     limits: Limits,
     *,
-    chosen: NDArray[np.int64],
+    chosen: Integers | None = None,
     caution: float = 0.0,
-    start: Words | None = None,
-) -> Iterator[Genome]:
-    """Grow a tree leaf by leaf, always where most is gained; yield it at every size.
+    start: Integers | None = None,
+) -> Genome:
+    """Grow a tree leaf by leaf, always where most is gained.
 
     Parameters
     ----------
-    problem
-        The training people.
-    target
-        What labels are worth.
+    objective
+        What makes a tree better.
     limits
         How large the tree may become.
     chosen
-        The splits to choose from.
+        The splits to choose from; all by default.
     caution
         What it costs to tear the boxes of all people.
     start
         The people to grow the tree for; all by default.
     """
-    root = problem.reach(leaf(0))
-    people = root.people[0] if start is None else start
-    top = _node(problem, target, people, root.boxes[0], 0)
-    waiting: list[tuple[float, int, _Node]] = []
-    n_leaves = 1
+    ranks, worth = objective.people.ranks, objective.worth
+    # For each node its split and children, or its label.
+    nodes: list[tuple[int, int, int]] = []
+    waiting: list[_Leaf] = []
 
-    def enqueue(node: _Node) -> None:
-        if node.depth >= limits.max_depth:
-            return
-        best, gain = best_splits(
-            problem,
-            target,
-            node.people[np.newaxis],
-            node.boxes[np.newaxis],
-            chosen=chosen[np.newaxis],
-            min_leaf=limits.min_leaf,
-            caution=caution,
+    def add(people: Integers, boxes: Integers, depth: int) -> int:
+        label = int(np.argmax(worth[people].sum(axis=0)))
+        nodes.append((-1 - label, -1, -1))
+        if depth < limits.max_depth:
+            split, gain = best_split(
+                objective, people, boxes, chosen=chosen, caution=caution
+            )
+            if split >= 0:
+                rank = (-gain, len(nodes))
+                place = len(nodes) - 1
+                heapq.heappush(waiting, _Leaf(rank, split, people, boxes, depth, place))
+        return len(nodes) - 1
+
+    everybody = np.arange(objective.people.n_people)
+    everywhere = np.arange(ranks.low.shape[1]) if caution else _NOBODY
+    add(everybody if start is None else start, everywhere, 0)
+    leaves = 1
+    while waiting and leaves < limits.max_leaves:
+        one = heapq.heappop(waiting)
+        left = ranks.goes_left(one.split, one.people)
+        can_left, can_right = ranks.reaches(one.split, one.boxes)
+        nodes[one.node] = (
+            one.split,
+            add(one.people[left], one.boxes[can_left], one.depth + 1),
+            add(one.people[~left], one.boxes[can_right], one.depth + 1),
         )
-        node.best = int(best[0])
-        if node.best >= 0:
-            rank = n_leaves * 2 + len(waiting)
-            heapq.heappush(waiting, (-float(gain[0]), rank, node))
+        leaves += 1
 
-    enqueue(top)
-    yield top.genome()
-    while waiting and n_leaves < limits.max_leaves:
-        _, _, node = heapq.heappop(waiting)
-        split = node.split = node.best
-        own = problem.own_left[split]
-        node.left = _node(
-            problem,
-            target,
-            node.people & own,
-            node.boxes & problem.can_left[split],
-            node.depth + 1,
-        )
-        node.right = _node(
-            problem,
-            target,
-            node.people & ~own,
-            node.boxes & problem.can_right[split],
-            node.depth + 1,
-        )
-        n_leaves += 1
-        enqueue(node.left)
-        enqueue(node.right)
-        yield top.genome()
+    def genome(node: int) -> Genome:
+        code, low, high = nodes[node]
+        return leaf(-1 - code) if code < 0 else join(code, genome(low), genome(high))
+
+    return genome(0)
 
 
-def _node(
-    problem: Problem, target: Target, people: Words, boxes: Words, depth: int
-) -> _Node:
-    worth = problem.value(people[np.newaxis], target)[0]
-    return _Node(int(np.argmax(worth)), depth, people, boxes)
+def grow_leaf(
+    objective: Objective, tree: Genome, place: int, rng: Generator, *, share: float
+) -> Genome:
+    """Return the tree with one of its leaves split, as purely as a few splits allow.
+
+    Parameters
+    ----------
+    objective
+        What makes a tree better.
+    tree
+        The tree.
+    place
+        The leaf.
+    rng
+        Chooses the splits to try.
+    share
+        The share of all splits that is tried.
+    """
+    n_splits = objective.people.n_splits
+    if not n_splits:
+        return tree
+    count = min(n_splits, max(1, round(share * n_splits)))
+    chosen = rng.choice(n_splits, size=count, replace=False)
+    first, _ = leaf_spans(tree)
+    people = np.flatnonzero(objective.people.leaf_of(tree) == first[place])
+    split, _ = best_split(objective, people, _NOBODY, chosen=chosen)
+    if split < 0:
+        return tree
+    left = objective.people.ranks.goes_left(split, people)
+    low, high = (
+        int(np.argmax(objective.worth[side].sum(axis=0)))
+        for side in (people[left], people[~left])
+    )
+    return replace(tree, place, join(split, leaf(low), leaf(high)))
+
+
+def prune_branch(objective: Objective, tree: Genome, place: int) -> Genome:
+    """Return the tree with one of its splits replaced by a leaf."""
+    worth = objective.worth_at(tree)[place]
+    return replace(tree, place, leaf(int(np.argmax(worth))))

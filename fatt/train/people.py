@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Ensemble
+from fatt.ensemble import Categorical, Ensemble, Feature
 from fatt.errors import DataError
-from fatt.region import Boxes, Relation, Schema, Space, Variables
+from fatt.region import Boxes, Relation, Schema, Space, Variables, code_words
 from fatt.region.flags import refuse_broken_groups
-from fatt.train.exact import has_gaps
 
 Matrix = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +30,14 @@ class People:
     boxes
         Where they may move.
     has_gaps
-        Whose boxes are too complicated for the search; see `fatt.train.exact`.
+        Whose boxes are too complicated for the search; see `fatt.train.models`.
     codes
         Their classes.
     weights
         Their weights.
-    worth : ndarray of shape (n_people, n_classes)
-        What each label is worth; the right labels are worth 1 together.
+    price : ndarray of shape (n_classes,)
+        What a right label of each class is worth, for a weight of 1; together they are
+        worth 1.
     """
 
     variables: Variables
@@ -46,7 +47,23 @@ class People:
     has_gaps: NDArray[np.bool_]
     codes: NDArray[np.int64]
     weights: Matrix
-    worth: Matrix
+    price: Matrix
+
+    @property
+    def worth(self) -> Matrix:
+        """What each label is worth to each person, of shape (n_people, n_classes)."""
+        is_right = self.codes[:, np.newaxis] == np.arange(len(self.price))
+        return self.valued(is_right)
+
+    def valued(self, shares: NDArray[Any]) -> Matrix:
+        """Tell what labels are worth if each is right with such a probability.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_people, n_classes)
+            The probabilities.
+        """
+        return np.asarray(shares * self.price * self.weights[:, np.newaxis])
 
 
 def gather_people(
@@ -96,11 +113,10 @@ def gather_people(
     scale = (1 - balance) / by_class.sum() + balance * np.divide(
         shares, by_class, out=np.zeros(n_classes), where=by_class > 0
     )
-    worth = np.zeros((len(codes), n_classes))
-    worth[np.arange(len(codes)), codes] = weights * (class_weights * scale)[codes]
-    worth /= worth.sum()
-    gaps = has_gaps(boxes, variables.ensemble.features, len(values))
-    return People(variables, rows, values, boxes, gaps, codes, weights, worth)
+    price = class_weights * scale
+    price /= (weights * price[codes]).sum()
+    gaps = _has_gaps(boxes, variables.ensemble.features, len(values))
+    return People(variables, rows, values, boxes, gaps, codes, weights, price)
 
 
 def _refuse_empty(rows: Matrix, blank: Ensemble) -> None:
@@ -110,3 +126,36 @@ def _refuse_empty(rows: Matrix, blank: Ensemble) -> None:
             f"column {blank.features[empty[0]].name!r} has no value in any row, so "
             "that nothing can be learnt from it; leave it out."
         )
+
+
+def _has_gaps(boxes: Boxes, features: tuple[Feature, ...], n_people: int) -> Flags:
+    """Tell of each person whether some box is no product of such simple sets.
+
+    Parameters
+    ----------
+    boxes
+        Where the people may move.
+    features
+        The variables.
+    n_people
+        Number of people.
+    """
+    found = np.zeros(len(boxes), dtype=bool)
+    start = code_words(features)
+    for index, feature in enumerate(features):
+        missing = boxes.missing[:, index]
+        if isinstance(feature, Categorical):
+            codes = boxes.codes[:, start[index] : start[index + 1]]
+            size = _count(codes) + missing
+            # Nobody reaches a leaf that no box reaches: everything is what any may.
+            most = int(_count(np.bitwise_or.reduce(codes, axis=0, keepdims=True))[0])
+            found |= (size > 1) & (size < most + missing.any())
+        else:
+            found |= missing & (boxes.lower[:, index] <= boxes.upper[:, index])
+    return np.bincount(boxes.person, weights=found, minlength=n_people) > 0
+
+
+def _count(codes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Count the members of bit sets, one row each."""
+    bits = np.unpackbits(np.ascontiguousarray(codes).view(np.uint8), axis=1)
+    return np.asarray(bits.sum(axis=1, dtype=np.int64))

@@ -1,25 +1,42 @@
-"""The trees of a training that no other tree of it beats."""
+"""What comes of a training: trees that no other beats, and hints for CART."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fatt.ensemble import Ensemble
 from fatt.errors import MissingDependencyError, SpecError
-from fatt.train.candidates import Portable
-from fatt.train.hints import Hints
+from fatt.train.splits import Portable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from sklearn.tree import DecisionTreeClassifier
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Parameters that a tree suggests for CART.
+
+    Attributes
+    ----------
+    max_depth
+        Depth of the tree, at least 1.
+    min_samples_leaf
+        Number of training people at its smallest leaf.
+    """
+
+    max_depth: int
+    min_samples_leaf: int
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A tree, or a few together, and what they are worth on the training people.
+    """A tree, and what it is worth on the training people.
 
     Attributes
     ----------
@@ -33,8 +50,8 @@ class Candidate:
         What the search maximised.
     ensemble
         The tree as a model.
-    trees
-        The tree in prefix order, or several if they decide together.
+    tree
+        The tree in prefix order.
     hints
         What other learners can take over from it.
     """
@@ -45,7 +62,7 @@ class Candidate:
     n_leaves: int
     fitness: float
     ensemble: Ensemble
-    trees: tuple[Portable, ...]
+    tree: Portable
     hints: Hints
 
     def __repr__(self) -> str:
@@ -173,3 +190,35 @@ class Front(Sequence[Candidate]):
     def _span(self, name: str) -> str:
         numbers = [getattr(candidate, name) for candidate in self]
         return f"{min(numbers):.2%} to {max(numbers):.2%}" if numbers else "nothing"
+
+
+def hinted_cart(
+    hints: Hints,
+    X: Any,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    random_state: Any = None,
+) -> DecisionTreeClassifier:
+    """Train scikit-learn's CART with what a FATT tree suggests.
+
+    Parameters
+    ----------
+    hints
+        The ``hints_`` of a fitted `FATTClassifier`.
+    X, y, sample_weight
+        Columns of numbers, the labels, and the weights.
+    random_state
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from fatt.train import Hints, hinted_cart
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]
+    >>> hinted_cart(Hints(max_depth=1, min_samples_leaf=2), X, y).get_depth()
+    1
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    cart = DecisionTreeClassifier(random_state=random_state, **asdict(hints))
+    return cart.fit(X, y, sample_weight=sample_weight)

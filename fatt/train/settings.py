@@ -7,64 +7,72 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from fatt.errors import SpecError
-from fatt.train.genetic import Operators
-from fatt.train.growth import Limits
+from fatt.train.fitness import Limits
+from fatt.train.population import Operators
 
 #: What is meant by None, for each algorithm.
 _PRESETS: dict[str, dict[str, Any]] = {
-    "memetic": {
-        "balance": 0.5,
-        "leaf_cost": 3.0,
-        "initial": "grown",
-        "max_iter": 100,
-        "n_iter_no_change": 10,
-        "split_share": 0.1,
-    },
+    "descent": {"balance": 0.2, "max_iter": 50, "split_on_varying": False},
     "paper": {
         "balance": 0.0,
         "leaf_cost": 0.0,
         "initial": "blank",
+        "population_size": 32,
+        "elitism": 1,
+        "selection": "wheel",
+        "mutation": "grow-prune",
         "max_iter": 100,
-        "n_iter_no_change": 100,
         "split_share": 0.1,
         "min_samples_leaf": 1,
         "max_leaves": 1000,
+        "split_on_varying": True,
     },
 }
 _CHOICES = {
     "algorithm": tuple(_PRESETS),
-    "initial": ("grown", "blank", "forest"),
+    "initial": ("blank", "forest"),
     "selection": ("wheel", "best"),
     "mutation": ("grow", "grow-prune"),
 }
+#: The parameters of breeding, which no other algorithm has.
+_BREEDING = (
+    "population_size",
+    "elitism",
+    "selection",
+    "mutation",
+    "initial",
+    "split_share",
+)
 # A leaf of the default search has at least so many people, and such a share of all.
 _LEAST, _LEAST_SHARE = 5, 1 / 400
 #: What people can still read; deeper trees cannot be printed either.
 _MOST_LEAVES, _DEEPEST = 40, 60
+#: The weight of fairness where nothing else tells it.
+FIRST_WEIGHT = 0.2
 
 
 @dataclass(frozen=True)
 class Settings:
     """The parameters of `FATTClassifier` that steer the search; see there."""
 
-    algorithm: Literal["memetic", "paper"]
-    fairness_weight: float
+    algorithm: Literal["descent", "paper"]
+    fairness_weight: float | Literal["auto"]
+    min_fairness: float | None
     balance: float
-    leaf_cost: float
+    leaf_cost: float | None
     max_leaves: int
     max_depth: int
     min_samples_leaf: int
     max_bins: int
-    initial: Literal["grown", "blank", "forest"]
+    split_on_varying: bool
+    initial: Literal["blank", "forest"]
     population_size: int
     elitism: int
     selection: Literal["wheel", "best"]
     mutation: Literal["grow", "grow-prune"]
     split_share: float
     max_iter: int
-    n_iter_no_change: int
     max_seconds: float
-    n_trees: int
 
     @classmethod
     def of(cls, parameters: dict[str, Any], n_people: int) -> Settings:
@@ -84,9 +92,18 @@ class Settings:
         """
         given = {field.name: parameters[field.name] for field in fields(cls)}
         for name, choices in _CHOICES.items():
-            if given[name] is not None and given[name] not in choices:
+            if given[name] not in {None, *choices} or (
+                name == "algorithm" and given[name] is None
+            ):
                 known = " or ".join(map(repr, choices))
                 raise SpecError(f"{name} is {given[name]!r}; choose {known}.")
+        is_paper = given["algorithm"] == "paper"
+        for name in () if is_paper else _BREEDING:
+            if given[name] is not None:
+                raise SpecError(
+                    f"{name} is a parameter of breeding, and algorithm='descent' does "
+                    "not breed; leave it out, or choose algorithm='paper'."
+                )
         implied = {
             "max_leaves": _MOST_LEAVES,
             "max_depth": _DEEPEST,
@@ -97,9 +114,11 @@ class Settings:
         for name, value in implied.items():
             if given[name] is None:
                 given[name] = value
+        _check_weight(given["fairness_weight"], given["min_fairness"], is_paper)
         for name, (low, high, whole) in _RANGES.items():
-            _check_number(name, given[name], low, high, whole=whole)
-        if given["elitism"] >= given["population_size"]:
+            if given[name] is not None:
+                _check_number(name, given[name], low, high, whole=whole)
+        if is_paper and given["elitism"] >= given["population_size"]:
             raise SpecError(
                 f"elitism is {given['elitism']} and population_size is "
                 f"{given['population_size']}: nothing would ever change."
@@ -122,11 +141,17 @@ class Settings:
             split_share=self.split_share,
         )
 
+    @property
+    def first_weight(self) -> float:
+        """The weight of fairness that the search begins with."""
+        weight = self.fairness_weight
+        return FIRST_WEIGHT if weight == "auto" else float(weight)
+
 
 _INFINITE = float("inf")
 #: Smallest and largest value, and whether only whole numbers are meant.
 _RANGES: dict[str, tuple[float, float, bool]] = {
-    "fairness_weight": (0, 1, False),
+    "min_fairness": (0, 1, False),
     "balance": (0, 1, False),
     "leaf_cost": (0, _INFINITE, False),
     "max_leaves": (2, _INFINITE, True),
@@ -137,10 +162,30 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
     "elitism": (0, _INFINITE, True),
     "split_share": (0, 1, False),
     "max_iter": (0, _INFINITE, True),
-    "n_iter_no_change": (1, _INFINITE, True),
     "max_seconds": (0, _INFINITE, False),
-    "n_trees": (1, _INFINITE, True),
 }
+
+
+def _check_weight(weight: object, min_fairness: object, is_paper: bool) -> None:
+    if isinstance(weight, str) and weight != "auto":
+        raise SpecError(
+            f"fairness_weight is {weight!r}; it must be 'auto', or a number, from 0 "
+            "to 1."
+        )
+    if not isinstance(weight, str):
+        _check_number("fairness_weight", weight, 0, 1, whole=False)
+    if min_fairness is None:
+        return
+    if is_paper:
+        raise SpecError(
+            "min_fairness chooses the weight of fairness, and algorithm='paper' has "
+            "a weight that stays; pass fairness_weight, or choose a tree of front_."
+        )
+    if weight != "auto":
+        raise SpecError(
+            f"fairness_weight is {weight!r} and min_fairness is {min_fairness!r}: "
+            "each of them chooses the weight; pass one."
+        )
 
 
 def _check_number(

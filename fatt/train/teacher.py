@@ -1,34 +1,44 @@
-"""Labels from a larger model, which tell more than those of single people."""
+"""Labels from larger models, which tell more than those of single people."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
+from fatt.train.sharing import Share
+
 Matrix = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 #: Beyond so many people their own labels say enough.
-MOST_PEOPLE = 50_000
+MOST_PEOPLE = 20_000
 _FOLDS = 5
-#: How many categories the teacher takes at most.
+_FOREST = 150
+#: How many categories boosting takes at most.
 _MOST_CATEGORIES = 255
+#: scikit-learn's forests take no larger numbers.
+_LARGEST = float(np.finfo(np.float32).max) / 2
 
 
 def soft_labels(
     values: Matrix,
-    codes: NDArray[np.int64],
+    codes: Integers,
     weights: Matrix,
     *,
-    n_categories: NDArray[np.int64],
+    n_categories: Integers,
     seed: int,
-    n_threads: int,
+    share: Share,
 ) -> Matrix | None:
-    """Return the probability of each class by boosted trees that never saw the person.
+    """Return the probability of each class by trees that never saw the person.
+
+    Boosted trees and a forest are averaged.
 
     Parameters
     ----------
@@ -41,45 +51,64 @@ def soft_labels(
     n_categories : ndarray of shape (n_variables,)
         How many categories each variable has; 0 for numbers.
     seed
-        Makes the folds.
-    n_threads
-        Number of threads.
+        Makes the folds, and the forest.
+    share
+        Does something for each of several things, in threads.
 
     Returns
     -------
     ndarray of shape (n_people, n_classes), or None
         None if some class has too few people to leave some out.
     """
-    known = weights > 0
-    if np.bincount(codes[known]).min() < 2 * _FOLDS:
+    known = np.flatnonzero(weights > 0)
+    n_classes = int(codes.max()) + 1
+    if (
+        not values.shape[1]
+        or np.bincount(codes[known], minlength=n_classes).min() < 2 * _FOLDS
+    ):
         return None
     few = (n_categories > 0) & (n_categories <= _MOST_CATEGORIES)
-    folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
     # Weights that are all the same only cost time.
     weighted = weights if np.ptp(weights[known]) > 0 else None
+    bounded = np.clip(values, -_LARGEST, _LARGEST)
 
-    def teach(others: NDArray[np.int64], left_out: NDArray[np.int64]) -> Matrix:
-        taught = others[known[others]]
-        teacher = HistGradientBoostingClassifier(
-            learning_rate=0.05,
+    def fit(model: Any, taught: Integers) -> Any:
+        return model.fit(
+            bounded[taught],
+            codes[taught],
+            sample_weight=None if weighted is None else weighted[taught],
+        )
+
+    def boost(left_out: Integers) -> Matrix:
+        boosted = HistGradientBoostingClassifier(
+            max_iter=50,
             max_leaf_nodes=15,
             categorical_features=few if few.any() else None,
             early_stopping=False,
             random_state=seed,
         )
-        # One thread for each fold: threads that share a tree mostly wait.
+        # One thread each: threads that share a tree mostly wait.
         with threadpool_limits(1, user_api="openmp"):
-            teacher.fit(
-                values[taught],
-                codes[taught],
-                sample_weight=None if weighted is None else weighted[taught],
-            )
-            return np.asarray(teacher.predict_proba(values[left_out]))
+            fit(boosted, np.setdiff1d(known, left_out))
+            return np.asarray(boosted.predict_proba(bounded[left_out]))
 
-    parts = list(folds.split(values, codes))
-    with ThreadPoolExecutor(min(n_threads, _FOLDS)) as pool:
-        taught = list(pool.map(lambda part: teach(*part), parts))
-    shares = np.empty((len(codes), taught[0].shape[1]))
-    for (_, left_out), share in zip(parts, taught, strict=True):
-        shares[left_out] = share
-    return shares
+    def plant() -> Matrix:
+        forest = RandomForestClassifier(
+            _FOREST, min_samples_leaf=3, oob_score=True, random_state=seed
+        )
+        fit(forest, known)
+        shares = np.asarray(forest.predict_proba(bounded))
+        # Of those whom it saw, only the trees count that did not.
+        shares[known] = forest.oob_decision_function_
+        return shares
+
+    folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
+    left_out = [part for _, part in folds.split(bounded, codes)]
+    tasks: list[Callable[[], Matrix]] = [
+        plant,
+        *(partial(boost, part) for part in left_out),
+    ]
+    shares, *boosted = share(lambda task: task(), tasks)
+    for part, found in zip(left_out, boosted, strict=True):
+        shares[part] += found
+    return np.asarray(shares / 2)

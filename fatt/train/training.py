@@ -2,36 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical
-from fatt.train import genetic, memetic
-from fatt.train.appraise import appraise
-from fatt.train.bits import Target
-from fatt.train.candidates import Portable, Split, candidates
-from fatt.train.front import Archive
-from fatt.train.genome import Genome, is_constant, leaf
-from fatt.train.objective import Objective, Scored
-from fatt.train.order import order_people
+from fatt.train import population
+from fatt.train.descent import descend
+from fatt.train.fitness import Archive, Objective, Scored
+from fatt.train.genome import Genome, leaf
+from fatt.train.growth import grow
+from fatt.train.models import appraise
 from fatt.train.people import People
-from fatt.train.problem import Problem
-from fatt.train.progress import Deadline, ProgressBar
 from fatt.train.result import Candidate, Front
 from fatt.train.settings import Settings
+from fatt.train.sharing import Deadline, ProgressBar, Share, Workers
+from fatt.train.splits import Portable, Split, variable_of
 from fatt.train.teacher import MOST_PEOPLE, soft_labels
-from fatt.train.together import join_trees
-from fatt.train.workers import Workers
+from fatt.train.training_set import UNITS, TrainingSet
 
-#: How much the teacher's word counts against a person's own label.
-_TRUST = 0.5
-#: How many trees of each size are grown to be joined with the best one.
-_PARTNERS = 12
+#: What it costs to tear everybody's boxes, when first trees are grown, and how large
+#: these may become.
+_CAUTIONS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+_FIRST_LEAVES = 16
+#: How many of the best trees go on with another weight, or with all people.
+_KEPT = 3
+#: With more people than a teacher takes, descents begin with so many.
+_SAMPLE = 6_000
+#: How many people more a leaf must get right, by a teacher and by their own labels.
+_SOFT_COST, _HARD_COST = 1.5, 3.0
+#: Halving the share of people treated unfairly, plus some that nobody misses, is worth
+#: so much accuracy.
+_HALF, _UNMISSED = 0.015, 0.03
+_ROUNDS = 3
+#: Weights that differ by less choose the same trees.
+_SAME_WEIGHT = 0.01
+#: How often a weight is tried that makes trees fair enough.
+_ATTEMPTS = 6
+#: How much more or less fairness counts where other trees to choose from are sought.
+_ASIDE = (0.25, 4.0)
+#: How many leaves small ones may have.
+_SIZES = (2, 3, 4, 6, 8)
+
+#: Makes the tree with which a descent begins.
+Start: TypeAlias = Callable[[Objective], Genome]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +63,24 @@ class Trained:
         The tree that was chosen.
     front
         All trees that no other beats; empty if there are only constant ones.
+    fairness_weight
+        The weight of fairness that chose it.
     n_iter
-        How many generations there were.
+        How many generations there were, or passes over trees.
+    all_varies
+        Whether all that tells people apart varies freely, so that nothing was left.
+    one_sided
+        Whether all classes but one count next to nothing.
     interrupted
         Whether the user interrupted it.
     """
 
     best: Candidate
     front: Front
+    fairness_weight: float
     n_iter: int
+    all_varies: bool
+    one_sided: bool
     interrupted: bool
 
 
@@ -85,160 +113,263 @@ def train(
     keep_interrupted
         Whether Ctrl-C ends the search with what was found, if anything was.
     """
-    deadline = Deadline(settings.max_seconds)
-    seed = int(rng.integers(2**31))
-    splits = candidates(
-        people.variables,
-        people.rows,
-        people.boxes,
-        people.worth,
+    deadline, bar = Deadline(settings.max_seconds), ProgressBar(is_on=verbose)
+    training_set = TrainingSet.of(
+        people,
         max_bins=settings.max_bins,
+        split_on_varying=settings.split_on_varying,
         others=[item for tree in earlier for item in tree if isinstance(item, Split)],
     )
     with Workers(n_threads) as workers:
-        problem = Problem.of(
-            people.variables,
-            people.values,
-            people.boxes,
-            splits,
-            people.weights,
-            order=order_people(people.values, people.codes),
-            workers=workers,
-        )
-        targets = [
-            Target.of(worth[problem.order])
-            for worth in _worths(people, settings, seed, n_threads)
-        ]
-        objective = _objective(problem, targets[-1], settings)
-        first = _first_trees(objective, targets, settings, rng, deadline)
-        first += [splits.genome(tree) for tree in earlier]
-        archive = Archive()
-        evolve = memetic.evolve if settings.algorithm == "memetic" else genetic.evolve
-        watched = _watch(
-            evolve(objective, archive, first, rng, settings.operators),
+        search = _Search(
+            _objective(people, training_set, settings, rng, workers.share),
             settings,
-            deadline,
-            verbose=verbose,
-            keep_interrupted=keep_interrupted,
-        )
-        found = [appraise(scored, objective, people) for scored in archive]
-        if found and settings.n_trees > 1 and not watched.interrupted:
-            best = max(found, key=lambda one: one.fitness)
-            partners = [*found, *_partners(best.n_leaves, objective, people, rng)]
-            found += join_trees(
-                best,
-                partners,
-                objective,
-                people,
-                n_trees=settings.n_trees,
-                n_threads=n_threads,
-                deadline=deadline,
-            )
-        majority = leaf(int(np.argmax(people.worth.sum(axis=0))))
-        constant = appraise(objective.score([majority])[0], objective, people)
-    front = Front(found)
-    best = front.select() if found else constant
-    return Trained(best, front, watched.n_iter, watched.interrupted)
-
-
-def _objective(problem: Problem, target: Target, settings: Settings) -> Objective:
-    weight = settings.fairness_weight
-    # A leaf costs as much as it is worth to get so many people right.
-    leaf_cost = settings.leaf_cost * (1 - weight) / problem.n_people
-    return Objective(problem, target, weight, leaf_cost, settings.limits)
-
-
-def _partners(
-    size: int, objective: Objective, people: People, rng: Generator
-) -> list[Candidate]:
-    """Return small trees that are unlike the best one of some size, and each other."""
-    limits = objective.limits
-    trees = [
-        objective.tidied(tree)
-        for n_leaves in sorted({2, max(2, size // 2)})
-        for tree in genetic.forest_trees(
-            objective,
-            _PARTNERS,
             rng,
-            limits=replace(limits, max_leaves=min(n_leaves, limits.max_leaves)),
-            caution=objective.fairness_weight,
+            deadline,
+            bar,
+            workers.share,
         )
-    ]
-    useful = {tree.tobytes(): tree for tree in trees if not is_constant(tree)}
-    scored = objective.score(list(useful.values()))
-    return [appraise(each, objective, people) for each in scored]
-
-
-class _Watched(NamedTuple):
-    n_iter: int
-    interrupted: bool
-
-
-def _watch(
-    generations: Iterator[Scored],
-    settings: Settings,
-    deadline: Deadline,
-    *,
-    verbose: bool,
-    keep_interrupted: bool,
-) -> _Watched:
-    """Let generations follow each other until it is time to stop."""
-    bar = ProgressBar(settings.max_iter, is_on=verbose)
-    n_iter, best, stale = -1, -np.inf, 0
-    try:
-        for n_iter, leader in enumerate(generations):
-            bar.show(n_iter, leader)
-            stale = 0 if leader.fitness > best else stale + 1
-            best = max(best, leader.fitness)
-            if (
-                n_iter >= settings.max_iter
-                or stale >= settings.n_iter_no_change
-                or deadline.is_over()
-            ):
-                break
-    except KeyboardInterrupt:
-        if n_iter < 0 or not keep_interrupted:
-            raise
-        return _Watched(n_iter, interrupted=True)
-    finally:
-        bar.close()
-    return _Watched(n_iter, interrupted=False)
-
-
-def _worths(
-    people: People, settings: Settings, seed: int, n_threads: int
-) -> list[NDArray[np.float64]]:
-    """Return what labels are worth, and the same as a teacher sees it."""
-    if settings.algorithm == "paper" or len(people.codes) > MOST_PEOPLE:
-        return [people.worth]
-    features = people.variables.ensemble.features
-    taught = soft_labels(
-        people.values,
-        people.codes,
-        people.weights,
-        n_categories=np.array(
-            [f.n_codes if isinstance(f, Categorical) else 0 for f in features]
-        ),
-        seed=seed,
-        n_threads=n_threads,
+        run = _breed if settings.algorithm == "paper" else _descend
+        interrupted = False
+        try:
+            run(search, training_set.genomes(earlier))
+        except KeyboardInterrupt:
+            deadline.stop()
+            if not keep_interrupted or not len(search.archive):
+                raise
+            interrupted = True
+        finally:
+            bar.close()
+    objective = search.objective
+    found = [appraise(scored.tree, objective, people) for scored in search.archive]
+    front = Front(found)
+    if found:
+        best = _chosen(front, settings.min_fairness)
+    else:
+        majority = leaf(int(np.argmax(people.worth.sum(axis=0))))
+        best = appraise(majority, objective, people)
+    return Trained(
+        best,
+        front,
+        objective.fairness_weight,
+        search.n_iter,
+        not training_set.n_splits and training_set.n_left_out > 0,
+        objective.is_one_sided,
+        interrupted,
     )
-    if taught is None:
-        return [people.worth]
-    # What a label is worth to a person who has it.
-    price = people.worth.max(axis=0, where=people.weights[:, np.newaxis] > 0, initial=0)
-    soft = (1 - _TRUST) * people.worth + _TRUST * taught * price
-    return [people.worth, soft]
 
 
-def _first_trees(
-    objective: Objective,
-    targets: Sequence[Target],
+def _chosen(front: Front, min_fairness: float | None) -> Candidate:
+    """Return the fittest tree that is fair enough, else the fairest."""
+    most = max(candidate.fairness for candidate in front)
+    return front.select(min_fairness=min(most, min_fairness or 0.0))
+
+
+def _objective(
+    people: People,
+    training_set: TrainingSet,
     settings: Settings,
     rng: Generator,
-    deadline: Deadline,
-) -> list[Genome]:
-    if settings.initial == "grown":
-        return memetic.first_trees(objective, targets, deadline)
+    share: Share,
+) -> Objective:
+    """Return what the search maximises, at its first weight."""
+    seed = int(rng.integers(2**31))
+    taught = None
+    if settings.algorithm == "descent" and len(people.codes) <= MOST_PEOPLE:
+        place = variable_of(people.variables.schema, people.variables.model)
+        used = sorted({place[split.column] for split in training_set.splits})
+        features = people.variables.ensemble.features
+        taught = soft_labels(
+            people.values[:, used],
+            people.codes,
+            people.weights,
+            n_categories=np.array(
+                [f.n_codes if isinstance(f, Categorical) else 0 for f in features]
+            )[used],
+            seed=seed,
+            share=share,
+        )
+    worth = people.worth if taught is None else people.valued(taught)
+    cost = settings.leaf_cost
+    if cost is None:
+        cost = _HARD_COST if taught is None else _SOFT_COST
+    return Objective(
+        training_set,
+        np.rint(worth * UNITS).astype(np.int64),
+        settings.first_weight,
+        cost,
+        settings.limits,
+    )
+
+
+@dataclass(eq=False)
+class _Search:
+    """A search, and what it has found."""
+
+    objective: Objective
+    settings: Settings
+    rng: Generator
+    deadline: Deadline
+    bar: ProgressBar
+    share: Share
+    archive: Archive = field(default_factory=Archive)
+    n_iter: int = 0
+
+    def best(self, count: int) -> list[Scored]:
+        """Return the fittest trees so far, at the present weight."""
+        valued = map(self.objective.valued, self.archive)
+        return sorted(valued, key=lambda one: (-one.fitness, one.n_leaves))[:count]
+
+
+def _breed(search: _Search, earlier: list[Genome]) -> None:
+    """Let generations follow each other until it is time to stop."""
+    settings = search.settings
+    first = [leaf(0)] * settings.population_size
     if settings.initial == "forest":
-        return genetic.forest_trees(objective, settings.population_size, rng)
-    return [leaf(0) for _ in range(settings.population_size)]
+        first = population.forest_trees(
+            search.objective, settings.population_size, search.rng
+        )
+    generations = population.evolve(
+        search.objective,
+        search.archive,
+        first + earlier,
+        rng=search.rng,
+        operators=settings.operators,
+        share=search.share,
+    )
+    for number, leader in enumerate(generations):
+        search.n_iter = number
+        search.bar.show("generation", number, settings.max_iter, leader)
+        if number >= settings.max_iter or search.deadline.is_over():
+            break
+
+
+def _descend(search: _Search, earlier: list[Genome]) -> None:
+    """Descend from several trees, then from the best ones with a better weight."""
+    limits = search.settings.limits
+    first = replace(limits, max_leaves=min(limits.max_leaves, _FIRST_LEAVES))
+    starts: list[Start] = [
+        partial(grow, limits=first, caution=caution) for caution in _CAUTIONS
+    ]
+    starts += [partial(_as_it_is, tree=tree) for tree in earlier]
+    everybody = search.objective
+    if everybody.is_one_sided:
+        return
+    n_people = everybody.people.n_people
+    if n_people > MOST_PEOPLE:
+        some = np.sort(search.rng.choice(n_people, size=_SAMPLE, replace=False))
+        search.objective, found = everybody.of_people(some), search.archive
+        search.archive = Archive()
+        try:
+            _settle(search, starts)
+        finally:
+            rough, search.archive = search.archive, found
+            weight = search.objective.fairness_weight
+            search.objective = everybody.weighted(weight)
+            found.add(map(everybody.score, (scored.tree for scored in rough)))
+        starts = [partial(_as_it_is, tree=scored.tree) for scored in search.best(_KEPT)]
+    _settle(search, starts)
+    if search.settings.min_fairness is not None and len(search.archive):
+        _reach(search, search.settings.min_fairness)
+    elif len(search.archive) and 0 < search.objective.fairness_weight < 1:
+        _look_aside(search)
+
+
+def _look_aside(search: _Search) -> None:
+    """Add trees to choose from: more accurate ones, fairer ones, and smaller ones."""
+    objective = search.objective
+    for factor in _ASIDE:
+        search.objective = objective.weighted(_times(objective, factor))
+        _go_on(search, 1)
+    for size in _SIZES:
+        limits = replace(objective.limits, max_leaves=size)
+        if size < objective.limits.max_leaves:
+            search.objective = objective.limited(limits)
+            _improve(search, [partial(grow, limits=limits, caution=_CAUTIONS[4])])
+    search.objective = objective
+
+
+def _as_it_is(objective: Objective, tree: Genome) -> Genome:
+    return tree
+
+
+def _settle(search: _Search, starts: list[Start]) -> None:
+    """Descend with a weight, then with the one that the unfair share demands."""
+    _improve(search, starts)
+    for _ in range(_ROUNDS - 1):
+        if search.settings.fairness_weight != "auto" or not len(search.archive):
+            return
+        # What halving the unfair share is worth, at the share that there is.
+        share = 1 - search.best(1)[0].fairness
+        odds = _HALF / (np.log(2) * (share + _UNMISSED))
+        weight = float(odds / (1 + odds))
+        if abs(weight - search.objective.fairness_weight) < _SAME_WEIGHT:
+            return
+        search.objective = search.objective.weighted(weight)
+        _go_on(search, _KEPT)
+
+
+def _reach(search: _Search, min_fairness: float) -> None:
+    """Find the smallest weight with which trees are fair enough."""
+    enough: Objective | None = None
+    too_little: Objective | None = None
+    for _ in range(_ATTEMPTS):
+        if search.best(1)[0].fairness >= min_fairness:
+            enough = search.objective
+        else:
+            too_little = search.objective
+        if enough is None:
+            factor = 4.0
+        elif too_little is None:
+            factor = 0.25
+        else:
+            ratio = _odds(enough) / _odds(too_little)
+            factor = np.sqrt(ratio) / (1 if search.objective is too_little else ratio)
+        search.objective = search.objective.weighted(_times(search.objective, factor))
+        _go_on(search, _KEPT)
+    if search.best(1)[0].fairness < min_fairness and enough is not None:
+        search.objective = enough
+
+
+def _odds(objective: Objective) -> float:
+    return objective.fairness_weight / (1 - objective.fairness_weight)
+
+
+def _times(objective: Objective, factor: float) -> float:
+    """Return the weight at which fairness counts so many times as much as now."""
+    odds = factor * _odds(objective)
+    return float(odds / (1 + odds))
+
+
+def _go_on(search: _Search, count: int) -> None:
+    """Descend again from the best trees."""
+    best = search.best(count)
+    _improve(search, [partial(_as_it_is, tree=scored.tree) for scored in best])
+
+
+def _improve(search: _Search, starts: list[Start]) -> None:
+    """Descend from each of several trees, and keep all that is found on the way."""
+    objective, is_over = search.objective, search.deadline.is_over
+    seeds = search.rng.spawn(len(starts))
+    paths: list[list[Scored]] = [[] for _ in starts]
+    finished = itertools.count(1)
+
+    def go(number: int) -> int:
+        if is_over() and (number or len(search.archive)):
+            return 0
+        n_passes = descend(
+            objective,
+            starts[number](objective),
+            seeds[number],
+            passes=search.settings.max_iter,
+            is_over=is_over,
+            found=paths[number],
+        )
+        for best in paths[number][-1:]:
+            search.bar.show("descent", next(finished), len(starts), best)
+        return n_passes
+
+    try:
+        search.n_iter += sum(search.share(go, range(len(starts))))
+    finally:
+        search.archive.add(itertools.chain.from_iterable(paths))

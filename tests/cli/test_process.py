@@ -17,7 +17,7 @@ import pytest
 from tests.cli import town
 
 FATT = [sys.executable, "-m", "fatt"]
-HEAVY = ("numpy", "numba", "msgspec", "narwhals", "rich", "sklearn", "pandas")
+HEAVY = ("numpy", "msgspec", "narwhals", "rich", "sklearn", "pandas")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fatt
 from fatt import FATTClassifier, Similarity
@@ -25,47 +25,50 @@ NOISE = Similarity(noise=0.1)
 X_MIXED, Y_MIXED = town.mixed()
 X_PLAIN, Y_PLAIN = town.plain()
 
-# People are cut into bins by their number and drawn at random: a person twice is not
-# the same as a person of weight two.
-NOT_EQUIVALENT = "check_sample_weight_equivalence_on_dense_data"
-
 
 def quick(similarity: Any = NOISE, **parameters: Any) -> FATTClassifier:
     parameters = {"max_iter": 3, "random_state": 0} | parameters
     return FATTClassifier(similarity, **parameters)
 
 
-def checks() -> list[Any]:
-    found = []
-    for estimator, check in estimator_checks_generator(quick()):
-        name = check.func.__name__
-        marks = [pytest.mark.xfail(strict=True)] if name == NOT_EQUIVALENT else []
-        found.append(pytest.param(estimator, check, id=name, marks=marks))
-    return found
-
-
 # scikit-learn casts labels that are no numbers to integers to tell that they are not;
 # and with weights of 1000 to 0.0001 for the classes, one label for all is the best.
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:the tree gives everybody the same label")
-@pytest.mark.parametrize(("estimator", "check"), checks())
+@parametrize_with_checks([quick()])
 def test_scikit_learn_finds_nothing_wrong(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-def test_the_result_does_not_depend_on_the_number_of_threads(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Such a small piece of work would not be shared.
-    monkeypatch.setattr("fatt.train.workers._WORTHWHILE", 1)
+@pytest.mark.parametrize("algorithm", ["descent", "paper"])
+def test_the_result_does_not_depend_on_the_number_of_threads(algorithm: str) -> None:
     X, y = town.mixed(600)
     one, two, again = (
-        quick(town.SIMILARITY, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 2)
+        quick(town.SIMILARITY, algorithm=algorithm, max_iter=None, n_jobs=n_jobs).fit(
+            X, y
+        )
+        for n_jobs in (1, 2, 3)
     )
     assert one.ensemble_.digest == two.ensemble_.digest == again.ensemble_.digest
     assert one.front_.to_dict() == two.front_.to_dict() == again.front_.to_dict()
-    other = quick(town.SIMILARITY, random_state=1).fit(X, y)
+    assert one.n_iter_ == two.n_iter_ == again.n_iter_
+    other = quick(town.SIMILARITY, algorithm=algorithm, random_state=1).fit(X, y)
     assert other.front_.to_dict() != one.front_.to_dict()
+
+
+def test_many_people_are_looked_at_in_two_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fatt.train.training.MOST_PEOPLE", 500)
+    monkeypatch.setattr("fatt.train.training._SAMPLE", 200)
+    X, y = town.mixed(600)
+    one, two = (quick(town.SIMILARITY, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
+    assert one.front_.to_dict() == two.front_.to_dict()
+    assert one.balanced_accuracy_ > 0.75
+    leaves = one.apply(X)
+    assert np.bincount(leaves)[np.unique(leaves)].min() >= 5
+    report = fatt.verify(one, X, similarity=town.SIMILARITY, schema=one.schema_)
+    assert report.fairness.lower == one.fairness_
 
 
 def test_the_global_random_state_can_be_used() -> None:

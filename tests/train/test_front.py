@@ -10,7 +10,7 @@ from fatt.errors import SpecError
 from tests.train import town
 
 X, Y = town.mixed()
-TREE = FATTClassifier(town.SIMILARITY, max_iter=5, random_state=0).fit(X, Y)
+TREE = FATTClassifier(town.SIMILARITY, random_state=0).fit(X, Y)
 
 
 def test_the_answer_is_the_fittest_and_no_tree_of_the_front_is_useless() -> None:

@@ -1,38 +1,287 @@
-"""What numba keeps on disk is named after the text of all kernels of the trainer."""
+"""What the kernels tell about trees is what a slow walk through them tells.
+
+The slow walk knows no ranks and no families: it asks every split about every person,
+and about every value that a box allows.
+"""
 
 from __future__ import annotations
 
-import importlib
-import shutil
-from pathlib import Path
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
 
-import numba
+import numpy as np
 import pytest
 
-from fatt.train.kernels import compiled
+from fatt.ensemble import Categorical
+from fatt.region import code_words
+from fatt.train import kernels
+from fatt.train.descent import best_change
+from fatt.train.genome import Genome, ends, is_constant, join, leaf, n_leaves, replace
+from fatt.train.splits import as_stumps
+from fatt.train.training_set import UNITS
+from tests.laws.effort import for_seeds
+from tests.train.cases import Case, random_case, random_tree
 
-PACKAGE = Path(compiled.__file__).parent
+Sides = tuple[bool, bool]
 
 
-@pytest.mark.parametrize("name", ["judge", "look", "send", "shape"])
-def test_what_is_kept_is_named_after_all(name: str) -> None:
-    module = importlib.import_module(f"fatt.train.kernels.{name}")
-    kept = [
-        each
-        for each in vars(module).values()
-        if isinstance(each, numba.core.dispatcher.Dispatcher)
-        and each.py_func.__module__ == module.__name__
-        and each.targetoptions.get("no_cpython_wrapper") is None
+class SlowWalk:
+    """Everything about one case, asked of the splits themselves."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.people, self.set = case.people, case.objective.people
+        self.features = case.people.variables.ensemble.features
+        stumps = as_stumps(case.people.variables, self.set.splits)
+        self.nodes, self.words = stumps.nodes[stumps.roots], stumps.words
+        self.boxes: list[list[int]] = [[] for _ in range(self.set.n_people)]
+        for box, person in enumerate(case.people.boxes.person.tolist()):
+            self.boxes[person].append(box)
+        self.reach = functools.cache(self._reach)
+
+    def is_left(self, split: int, value: float) -> bool:
+        node = self.nodes[split]
+        if np.isnan(value):
+            return bool(node["missing_left"])
+        if node["subset"] < 0:
+            return bool(value <= node["threshold"])
+        word = int(self.words[node["subset"] + int(value) // 64])
+        return bool(word >> (int(value) % 64) & 1)
+
+    def values_of(self, variable: int, box: int) -> list[float]:
+        """Return all that a box allows; of numbers the ends tell it all."""
+        boxes = self.people.boxes
+        values = [np.nan] if boxes.missing[box, variable] else []
+        feature = self.features[variable]
+        if not isinstance(feature, Categorical):
+            low, high = boxes.lower[box, variable], boxes.upper[box, variable]
+            return [*values, low, high] if low <= high else values
+        start = code_words(self.features)[variable]
+        for code in range(feature.n_codes):
+            word = int(boxes.codes[box, start + code // 64])
+            if word >> (code % 64) & 1:
+                values.append(float(code))
+        return values
+
+    def _reach(self, split: int, box: int) -> Sides:
+        variable = int(self.nodes[split]["feature"])
+        sides = {self.is_left(split, x) for x in self.values_of(variable, box)}
+        return True in sides, False in sides
+
+    def leaf_of(self, tree: Genome, person: int) -> int:
+        """Return the node where somebody arrives."""
+        end, place = ends(tree), 0
+        while tree[place] >= 0:
+            variable = int(self.nodes[tree[place]]["feature"])
+            value = self.people.values[person, variable]
+            place = place + 1 if self.is_left(tree[place], value) else end[place + 1]
+        return int(place)
+
+    def labels(self, tree: Genome, person: int) -> set[int]:
+        """Return all labels that somebody's boxes reach."""
+        end, found = ends(tree), set()
+        for box in self.boxes[person]:
+            waiting = [0]
+            while waiting:
+                place = waiting.pop()
+                if tree[place] < 0:
+                    found.add(-1 - int(tree[place]))
+                    continue
+                left, right = self.reach(int(tree[place]), box)
+                waiting += [place + 1] * left + [int(end[place + 1])] * right
+        return found
+
+    def worth(self, tree: Genome) -> int:
+        """Return what a tree is worth, its leaves apart."""
+        objective, total = self.case.objective, 0
+        for person in range(self.set.n_people):
+            label = -1 - int(tree[self.leaf_of(tree, person)])
+            total += int(objective.priced[person, label])
+            if len(self.labels(tree, person)) > 1:
+                total -= int(objective.cost[person])
+        return total
+
+    def here(self, tree: Genome, place: int) -> list[int]:
+        """Return who passes a node."""
+        last = ends(tree)[place]
+        everyone = range(self.set.n_people)
+        return [i for i in everyone if place <= self.leaf_of(tree, i) < last]
+
+
+def for_cases(count: int) -> Callable[[Any], Any]:
+    def decorate(test: Callable[[Case], None]) -> Any:
+        @for_seeds(count)
+        def run(seed: int) -> None:
+            case = random_case(seed)
+            if case.objective.people.n_splits:
+                test(case)
+
+        run.__name__ = test.__name__  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def changes(case: Case, tree: Genome, place: int) -> tuple[Any, list[Genome]]:
+    """Return all pairs of parts, and the parts, for a node."""
+    n_classes, end = case.objective.people.n_classes, ends(tree)
+    parts = [leaf(label) for label in range(n_classes)]
+    numbers = list(range(n_classes))
+    if tree[place] >= 0:
+        middle = end[place + 1]
+        parts += [tree[place + 1 : middle], tree[middle : end[place]]]
+        numbers += [n_classes, n_classes + 1]
+    else:
+        parts += [leaf(0), leaf(0)]
+    parts.append(tree[place : end[place]])
+    numbers.append(n_classes + 2)
+    pairs = np.array(list(itertools.product(numbers, repeat=2)), dtype=np.int64)
+    return pairs, parts
+
+
+@for_cases(60)
+def test_every_change_is_worth_what_the_changed_tree_is(case: Case) -> None:
+    slow, people = SlowWalk(case), case.objective.people
+    tree = random_tree(case)
+    place = int(case.rng.integers(len(tree)))
+    pairs, parts = changes(case, tree, place)
+    pairs = case.rng.permutation(pairs)[:4]
+    alone, scores = case.objective.score_changes(tree, place, pairs)
+    for part, found in zip(parts, alone.tolist(), strict=True):
+        if found == kernels.NEVER:
+            assert tree[place] < 0
+        else:
+            assert found == slow.worth(replace(tree, place, part))
+    assert (alone == kernels.NEVER).sum() == (2 if tree[place] < 0 else 0)
+    here, least = slow.here(tree, place), case.objective.limits.min_leaf
+    for (inner, outer), row in zip(pairs.tolist(), scores, strict=True):
+        for split in case.rng.permutation(people.n_splits)[:6].tolist():
+            left, right = parts[inner], parts[outer]
+            if people.ranks.flipped[split]:
+                left, right = right, left
+            new = replace(tree, place, join(split, left, right))
+            variable = int(slow.nodes[split]["feature"])
+            n_left = sum(
+                slow.is_left(split, case.people.values[i, variable]) for i in here
+            )
+            if min(n_left, len(here) - n_left) < least:
+                assert row[split] == kernels.NEVER
+            else:
+                assert row[split] == slow.worth(new)
+
+
+@for_cases(60)
+def test_trees_are_scored_as_the_walk_says(case: Case) -> None:
+    slow, people = SlowWalk(case), case.objective.people
+    tree = random_tree(case)
+    leaves = np.flatnonzero(tree < 0)
+    everyone = range(people.n_people)
+    at = [slow.leaf_of(tree, person) for person in everyone]
+    assert leaves[people.leaf_of(tree)].tolist() == at
+    unfair = np.array([len(slow.labels(tree, person)) > 1 for person in everyone])
+    assert people.is_unfair(tree).tolist() == unfair.tolist()
+    count = [len(slow.here(tree, place)) for place in range(len(tree))]
+    assert people.count(tree).tolist() == count
+    scored = case.objective.score(tree)
+    labels = -1 - tree[at]
+    worth = case.objective.worth[np.arange(people.n_people), labels].sum()
+    assert scored.accuracy == worth / UNITS
+    assert scored.fairness == 1 - people.weight[unfair].sum() / UNITS
+    fitness = slow.worth(tree) - case.objective.per_leaf * n_leaves(tree)
+    constant = case.objective.fairness_weight
+    assert scored.fitness == pytest.approx(fitness / UNITS + constant, abs=1e-9)
+
+
+@for_cases(40)
+def test_splits_do_at_a_leaf_what_they_do_to_each_person(case: Case) -> None:
+    slow, people = SlowWalk(case), case.objective.people
+    n_boxes = len(case.people.boxes.person)
+    here = np.flatnonzero(case.rng.random(people.n_people) < 0.6)
+    near = np.flatnonzero(case.rng.random(n_boxes) < 0.6)
+    tally = people.tally(here, near, case.objective.worth)
+    for split in case.rng.permutation(people.n_splits)[:12].tolist():
+        variable = int(slow.nodes[split]["feature"])
+        left = np.array(
+            [slow.is_left(split, x) for x in case.people.values[here, variable]], bool
+        )
+        assert people.ranks.goes_left(split, here).tolist() == left.tolist()
+        inside = left != people.ranks.flipped[split]
+        assert tally.n_inside[split] == inside.sum()
+        worth = case.objective.worth[here[inside]].sum(axis=0)
+        assert tally.inside[:, split].tolist() == worth.tolist()
+        reached = [slow.reach(split, box) for box in near.tolist()]
+        for mine, theirs in zip(
+            people.ranks.reaches(split, near), zip(*reached, strict=True), strict=True
+        ):
+            assert mine.tolist() == list(theirs)
+        torn = [all(sides) for sides in reached]
+        weight = people.weight[case.people.boxes.person[near]]
+        assert tally.torn[split] == weight[torn].sum()
+
+
+@for_cases(30)
+def test_the_best_change_is_the_best_of_all(case: Case) -> None:
+    objective = case.objective
+    tree = random_tree(case, depth=2)
+    place = int(case.rng.integers(len(tree)))
+    pairs, parts = changes(case, tree, place)
+    alone, scores = objective.score_changes(tree, place, pairs)
+
+    def fitness(new: Genome, worth: int) -> float:
+        if is_constant(new):
+            return -np.inf
+        return worth - objective.per_leaf * n_leaves(new)
+
+    possible = [
+        fitness(replace(tree, place, part), worth)
+        for part, worth in zip(parts, alone.tolist(), strict=True)
+        if worth != kernels.NEVER
     ]
-    assert kept
-    for each in kept:
-        assert each.py_func.__qualname__.endswith(compiled.SOURCES)
+    now = possible[-1]
+    n_classes = objective.people.n_classes
+    for (inner, outer), row in zip(pairs.tolist(), scores, strict=True):
+        is_stump = inner < n_classes and outer < n_classes and inner != outer
+        if is_stump or {inner, outer} == {n_classes, n_classes + 1}:
+            split = int(np.argmax(row))
+            new = replace(tree, place, join(split, parts[inner], parts[outer]))
+            if row[split] != kernels.NEVER and objective.allows(new):
+                possible.append(fitness(new, int(row[split])))
+    change = best_change(objective, tree, place)
+    if change is None:
+        assert max(possible) == now
+        return
+    new = change.apply(tree)
+    slow = SlowWalk(case)
+    assert fitness(new, slow.worth(new)) == max(possible) > now
+    # Nodes that stay keep their numbers.
+    numbers = change.follow(np.arange(len(tree)))
+    assert len(numbers) == len(new)
+    kept = numbers >= 0
+    assert (tree[numbers[kept]] == new[kept]).all()
+    outside = np.r_[0:place, ends(tree)[place] : len(tree)]
+    assert set(outside) <= set(numbers[kept].tolist())
 
 
-def test_a_change_anywhere_changes_the_name(tmp_path: Path) -> None:
-    skipped = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(PACKAGE, tmp_path / "kernels", ignore=skipped)
-    assert compiled.digest_of(tmp_path / "kernels") == compiled.SOURCES
-    with open(tmp_path / "kernels" / "words.py", "a", encoding="utf-8") as file:
-        file.write("# Another line.\n")
-    assert compiled.digest_of(tmp_path / "kernels") != compiled.SOURCES
+@for_cases(20)
+def test_some_of_the_people_stand_where_they_stood(case: Case) -> None:
+    chosen = case.rng.permutation(case.objective.people.n_people)[:17]
+    few = case.objective.of_people(chosen)
+    for _ in range(3):
+        tree = random_tree(case)
+        assert np.array_equal(
+            few.people.leaf_of(tree), case.objective.people.leaf_of(tree)[chosen]
+        )
+        assert np.array_equal(
+            few.people.is_unfair(tree), case.objective.people.is_unfair(tree)[chosen]
+        )
+
+
+def test_broken_trees_are_refused() -> None:
+    case = random_case(2)
+    ranks, n_splits = case.objective.people.ranks, case.objective.people.n_splits
+    leaves = np.zeros(case.objective.people.n_people, dtype=np.int64)
+    for codes in ([], [0, -1], [-1, -1], [n_splits, -1, -1], [-9]):
+        with pytest.raises(ValueError, match=r"tree|node"):
+            kernels.send_people(ranks, np.array(codes, dtype=np.int32), 2, leaves)

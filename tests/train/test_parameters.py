@@ -11,7 +11,8 @@ import pytest
 
 from fatt import FATTClassifier, Similarity
 from fatt.errors import DataError, SpecError
-from fatt.train import training
+from fatt.train import population
+from fatt.train.descent import best_change
 from tests.train import town
 
 NOISE = Similarity(noise=0.1)
@@ -24,11 +25,12 @@ def quick(similarity: Any = NOISE, **parameters: Any) -> FATTClassifier:
     return FATTClassifier(similarity, **parameters)
 
 
-@pytest.mark.parametrize("algorithm", ["memetic", "paper"])
+@pytest.mark.parametrize("algorithm", ["descent", "paper"])
 def test_limits_hold_for_all_trees(algorithm: Any) -> None:
     tree = quick(
         algorithm=algorithm,
-        initial="forest",
+        initial="forest" if algorithm == "paper" else None,
+        leaf_cost=0,
         max_leaves=7,
         max_depth=3,
         min_samples_leaf=20,
@@ -94,11 +96,16 @@ def test_missing_values_and_categories_are_taken_as_they_are() -> None:
 
 
 def test_training_stops_without_progress_and_in_time() -> None:
-    patient = quick(max_iter=100, n_iter_no_change=3).fit(X_PLAIN, Y_PLAIN)
-    assert 3 <= patient.n_iter_ < 100
-    hurried = quick(max_iter=100, n_iter_no_change=100, max_seconds=0)
-    assert hurried.fit(X_PLAIN, Y_PLAIN).n_iter_ == 0
+    hurried = quick(max_iter=100, max_seconds=0).fit(X_PLAIN, Y_PLAIN)
+    assert hurried.n_iter_ == 0
     assert hurried.get_n_leaves() >= 2
+    # Breeding begins with a leaf.
+    bred = quick(algorithm="paper", max_iter=100, max_seconds=0)
+    with pytest.warns(UserWarning, match="give it more generations, or choose algo"):
+        assert bred.fit(X_PLAIN, Y_PLAIN).n_iter_ == 0
+    assert bred.get_n_leaves() == 1
+    short, long = (quick(max_iter=n).fit(X_PLAIN, Y_PLAIN) for n in (1, 50))
+    assert 1 <= short.n_iter_ < long.n_iter_
 
 
 def test_a_warm_start_never_gets_worse() -> None:
@@ -115,29 +122,48 @@ def test_a_warm_start_never_gets_worse() -> None:
 def test_an_interrupted_training_keeps_the_best_tree_if_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    evolve = training.memetic.evolve
+    calls = itertools.count()
 
     def interrupted(*given: Any) -> Any:
-        yield from itertools.islice(evolve(*given), 2)
-        raise KeyboardInterrupt
+        if next(calls) == 40:
+            raise KeyboardInterrupt
+        return best_change(*given)
 
-    monkeypatch.setattr(training.memetic, "evolve", interrupted)
+    monkeypatch.setattr("fatt.train.descent.best_change", interrupted)
     kept = quick(keep_interrupted=True).fit(X_PLAIN, Y_PLAIN)
     assert kept.interrupted_
-    assert kept.n_iter_ == 1
     assert kept.score(X_PLAIN, Y_PLAIN) > 0.6
+    calls = itertools.count()
     with pytest.raises(KeyboardInterrupt):
         quick().fit(X_PLAIN, Y_PLAIN)
+
+
+def test_an_interrupted_breeding_keeps_the_best_tree_if_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    evolve = population.evolve
+
+    def interrupted(*given: Any, **more: Any) -> Any:
+        yield from itertools.islice(evolve(*given, **more), 3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fatt.train.population.evolve", interrupted)
+    kept = quick(algorithm="paper", keep_interrupted=True).fit(X_PLAIN, Y_PLAIN)
+    assert kept.interrupted_
+    assert kept.n_iter_ == 2
+    with pytest.raises(KeyboardInterrupt):
+        quick(algorithm="paper").fit(X_PLAIN, Y_PLAIN)
 
 
 def test_progress_is_shown_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
     quick().fit(X_PLAIN, Y_PLAIN)
     assert capsys.readouterr() == ("", "")
-    quick(verbose=1).fit(X_PLAIN, Y_PLAIN)
-    out, err = capsys.readouterr()
-    assert not out
-    assert "generation 3/3: accuracy " in err
-    assert err.endswith("\n")
+    for algorithm, said in (("descent", "descent 8/8"), ("paper", "generation 3/3")):
+        quick(algorithm=algorithm, verbose=1).fit(X_PLAIN, Y_PLAIN)
+        out, err = capsys.readouterr()
+        assert not out
+        assert f"{said}: accuracy " in err
+        assert err.endswith("\n")
 
 
 def test_one_label_for_all_comes_with_a_warning() -> None:
@@ -155,6 +181,61 @@ def test_a_constant_tree_is_not_the_answer_however_much_fairness_weighs() -> Non
     tree = quick(Similarity(noise=2.0), fairness_weight=1.0).fit(X_PLAIN, Y_PLAIN)
     assert len(np.unique(tree.predict(X_PLAIN))) == 2
     assert tree.fairness_ < 1
+
+
+def test_classes_that_count_nothing_get_no_leaf() -> None:
+    weights = {0: 1000.0, 1: 0.0001}
+    with pytest.warns(UserWarning, match="count next to nothing; try other weights"):
+        tree = quick(class_weight=weights).fit(X_PLAIN, Y_PLAIN)
+    assert not tree.predict(X_PLAIN).any()
+
+
+def test_a_weight_is_chosen_that_makes_trees_fair_enough() -> None:
+    X, y = town.plain(600)
+    similarity = Similarity(noise={"x0": 0.3, "x1": 0.3})
+    found = [
+        quick(similarity, max_iter=None, min_fairness=share).fit(X, y)
+        for share in (0.5, 0.8, 0.97)
+    ]
+    for tree, share in zip(found, (0.5, 0.8, 0.97), strict=True):
+        assert tree.fairness_ >= share
+        assert len(np.unique(tree.predict(X))) == 2
+    accuracy = [tree.accuracy_ for tree in found]
+    assert accuracy == sorted(accuracy, reverse=True)
+    assert accuracy[0] > accuracy[2]
+    assert found[0].fairness_weight_ < found[2].fairness_weight_
+    with pytest.warns(UserWarning, match=r"no tree .* 100.00% .* this is the fairest"):
+        fairest = quick(Similarity(noise=2.0), min_fairness=1.0).fit(X, y)
+    assert fairest.fairness_ == max(each.fairness for each in fairest.front_)
+
+
+def test_the_weight_follows_the_share_of_the_unfair() -> None:
+    X, y = town.plain(600)
+    tree = quick(Similarity(noise=0.3), max_iter=None).fit(X, y)
+    odds = tree.fairness_weight_ / (1 - tree.fairness_weight_)
+    # Halving what is unfair, and 3 points that nobody misses, is worth 1.5 points.
+    wanted = 0.015 / (np.log(2) * (1 - tree.fairness_ + 0.03))
+    assert odds == pytest.approx(wanted, rel=0.3)
+    by_hand = quick(Similarity(noise=0.3), fairness_weight=0.4).fit(X, y)
+    assert by_hand.fairness_weight_ == 0.4
+
+
+def test_what_varies_freely_is_not_split_on_unless_asked() -> None:
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["F", "M"], 400)
+    pay = rng.normal(size=400)
+    y = (pay + 3.0 * (sex == "M") + rng.normal(size=400) > 1.5).astype(int)
+    table = pd.DataFrame({"pay": pay, "sex": sex})
+    similarity = Similarity(vary=["sex"])
+    tree = quick(similarity, fairness_weight=0.0).fit(table, y)
+    assert tree.fairness_ == 1
+    assert all(each.fairness == 1 for each in tree.front_)
+    asked = quick(similarity, fairness_weight=0.0, split_on_varying=True).fit(table, y)
+    assert asked.fairness_ < 0.5
+    assert asked.accuracy_ > tree.accuracy_ + 0.1
+    with pytest.warns(UserWarning, match="varies freely among similar people"):
+        alone = quick(similarity).fit(table[["sex"]], y)
+    assert alone.get_n_leaves() == 1
 
 
 @pytest.mark.parametrize("selection", ["wheel", "best"])
@@ -181,15 +262,24 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"similarity": None}, "similarity is None; say who is similar"),
     ({"similarity": Similarity(noise={"wage": 1})}, "'wage'"),
     ({"fairness_weight": 2}, "fairness_weight is 2; it must be a number, from 0 to 1"),
-    ({"fairness_weight": "much"}, "fairness_weight is 'much'"),
-    ({"algorithm": "greedy"}, "algorithm is 'greedy'; choose 'memetic' or 'paper'"),
+    ({"fairness_weight": "much"}, "fairness_weight is 'much'; it must be 'auto', or a"),
+    ({"fairness_weight": None}, "fairness_weight is None"),
+    ({"min_fairness": 99}, "min_fairness is 99; it must be a number, from 0 to 1"),
+    ({"min_fairness": 0.9, "fairness_weight": 0.5}, "each of them chooses the weight"),
+    ({"min_fairness": 0.9, "algorithm": "paper"}, "has a weight that stays"),
+    ({"algorithm": "greedy"}, "algorithm is 'greedy'; choose 'descent' or 'paper'"),
+    ({"algorithm": None}, "algorithm is None; choose 'descent' or 'paper'"),
+    ({"population_size": 32}, "population_size is a parameter of breeding"),
+    (
+        {"initial": "forest"},
+        "does not breed; leave it out, or choose algorithm",
+    ),
     ({"initial": "seeds"}, "initial is 'seeds'; choose"),
     ({"mutation": "shrink"}, "mutation is 'shrink'; choose"),
     ({"selection": "luck"}, "selection is 'luck'; choose 'wheel' or 'best'"),
     ({"max_leaves": 1}, "max_leaves is 1; it must be a whole number, at least 2"),
     ({"max_depth": 2.5}, "max_depth is 2.5; it must be a whole number"),
-    ({"n_trees": 0}, "n_trees is 0"),
-    ({"elitism": 32}, "nothing would ever change"),
+    ({"elitism": 32, "algorithm": "paper"}, "nothing would ever change"),
     ({"max_seconds": -1}, "max_seconds is -1"),
 ]
 

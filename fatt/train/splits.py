@@ -1,22 +1,35 @@
-"""The splits that a tree may have, and what each does to people and boxes."""
+"""What a table's columns are to a tree that is trained on it, and its splits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Categorical, Ensemble
-from fatt.ensemble.trees import Trees
+from fatt.ensemble import (
+    Argmax,
+    Categorical,
+    Ensemble,
+    Feature,
+    Inputs,
+    Label,
+    Link,
+    Numeric,
+    Scoring,
+    Source,
+    Trees,
+)
+from fatt.ensemble.table import Column, columns_of
+from fatt.errors import DataError
 from fatt.region import Boxes, Schema, Variables
-from fatt.train.genome import Genome
 
 Matrix = NDArray[np.float64]
 
 _LARGEST = float(np.finfo(np.float64).max)
+_SOURCE = Source(library="fatt", format="fitted object", model="FATTClassifier")
 
 
 class Split(NamedTuple):
@@ -50,38 +63,6 @@ class Split(NamedTuple):
 Portable: TypeAlias = tuple[Split | int, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Splits:
-    """All splits, those of a column next to each other and by increasing threshold.
-
-    Attributes
-    ----------
-    items
-        The splits.
-    column : ndarray of shape (n_splits,)
-        The column of each.
-    stumps
-        Every split as a tree of its own, over the variables.
-    """
-
-    items: tuple[Split, ...]
-    column: NDArray[np.int64]
-    stumps: Trees
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def portable(self, tree: Genome) -> Portable:
-        """Return a tree in prefix order with its splits themselves."""
-        return tuple(self.items[code] if code >= 0 else code for code in tree.tolist())
-
-    def genome(self, tree: Portable) -> Genome:
-        """Return a tree with the numbers of its splits, all of which are here."""
-        number = {split.key: place for place, split in enumerate(self.items)}
-        codes = [number[x.key] if isinstance(x, Split) else x for x in tree]
-        return np.array(codes, dtype=np.int32)
-
-
 def candidates(
     variables: Variables,
     rows: Matrix,
@@ -90,7 +71,7 @@ def candidates(
     *,
     max_bins: int,
     others: Sequence[Split] = (),
-) -> Splits:
+) -> list[Split]:
     """Return the splits that part the people, and part as few boxes as they can.
 
     Parameters
@@ -109,7 +90,7 @@ def candidates(
         Further splits, of earlier trees.
     """
     blank = variables.model
-    place = _variable_of(variables.schema, blank)
+    place = variable_of(variables.schema, blank)
     items: list[Split] = []
     for column, feature in enumerate(blank.features):
         values, index = rows[:, column], place[column]
@@ -128,16 +109,11 @@ def candidates(
                 max_bins=max_bins,
             )
         items.extend(found)
-    items = sorted({split.key: split for split in [*items, *others]}.values(), key=_key)
-    column_of = np.array([split.column for split in items], dtype=np.int64)
-    return Splits(tuple(items), column_of, _stumps(variables, items))
+    distinct = {split.key: split for split in [*items, *others]}
+    return [distinct[key] for key in sorted(distinct)]
 
 
-def _key(split: Split) -> tuple[int, float, tuple[int, ...], bool]:
-    return split.key
-
-
-def _variable_of(schema: Schema, model: Ensemble) -> list[int]:
+def variable_of(schema: Schema, model: Ensemble) -> list[int]:
     """Return the variable to which each column of the model belongs."""
     names = [feature.name for feature in model.features]
     known = names if model.inputs.named else list(schema.columns)
@@ -241,7 +217,7 @@ def _category_splits(
         yield Split(column, 0.0, left, False)
 
 
-def _stumps(variables: Variables, items: list[Split]) -> Trees:
+def as_stumps(variables: Variables, items: Sequence[Split]) -> Trees:
     """Return every split as a tree of its own, over the variables."""
     count = len(items)
     inner = np.arange(3 * count) % 3 == 0
@@ -269,3 +245,78 @@ def _stumps(variables: Variables, items: list[Split]) -> Trees:
     )
     model = replace(variables.model, trees=trees)
     return Variables(model, variables.schema).ensemble.trees
+
+
+def blank_tree(
+    X: Any, names: list[str], *, named: bool, classes: tuple[Label, ...]
+) -> Ensemble:
+    """Return the tree of one leaf that reads such a table.
+
+    Parameters
+    ----------
+    X
+        Two-dimensional array, or data frame that `narwhals` knows.
+    names
+        The names of the columns.
+    named
+        Whether they are the table's own.
+    classes
+        The labels.
+
+    Raises
+    ------
+    DataError
+        If a column is neither of numbers nor of labels.
+    """
+    unread = tuple(Numeric(name=name) for name in names)
+    inputs = Inputs(named=named)
+    columns, _ = columns_of(X, unread, inputs)
+    features = tuple(
+        _feature(name, make()) for name, make in zip(names, columns, strict=True)
+    )
+    return Ensemble(
+        features=features,
+        classes=classes,
+        trees=Trees.lay_out(
+            roots=[0],
+            feature=[-1],
+            threshold=[0.0],
+            left=[-1],
+            right=[-1],
+            missing_left=[False],
+            leaf=[0],
+            values=np.full((1, len(classes)), 1 / len(classes)),
+            targets=[-1],
+        ),
+        scoring=Scoring(dtype="float64", base=(0.0,) * len(classes)),
+        decision=Argmax(),
+        link=Link(),
+        source=_SOURCE,
+        inputs=inputs,
+    )
+
+
+def _feature(name: str, column: Column) -> Feature:
+    if column.is_numeric:
+        return Numeric(name=name, lower=-_LARGEST, upper=_LARGEST)
+    cells = column.cells.tolist() if column.distinct is None else column.distinct[0]
+    labels = {cell for cell in cells if _is_label(cell, name)}
+    if labels and all(isinstance(label, int | float) for label in labels):
+        return Numeric(name=name, lower=-_LARGEST, upper=_LARGEST)
+    # By type first: texts and numbers have no order among each other.
+    ordered = sorted(labels, key=lambda label: (type(label).__name__, label))
+    return Categorical(name=name, categories=tuple(ordered))
+
+
+def _is_label(cell: Any, name: str) -> bool:
+    """Tell whether a cell is a label; if not, it is missing."""
+    if cell is None or (isinstance(cell, float) and np.isnan(cell)):
+        return False
+    if isinstance(cell, str | int | float):
+        return True
+    if type(cell).__name__ in {"NAType", "NaTType"}:
+        return False
+    raise DataError(
+        f"column {name!r} holds {cell!r}, a {type(cell).__name__}; pass numbers or "
+        "labels."
+    )

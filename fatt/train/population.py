@@ -16,11 +16,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from fatt.train.front import Archive
-from fatt.train.genome import Genome, ends
-from fatt.train.growth import Limits, grow
-from fatt.train.objective import Objective, Scored
-from fatt.train.variation import cross, grow_leaf, prune_branch
+from fatt.train.fitness import Archive, Objective, Scored
+from fatt.train.genome import Genome, cross, ends
+from fatt.train.growth import grow, grow_leaf, prune_branch
+from fatt.train.sharing import Share
 
 Selection = Literal["wheel", "best"]
 Mutation = Literal["grow", "grow-prune"]
@@ -59,8 +58,10 @@ def evolve(
     objective: Objective,
     archive: Archive,
     first: list[Genome],
+    *,
     rng: Generator,
     operators: Operators,
+    share: Share,
 ) -> Iterator[Scored]:
     """Breed trees, and yield the best of each generation, the first included.
 
@@ -76,8 +77,14 @@ def evolve(
         Makes all choices.
     operators
         The parameters.
+    share
+        Does something for each of several trees, in threads.
     """
-    population = objective.score(first, relabel=True)
+
+    def judge(tree: Genome) -> Scored:
+        return objective.score(objective.relabelled(tree))
+
+    population = share(judge, first)
     while True:
         archive.add(population)
         # Of equals the newest first, so that trees go on changing.
@@ -89,17 +96,10 @@ def evolve(
             for _ in range(operators.population_size - operators.elitism)
         ]
         elite = population[: operators.elitism]
-        population = elite + objective.score(children, relabel=True)
+        population = elite + share(judge, children)
 
 
-def forest_trees(
-    objective: Objective,
-    count: int,
-    rng: Generator,
-    *,
-    limits: Limits | None = None,
-    caution: float = 0.0,
-) -> list[Genome]:
+def forest_trees(objective: Objective, count: int, rng: Generator) -> list[Genome]:
     """Return the trees of a random forest: of half of the people, and some splits.
 
     Parameters
@@ -110,27 +110,17 @@ def forest_trees(
         How many trees.
     rng
         Draws people and splits.
-    limits
-        How large they may be; by default as the objective says.
-    caution
-        What it costs to tear the boxes of all people.
     """
-    problem = objective.problem
-    n_splits = len(problem.splits)
-    trees = []
-    for _ in range(count):
-        half = problem.set_of(rng.random(problem.n_people) < 0.5)
-        some = rng.choice(n_splits, size=-(-n_splits // 3), replace=False)
-        *_, tree = grow(
-            problem,
-            objective.target,
-            limits or objective.limits,
-            chosen=some,
-            caution=caution,
-            start=half,
+    n_splits = objective.people.n_splits
+    return [
+        grow(
+            objective,
+            objective.limits,
+            start=np.flatnonzero(rng.random(objective.people.n_people) < 0.5),
+            chosen=rng.choice(n_splits, size=-(-n_splits // 3), replace=False),
         )
-        trees.append(tree)
-    return trees
+        for _ in range(count)
+    ]
 
 
 def _child(
@@ -184,9 +174,7 @@ def _mutate(
 
     The less mixed they are at a split on the way, the sooner it is pruned instead.
     """
-    problem = objective.problem
-    worth = problem.value(problem.reach(tree).people, objective.target)
-    mixed = _entropy(worth)
+    mixed = _entropy(objective.worth_at(tree).astype(np.float64))
     end = ends(tree)
     place = 0
     while tree[place] >= 0:

@@ -1,0 +1,261 @@
+"""What makes one tree better than another, and the trees that no other beats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.train import kernels
+from fatt.train.genome import (
+    Genome,
+    depth_of,
+    is_constant,
+    leaf_spans,
+    n_leaves,
+    tidy,
+)
+from fatt.train.training_set import UNITS, TrainingSet
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large a tree may become.
+
+    Attributes
+    ----------
+    max_leaves, max_depth
+        Largest number of leaves and depth.
+    min_leaf
+        Smallest number of training people at a leaf.
+    """
+
+    max_leaves: int
+    max_depth: int
+    min_leaf: int
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A tree with what it is worth on the training people.
+
+    Attributes
+    ----------
+    tree
+        The tree.
+    accuracy, fairness
+        What its labels are worth, and the share of people whom it treats fairly.
+    fitness
+        The weighted sum of both, minus what its leaves cost.
+    """
+
+    tree: Genome
+    accuracy: float
+    fairness: float
+    fitness: float
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return n_leaves(self.tree)
+
+
+class Objective:
+    """A weighted sum of accuracy and fairness, minus what leaves cost.
+
+    Parameters
+    ----------
+    people
+        The training people.
+    worth : ndarray of shape (n_people, n_classes)
+        What each label is worth to each person, in units.
+    fairness_weight
+        Weight of fairness; the rest is the weight of accuracy.
+    leaf_cost
+        How many people more each leaf must get right.
+    limits
+        How large a tree may be.
+
+    Attributes
+    ----------
+    priced, cost, per_leaf
+        What labels are worth, what it costs to be unfair to a person, and what a leaf
+        costs, in units of fitness.
+    """
+
+    def __init__(
+        self,
+        people: TrainingSet,
+        worth: Integers,
+        fairness_weight: float,
+        leaf_cost: float,
+        limits: Limits,
+    ) -> None:
+        self.people = people
+        self.worth = worth
+        self.fairness_weight = fairness_weight
+        self.leaf_cost = leaf_cost
+        self.limits = limits
+        rest = 1 - fairness_weight
+        self.priced = np.rint(rest * worth).astype(np.int64)
+        self.cost = np.rint(fairness_weight * people.weight).astype(np.int64)
+        self.per_leaf = round(rest * leaf_cost * UNITS / people.n_people)
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether all classes but one together count less than one person should."""
+        by_class = self.worth.sum(axis=0)
+        rest = by_class.sum() - by_class.max()
+        return bool(rest < by_class.sum() / self.people.n_people)
+
+    def weighted(self, fairness_weight: float) -> Objective:
+        """Return the same with another weight of fairness."""
+        return Objective(
+            self.people, self.worth, fairness_weight, self.leaf_cost, self.limits
+        )
+
+    def limited(self, limits: Limits) -> Objective:
+        """Return the same with other limits."""
+        return Objective(
+            self.people, self.worth, self.fairness_weight, self.leaf_cost, limits
+        )
+
+    def of_people(self, chosen: Integers) -> Objective:
+        """Return the same for some of the people, who stand for all."""
+        people = self.people
+        share = len(chosen) / people.n_people
+        worth = self.worth[chosen]
+        scale = self.worth.sum() / worth.sum()
+        least = max(1, round(share * self.limits.min_leaf))
+        return Objective(
+            people.of_people(chosen),
+            np.rint(scale * worth).astype(np.int64),
+            self.fairness_weight,
+            share * self.leaf_cost,
+            replace(self.limits, min_leaf=least),
+        )
+
+    def score(self, tree: Genome) -> Scored:
+        """Tell what a tree is worth."""
+        labels = (-1 - tree[tree < 0])[self.people.leaf_of(tree)]
+        right = int(self.worth[np.arange(len(labels)), labels].sum())
+        unfair = int(self.people.weight[self.people.is_unfair(tree)].sum())
+        return self.valued(Scored(tree, right / UNITS, 1 - unfair / UNITS, 0.0))
+
+    def valued(self, scored: Scored) -> Scored:
+        """Return a tree that was scored with the same people, by this objective."""
+        weight = self.fairness_weight
+        gain = scored.accuracy - scored.n_leaves * self.leaf_cost / self.people.n_people
+        fitness = (1 - weight) * gain + weight * scored.fairness
+        return replace(scored, fitness=fitness)
+
+    def score_changes(
+        self, tree: Genome, place: int, pairs: Integers
+    ) -> tuple[Integers, Integers]:
+        """Tell what a tree is worth after every change at one node, leaves apart.
+
+        Parameters
+        ----------
+        tree
+            The tree.
+        place
+            The node.
+        pairs : ndarray of shape (n_pairs, 2)
+            What stands inside and outside of a new split; see `kernels.score_changes`.
+
+        Returns
+        -------
+        alone : ndarray of shape (n_parts,)
+            What it is worth with each part alone at the node, in units.
+        scores : ndarray of shape (n_pairs, n_splits)
+            What it is worth with each split and pair.
+        """
+        alone = np.empty(self.people.n_classes + 3, dtype=np.int64)
+        scores = np.empty((len(pairs), self.people.n_splits), dtype=np.int64)
+        kernels.score_changes(
+            self.people.ranks,
+            tree,
+            place,
+            pairs,
+            self.priced,
+            self.cost,
+            self.limits.min_leaf,
+            alone,
+            scores,
+        )
+        return alone, scores
+
+    def relabelled(self, tree: Genome) -> Genome:
+        """Return a tree whose leaves have the class that is worth most there.
+
+        Of several, a leaf keeps the class that it has, else it gets the first.
+        """
+        labels = -1 - tree[tree < 0]
+        worth = self.worth_at(tree)[tree < 0]
+        best = np.argmax(worth, axis=1)
+        leaves = np.arange(len(labels))
+        is_better = worth[leaves, best] > worth[leaves, labels]
+        other = tree.copy()
+        other[tree < 0] = -1 - np.where(is_better, best, labels)
+        return other
+
+    def worth_at(self, tree: Genome) -> Integers:
+        """Return what each class is worth at each node of a tree, in units."""
+        first, last = leaf_spans(tree)
+        leaf_of = self.people.leaf_of(tree)
+        # Whole numbers below 2**53, which floats hold exactly.
+        at_leaves = [np.bincount(leaf_of, mine, last[0]) for mine in self.worth.T]
+        up_to = np.cumsum(np.stack(at_leaves, axis=1), axis=0, dtype=np.int64)
+        up_to = np.concatenate([np.zeros_like(up_to[:1]), up_to])
+        return np.asarray(up_to[last] - up_to[first])
+
+    def tidied(self, tree: Genome, *, merge: bool = True) -> Genome:
+        """Return a tree without splits that few people or, if asked, no labels need."""
+        if len(tree) == 1:
+            return tree
+        return tidy(tree, self.people.count(tree), self.limits.min_leaf, merge=merge)
+
+    def allows(self, tree: Genome) -> bool:
+        """Tell whether a tree is small enough."""
+        return (
+            n_leaves(tree) <= self.limits.max_leaves
+            and depth_of(tree) <= self.limits.max_depth
+        )
+
+
+class Archive:
+    """Keeps the trees that no other tree beats in accuracy, fairness and size."""
+
+    def __init__(self) -> None:
+        self._kept: dict[bytes, Scored] = {}
+
+    def __iter__(self) -> Iterator[Scored]:
+        return iter(self._kept.values())
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def add(self, trees: Iterable[Scored]) -> None:
+        """Take in trees, and drop whatever is beaten now."""
+        for scored in trees:
+            if not is_constant(scored.tree):
+                self._kept.setdefault(scored.tree.tobytes(), scored)
+        kept = list(self._kept.values())
+        worth = np.array([[s.accuracy, s.fairness, -s.n_leaves] for s in kept])
+        self._kept = {
+            kept[i].tree.tobytes(): kept[i] for i in _unbeaten(worth.reshape(-1, 3))
+        }
+
+
+def _unbeaten(worth: np.ndarray) -> Iterator[int]:
+    """Yield the rows that no other row beats, of equal ones the first."""
+    for row, mine in enumerate(worth):
+        at_least = (worth >= mine).all(axis=1)
+        better = at_least & (worth > mine).any(axis=1)
+        same = at_least[:row] & (worth[:row] == mine).all(axis=1)
+        if not better.any() and not same.any():
+            yield row

@@ -1,0 +1,183 @@
+"""From a tree of the search to a model, with what it is worth exactly.
+
+The search asks of every split alone which sides a box reaches. That is exact as long as
+what a box allows of a variable is an interval, one value, or everything: a box that
+reaches all the sides on the way to a leaf then reaches the leaf. It may not if a
+variable is, say, a number from 3 to 5 or missing, or one of two categories of three.
+Such people have boxes with gaps, and the verifier has the last word about them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Ensemble, Trees
+from fatt.region import Variables
+from fatt.train.fitness import Objective
+from fatt.train.genome import Genome, depth_of, ends, n_leaves
+from fatt.train.people import People
+from fatt.train.result import Candidate, Hints
+from fatt.train.training_set import TrainingSet
+from fatt.verdict import FAIR
+from fatt.verifier import Verifier
+
+Matrix = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+#: By how much the label of a leaf wins at least.
+_AHEAD = 1e-6
+
+
+def appraise(tree: Genome, objective: Objective, people: People) -> Candidate:
+    """Return a tree as a model, with what it is worth.
+
+    Parameters
+    ----------
+    tree
+        The tree.
+    objective
+        What the search maximised.
+    people
+        The training people.
+    """
+    ensemble = as_model(tree, objective.people, people)
+    unfair = _confirm(objective.people.is_unfair(tree), ensemble, people)
+    leaf_of = objective.people.leaf_of(tree)
+    labels = -1 - tree[tree < 0].astype(np.int64)
+    at_leaves = np.bincount(leaf_of, minlength=len(labels))
+    accuracy, balanced, fairness = _shares(labels[leaf_of], people, unfair)
+    return Candidate(
+        accuracy=accuracy,
+        balanced_accuracy=balanced,
+        fairness=fairness,
+        n_leaves=n_leaves(tree),
+        fitness=objective.score(tree).fitness,
+        ensemble=ensemble,
+        tree=objective.people.portable(tree),
+        hints=Hints(
+            max_depth=max(1, depth_of(tree)),
+            min_samples_leaf=max(1, int(at_leaves.min())),
+        ),
+    )
+
+
+def as_model(tree: Genome, training_set: TrainingSet, people: People) -> Ensemble:
+    """Return a tree as a model whose leaves tell the shares of the classes.
+
+    Parameters
+    ----------
+    tree
+        The tree.
+    training_set, people
+        The training people.
+    """
+    inner = tree >= 0
+    places = np.flatnonzero(inner)
+    splits = [training_set.splits[code] for code in tree[inner].tolist()]
+    sets = [split.codes for split in splits if split.codes is not None]
+    has_set = np.array([split.codes is not None for split in splits], dtype=bool)
+
+    def spread(values: Any, empty: Any) -> NDArray[Any]:
+        array = np.full(len(tree), empty)
+        array[inner] = values
+        return array
+
+    trees = Trees.lay_out(
+        roots=[0],
+        feature=spread([split.column for split in splits], -1),
+        threshold=spread([split.threshold for split in splits], 0.0),
+        left=spread(places + 1, -1),
+        right=spread(ends(tree)[places + 1], -1),
+        missing_left=spread([split.missing_left for split in splits], False),
+        leaf=np.cumsum(~inner) - 1,
+        values=_leaf_shares(tree, training_set.leaf_of(tree), people.worth),
+        targets=[-1],
+        subset=spread(np.where(has_set, np.cumsum(has_set) - 1, -1), -1),
+        sets=sets,
+    )
+    return replace(people.variables.model, trees=trees)
+
+
+def _leaf_shares(tree: Genome, leaf_of: NDArray[np.int64], worth: Matrix) -> Matrix:
+    """Return the shares of the classes at each leaf.
+
+    Where the search gave a leaf another label than its people have, for fairness, the
+    shares move towards that label just so far that it wins.
+    """
+    labels = -1 - tree[tree < 0]
+    shares: Matrix = np.stack(
+        [np.bincount(leaf_of, mine, len(labels)) for mine in worth.T], axis=1
+    )
+    for row, label in enumerate(labels.tolist()):
+        here = shares[row]
+        whole = here.sum()
+        share = here / whole if whole > 0 else np.full(len(here), 1 / len(here))
+        behind = np.delete(share, label).max(initial=0.0) - share[label] + _AHEAD
+        if behind > 0:
+            share = share / (1 + behind)
+            share[label] += behind / (1 + behind)
+        shares[row] = share
+    return shares
+
+
+def _confirm(unfair: Flags, ensemble: Ensemble, people: People) -> Flags:
+    """Return whom a tree treats unfairly, after a closer look at those with gaps."""
+    chosen = np.flatnonzero(unfair & people.has_gaps)
+    if not len(chosen):
+        return unfair
+    exact = unfair.copy()
+    verifier = Verifier(Variables(ensemble, people.variables.schema).ensemble)
+    found = verifier.verify(people.values[chosen], people.boxes.of_people(chosen))
+    exact[chosen] = found.verdict != FAIR
+    return exact
+
+
+def _shares(
+    labels: NDArray[np.int64], people: People, unfair: Flags
+) -> tuple[float, float, float]:
+    """Return accuracy, balanced accuracy and fairness."""
+    # Scaled and summed as a report does it, so that both tell the same to the last bit.
+    weights = people.weights / people.weights.max()
+    right = labels == people.codes
+    by_class = np.bincount(people.codes, weights=weights)
+    hits = np.bincount(people.codes, weights=weights * right)[by_class > 0]
+    fair, other = np.bincount(unfair.astype(np.int64), weights, minlength=2).tolist()
+    return (
+        float(weights[right].sum() / weights.sum()),
+        float((hits / by_class[by_class > 0]).mean()),
+        fair / (fair + other),
+    )
+
+
+def leaves_of(ensemble: Ensemble, encoded: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the leaf of each person in a single tree, as an index of the nodes.
+
+    Parameters
+    ----------
+    ensemble
+        The tree; its set splits are on categories.
+    encoded : ndarray of shape (n_people, n_columns)
+        What `Ensemble.encode` returned.
+    """
+    nodes, words = ensemble.trees.nodes, ensemble.trees.words
+    place = np.full(len(encoded), int(ensemble.trees.roots[0]))
+    people = np.arange(len(encoded))
+    while True:
+        node = nodes[place]
+        inner = node["feature"] >= 0
+        if not inner.any():
+            return place
+        value = encoded[people, node["feature"]]
+        missing = np.isnan(value)
+        code = np.where(missing | (node["subset"] < 0), 0, value).astype(np.int64)
+        left = value <= node["threshold"]
+        if len(words):
+            word = words[np.maximum(node["subset"], 0) + code // 64]
+            member = (word >> (code % 64).astype(np.uint64)) & np.uint64(1)
+            left = np.where(node["subset"] >= 0, member == 1, left)
+        left = np.where(missing, node["missing_left"] == 1, left)
+        place = np.where(inner, np.where(left, node["left"], node["right"]), place)

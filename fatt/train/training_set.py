@@ -1,0 +1,202 @@
+"""The training people and the splits: everything that a search asks about trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.train import kernels
+from fatt.train.genome import Genome, leaf_spans
+from fatt.train.people import People
+from fatt.train.ranks import Ranks, rank
+from fatt.train.splits import Portable, Split, as_stumps, candidates
+
+Matrix = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+#: Worth and weights are whole numbers of such parts of the whole, so that their sums
+#: are exact.
+UNITS = 2**48
+
+
+class Tally(NamedTuple):
+    """What every split would do at a leaf.
+
+    Attributes
+    ----------
+    inside : ndarray of shape (n_classes, n_splits)
+        What each class is worth inside the split.
+    n_inside : ndarray of shape (n_splits,)
+        How many people are inside.
+    torn : ndarray of shape (n_splits,)
+        The weight of the boxes that reach both sides.
+    """
+
+    inside: Integers
+    n_inside: Integers
+    torn: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """The training people, ranked among the splits that a tree may have.
+
+    Attributes
+    ----------
+    n_classes
+        Number of classes.
+    splits
+        The splits.
+    ranks
+        Where people and boxes stand among them.
+    weight : ndarray of shape (n_people,)
+        The weight of each person in fairness, in units.
+    n_left_out
+        How many splits were left out because they tear some box of everybody.
+    """
+
+    n_classes: int
+    splits: tuple[Split, ...]
+    ranks: Ranks
+    weight: Integers
+    n_left_out: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        people: People,
+        *,
+        max_bins: int,
+        split_on_varying: bool,
+        others: Sequence[Split] = (),
+    ) -> TrainingSet:
+        """Choose splits, and rank the people among them.
+
+        Parameters
+        ----------
+        people
+            The training people.
+        max_bins
+            Into how many parts a column is cut at most.
+        split_on_varying
+            Whether to keep splits of variables that vary freely for everybody.
+        others
+            Further splits, of earlier trees.
+        """
+        variables = people.variables
+        features = variables.ensemble.features
+        items = candidates(
+            variables,
+            people.rows,
+            people.boxes,
+            people.worth,
+            max_bins=max_bins,
+            others=others,
+        )
+
+        def ranked() -> tuple[list[Split], Ranks]:
+            stumps = as_stumps(variables, items)
+            order, ranks = rank(stumps, features, people.values, people.boxes)
+            return [items[split] for split in order], ranks
+
+        items, ranks = ranked()
+        n_splits = len(items)
+        if not split_on_varying:
+            tears_all = ranks.tears_all(people.weights)[ranks.family]
+            if tears_all.any():
+                items = [
+                    split
+                    for split, is_torn in zip(items, tears_all, strict=True)
+                    if not is_torn
+                ]
+                items, ranks = ranked()
+        return cls(
+            len(people.price),
+            tuple(items),
+            ranks,
+            in_units(people.weights),
+            n_splits - len(items),
+        )
+
+    @property
+    def n_people(self) -> int:
+        """Number of people."""
+        return len(self.weight)
+
+    @property
+    def n_splits(self) -> int:
+        """Number of splits."""
+        return len(self.splits)
+
+    def of_people(self, chosen: Integers) -> TrainingSet:
+        """Return some of the people, with all the splits."""
+        return TrainingSet(
+            self.n_classes,
+            self.splits,
+            self.ranks.of_people(chosen),
+            in_units(self.weight[chosen].astype(np.float64)),
+        )
+
+    def leaf_of(self, tree: Genome) -> Integers:
+        """Return at which leaf of a tree each person arrives, from 0 on."""
+        leaf = np.empty(self.n_people, dtype=np.int64)
+        kernels.send_people(self.ranks, tree, self.n_classes, leaf)
+        return leaf
+
+    def is_unfair(self, tree: Genome) -> Flags:
+        """Tell whom a tree treats unfairly: whose boxes reach several labels."""
+        unfair = np.empty(self.n_people, dtype=bool)
+        kernels.mark_unfair(self.ranks, tree, self.n_classes, unfair)
+        return unfair
+
+    def count(self, tree: Genome) -> Integers:
+        """Count the people who pass each node of a tree."""
+        first, last = leaf_spans(tree)
+        at_leaves = np.bincount(self.leaf_of(tree), minlength=int(last[0]))
+        up_to = np.concatenate([[0], np.cumsum(at_leaves)])
+        return np.asarray(up_to[last] - up_to[first])
+
+    def tally(self, people: Integers, boxes: Integers, worth: Integers) -> Tally:
+        """Tell what every split would do at a leaf.
+
+        Parameters
+        ----------
+        people, boxes
+            Who reaches the leaf.
+        worth : ndarray of shape (n_people, n_classes)
+            What each label is worth to each person.
+        """
+        tally = Tally(
+            np.empty((self.n_classes, self.n_splits), dtype=np.int64),
+            np.empty(self.n_splits, dtype=np.int64),
+            np.empty(self.n_splits, dtype=np.int64),
+        )
+        weight = np.repeat(self.weight, np.diff(self.ranks.box_start))
+        kernels.tally_splits(self.ranks, people, boxes, worth, weight, *tally)
+        return tally
+
+    def portable(self, tree: Genome) -> Portable:
+        """Return a tree in prefix order with its splits themselves."""
+        return tuple(self.splits[code] if code >= 0 else code for code in tree.tolist())
+
+    def genomes(self, trees: Sequence[Portable]) -> list[Genome]:
+        """Return trees with the numbers of their splits, if all of these are here."""
+        number = {split.key: place for place, split in enumerate(self.splits)}
+        return [
+            np.array(
+                [number[x.key] if isinstance(x, Split) else x for x in tree],
+                dtype=np.int32,
+            )
+            for tree in trees
+            if all(x.key in number for x in tree if isinstance(x, Split))
+        ]
+
+
+def in_units(numbers: Matrix) -> Integers:
+    """Return numbers as parts of their sum, in whole units."""
+    return np.asarray(np.rint(numbers * (UNITS / numbers.sum())), dtype=np.int64)
