@@ -27,6 +27,7 @@ def individual_fairness_score(
     budget: Budget | None = None,
     sample_weight: Any = None,
     spot_checks: int = SPOT_CHECKS,
+    threshold: float | None = None,
 ) -> float:
     """Return the share of people who are proved to be treated fairly.
 
@@ -36,7 +37,7 @@ def individual_fairness_score(
     ----------
     estimator
         Fitted model, as `fatt.load` takes it.
-    X, similarity, schema, budget, sample_weight, spot_checks
+    X, similarity, schema, budget, sample_weight, spot_checks, threshold
         As in `fatt.verify`.
 
     Returns
@@ -61,6 +62,7 @@ def individual_fairness_score(
         budget=budget,
         sample_weight=sample_weight,
         spot_checks=spot_checks,
+        threshold=threshold,
     )
     if report.interrupted:
         # Half a score must not decide which model is chosen.
@@ -139,7 +141,7 @@ class FairnessScorer(WeightedScorer):
 
     Attributes
     ----------
-    similarity, schema, budget, spot_checks
+    similarity, schema, budget, spot_checks, threshold
         As in `fatt.verify`.
     """
 
@@ -147,6 +149,7 @@ class FairnessScorer(WeightedScorer):
     schema: Schema | None = None
     budget: Budget | None = None
     spot_checks: int = SPOT_CHECKS
+    threshold: float | None = None
 
     def __call__(
         self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
@@ -172,6 +175,7 @@ class FairnessScorer(WeightedScorer):
             budget=self.budget,
             sample_weight=sample_weight,
             spot_checks=self.spot_checks,
+            threshold=self.threshold,
         )
 
 
@@ -181,12 +185,13 @@ def fairness_scorer(
     schema: Schema | None = None,
     budget: Budget | None = None,
     spot_checks: int = SPOT_CHECKS,
+    threshold: float | None = None,
 ) -> FairnessScorer:
     """Make a scorer for `GridSearchCV` and its kin.
 
     Parameters
     ----------
-    similarity, schema, budget, spot_checks
+    similarity, schema, budget, spot_checks, threshold
         As in `fatt.verify`.
 
     Returns
@@ -206,4 +211,4 @@ def fairness_scorer(
     ...     DecisionTreeClassifier(), {"max_depth": [1, 4]}, refit="fairness",
     ...     scoring={"accuracy": "accuracy", "fairness": fairness})
     """
-    return FairnessScorer(similarity, schema, budget, spot_checks)
+    return FairnessScorer(similarity, schema, budget, spot_checks, threshold)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+import numbers
 import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import (
+    Argmax,
+    Cut,
+    CutOff,
     Ensemble,
     Feature,
     Label,
@@ -22,6 +27,8 @@ from fatt.ensemble import (
     Prediction,
     ScoreBounds,
 )
+from fatt.ensemble.cutoff import cut_off
+from fatt.errors import SpecError
 
 #: Of what a library raises, so many characters are told.
 _LONGEST = 200
@@ -42,6 +49,10 @@ class Live(ABC):
     def probabilities(self, table: Any) -> Any:
         """Return a probability per row and class, as the library answers."""
 
+    @abstractmethod
+    def scores(self, table: Any) -> Any:
+        """Return the raw scores of each row, as the library hands them out."""
+
     def leaves(self) -> NDArray[np.float64] | None:
         """Return what each leaf adds to the scores, one row per leaf.
 
@@ -53,6 +64,60 @@ class Live(ABC):
     def with_leaves(self, values: NDArray[np.float64]) -> Any:
         """Return a copy of the model with other leaf values, as `leaves` has them."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class WithCutOff(Live):
+    """A model whose probabilities, or scores, are cut at a number.
+
+    Attributes
+    ----------
+    live
+        The model itself.
+    asked
+        The cut-off.
+    place
+        Which column of what the model hands out is cut.
+    classes
+        The answers: of those who do not reach it, and of the others.
+    is_alone
+        Whether nothing else of what the model hands out belongs to its exact form.
+    """
+
+    live: Live
+    asked: CutOff
+    place: int
+    classes: tuple[Label, Label]
+    is_alone: bool
+
+    def labels(self, table: Any) -> Any:
+        """Return what the cut-off makes of the model's answers."""
+        live = self.live
+        ask = live.scores if self.asked.on == "score" else live.probabilities
+        found = np.asarray(ask(table))
+        column = found.reshape(len(found), -1)[:, self.place]
+        answers = np.empty(2, dtype=object)
+        answers[:] = self.classes
+        return answers[self.asked.reached(column).astype(np.int64)]
+
+    def probabilities(self, table: Any) -> Any:
+        """Return the model's own probabilities of the two classes that are left."""
+        found = np.asarray(self.live.probabilities(table))
+        if not self.is_alone:
+            return found
+        return np.column_stack([1.0 - found[:, self.place], found[:, self.place]])
+
+    def scores(self, table: Any) -> Any:
+        """Return the model's own scores."""
+        return self.live.scores(table)
+
+    def leaves(self) -> NDArray[np.float64] | None:
+        """Return what each leaf adds to the scores."""
+        return self.live.leaves()
+
+    def with_leaves(self, values: NDArray[np.float64]) -> Any:
+        """Return a copy of the model itself, which knows of no cut-off."""
+        return self.live.with_leaves(values)
 
 
 @dataclass(frozen=True)
@@ -135,6 +200,52 @@ class Model:
     def digest(self) -> str:
         """Names what the model computes; see `Ensemble.digest`."""
         return self.ensemble.digest
+
+    def deciding(
+        self,
+        *,
+        threshold: float,
+        strict: bool = False,
+        cut_on: Literal["probability", "score"] = "probability",
+        pos_label: Label | None = None,
+    ) -> Model:
+        """Return the model that decides by a cut-off; the parameters are `fatt.load`'s.
+
+        Raises
+        ------
+        SpecError
+            If there is no such cut-off, or the model decides by another one already.
+        """
+        asked = _cut_off(threshold, strict, cut_on, pos_label)
+        own, cut = self.ensemble, cut_off(self.ensemble, asked)
+        if cut is own:
+            return self
+        rule = cut.label_rule
+        assert isinstance(rule, Cut)
+        assert rule.asked is not None
+        named = own.classes.index(rule.asked.of)
+        other = cut.classes[1 - cut.classes.index(own.classes[named])]
+        # Of a score alone there is one column.
+        place = 0 if cut_on == "score" and own.n_outputs == 1 else named
+        classes = (other, own.classes[named])
+        is_alone = isinstance(own.decision, Argmax)
+        opened = functools.partial(
+            _open, self.opened, rule.asked, place, classes, is_alone
+        )
+        return replace(self, ensemble=cut, opened=opened)
+
+    def deciding_like(self, other: Model) -> Model:
+        """Return the model with the cut-off of another, if that was given one."""
+        rule = other.ensemble.decision
+        if not isinstance(rule, Cut) or rule.asked is None:
+            return self
+        asked = rule.asked
+        return self.deciding(
+            threshold=asked.threshold,
+            strict=asked.strict,
+            cut_on=asked.on,
+            pos_label=asked.of,
+        )
 
     def predict(self, rows: Any) -> NDArray[Any]:
         """Return the label, or the number, of each row; see `Ensemble.predict`."""
@@ -233,6 +344,25 @@ class Model:
             return NotAtHand(f"{error.name or error} is not installed")
         except Exception as error:  # libraries raise what they like
             return NotAtHand(f"its library does not take it ({in_short(error)})")
+
+
+def _open(opened: Callable[[], Live], *rule: Any) -> WithCutOff:
+    return WithCutOff(opened(), *rule)
+
+
+def _cut_off(threshold: Any, strict: Any, cut_on: Any, pos_label: Any) -> CutOff:
+    """Check what a user wrote."""
+    if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real):
+        raise SpecError(f"threshold is {threshold!r}; write a number such as 0.12.")
+    if not isinstance(strict, bool | np.bool_):
+        raise SpecError(f"strict is {strict!r}; write True or False.")
+    if cut_on not in {"probability", "score"}:
+        raise SpecError(f"cut_on is {cut_on!r}; write 'probability' or 'score'.")
+    if isinstance(pos_label, np.generic):
+        pos_label = pos_label.item()
+    return CutOff(
+        threshold=float(threshold), strict=bool(strict), on=cut_on, of=pos_label
+    )
 
 
 def in_short(error: Exception) -> str:

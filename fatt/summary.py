@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from fatt.ensemble import Categorical, Cut, Ensemble, Feature, Label, Prediction
+from fatt.ensemble.cutoff import rule_in_words
 from fatt.ensemble.trees import n_words
 from fatt.importers.versions import all_releases
 
@@ -128,6 +129,9 @@ def _arithmetic(ensemble: Ensemble) -> str:
 
 def _decision(ensemble: Ensemble) -> str:
     decision, classes = ensemble.decision, ensemble.classes
+    asked = rule_in_words(ensemble)
+    if asked:
+        return asked
     if isinstance(decision, Cut):
         return f"{classes[1]!r} if the score >= {decision.at!r}, else {classes[0]!r}"
     if isinstance(decision, Prediction):

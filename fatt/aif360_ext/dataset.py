@@ -30,7 +30,7 @@ Groups: TypeAlias = Sequence[Mapping[str, float]]
 Coding: TypeAlias = tuple[Label, ...]
 
 
-def load_with(model: Any, preprocess: Any) -> Model:
+def load_with(model: Any, preprocess: Any, threshold: float | None = None) -> Model:
     """Load the model that reads what the transformer reads.
 
     Parameters
@@ -40,6 +40,8 @@ def load_with(model: Any, preprocess: Any) -> Model:
     preprocess
         Fitted scikit-learn transformer whose output the model reads; None if the model
         reads the raw columns.
+    threshold
+        As in `fatt.load`.
 
     Raises
     ------
@@ -47,7 +49,7 @@ def load_with(model: Any, preprocess: Any) -> Model:
         If a transformer is given with a file, or with an `Ensemble`.
     """
     if preprocess is None:
-        return load(model)
+        return load(model, threshold=threshold)
     fitted = model.given if isinstance(model, Model) else model
     if fitted is None or isinstance(fitted, str | os.PathLike | Ensemble):
         raise SpecError(
@@ -57,7 +59,10 @@ def load_with(model: Any, preprocess: Any) -> Model:
         )
     from sklearn.pipeline import Pipeline
 
-    return load(Pipeline([("preprocess", preprocess), ("model", fitted)]))
+    loaded = load(Pipeline([("preprocess", preprocess), ("model", fitted)]))
+    if isinstance(model, Model):
+        loaded = loaded.deciding_like(model)
+    return load(loaded, threshold=threshold)
 
 
 def codings_of(classes: Coding, labels: Sequence[Label]) -> list[Coding]:

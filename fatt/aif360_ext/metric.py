@@ -79,6 +79,9 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
         Limits of the search; by default there are none.
     spot_checks
         As in `fatt.verify`.
+    threshold
+        The cut-off with which the labels of `classified_dataset` were made of the
+        model's probabilities, as in `fatt.load`.
 
     Raises
     ------
@@ -112,6 +115,7 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
         schema: Schema | None = None,
         budget: Budget | None = None,
         spot_checks: int = SPOT_CHECKS,
+        threshold: float | None = None,
     ) -> None:
         super().__init__(
             dataset,
@@ -119,7 +123,7 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
             unprivileged_groups=unprivileged_groups,
             privileged_groups=privileged_groups,
         )
-        self._model = load_with(model, preprocess)
+        self._model = load_with(model, preprocess, threshold)
         ensemble = self._model.ensemble
         # A model without names of its own knows its columns by position.
         self._people = rows_of(dataset, named=ensemble.inputs.named)

@@ -59,6 +59,9 @@ class Auditor:
     n_jobs
         Number of threads in which a table is read; -1 for all processors, by default
         one.
+    threshold
+        The cut-off by which the model decides, as in `fatt.load`, which knows more of
+        them.
 
     Attributes
     ----------
@@ -105,10 +108,11 @@ class Auditor:
         similarity: Relation,
         schema: Schema | Any = None,
         n_jobs: int | None = None,
+        threshold: float | None = None,
     ) -> None:
         _check_similarity(similarity)
         _check_n_jobs(n_jobs)
-        loaded = load(model)
+        loaded = load(model, threshold=threshold)
         ensemble = loaded.ensemble
         is_inferred = schema is not None and not isinstance(schema, Schema)
         if schema is None:
@@ -336,17 +340,19 @@ def auditor_of(
     similarity: Relation,
     schema: Schema | None,
     n_jobs: int | None = None,
+    threshold: float | None = None,
 ) -> Auditor:
     """Return an auditor for certain people, who tell the schema if there is none."""
     _check_similarity(similarity)
     _check_schema(schema)
     known = X if schema is None else schema
+    model = load(model, threshold=threshold)
     try:
         return Auditor(model, similarity=similarity, schema=known, n_jobs=n_jobs)
     except SpecError:
         if schema is not None:
             # What is absent may be a group of columns that the schema tears apart.
-            refuse_broken_groups(similarity, Variables(load(model).ensemble, schema), X)
+            refuse_broken_groups(similarity, Variables(model.ensemble, schema), X)
         raise
 
 
@@ -362,6 +368,7 @@ def verify(
     sample_weight: Any = None,
     journal: str | Path | None = None,
     spot_checks: int = SPOT_CHECKS,
+    threshold: float | None = None,
 ) -> Report:
     """Prove of each person that all similar people get the same label, or refute it.
 
@@ -400,6 +407,10 @@ def verify(
         Where the model's own library is at hand, it is asked for everybody's own
         answer, and for those of so many people at most who are similar to the fair;
         0 for none of these. The same question gives the same people.
+    threshold
+        The cut-off by which the model decides: the second of its two classes where
+        ``predict_proba(X)[:, 1] >= threshold``. By default the label is that of the
+        model itself. `fatt.load` knows more of cut-offs.
 
     Returns
     -------
@@ -410,7 +421,8 @@ def verify(
     Raises
     ------
     SpecError
-        If the similarity or schema names something absent.
+        If the similarity or schema names something absent, or the threshold
+        contradicts the one that the model was loaded with.
     DataError
         If there are no rows, or the model's library refuses one.
     ModelError
@@ -434,7 +446,14 @@ def verify(
     >>> print(report.counterexamples[0])
     #2  grant → deny   x0 40.0 → 35.0
     """
-    auditor = auditor_of(model, X, similarity=similarity, schema=schema, n_jobs=n_jobs)
+    auditor = auditor_of(
+        model,
+        X,
+        similarity=similarity,
+        schema=schema,
+        n_jobs=n_jobs,
+        threshold=threshold,
+    )
     return auditor.verify(
         X,
         budget=budget,

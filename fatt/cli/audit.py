@@ -210,9 +210,8 @@ def _require_inputs(request: Request) -> None:
 def _inputs(request: Request) -> tuple[Model, Table]:
     if request.demo:
         from fatt.cli import demo
-        from fatt.importers import load
 
-        return load(demo.model()), demo.people()
+        return request.load(demo.model()), demo.people()
     assert request.model is not None
     assert request.people is not None
     model = request.load(request.model)

@@ -45,6 +45,8 @@ class ModelRequest:
     """What the user said of the model; the names are those of the options."""
 
     missing_value: float | None
+    threshold: float | None
+    pos_label: str | None
     allow_pickle: bool
     columns: str | None
     codes: str | None
@@ -57,7 +59,7 @@ class ModelRequest:
         from fatt.importers import load
 
         said = self._said()
-        return load(
+        named = load(
             path,
             missing=self.missing_value,
             allow_pickle=self.allow_pickle,
@@ -65,6 +67,10 @@ class ModelRequest:
             codes=said.codes,
             answers=said.answers,
         )
+        from fatt.cli.spec import decision_of
+
+        rule = decision_of(self.spec, self.threshold, self.pos_label, named.classes)
+        return load(named, **rule)
 
     def read_people(self, path: str) -> Table:
         """Read a table of people, with its columns renamed."""
@@ -79,17 +85,19 @@ class ModelRequest:
 
     def words(self) -> list[str]:
         """Return the options with which another command loads the same model."""
-        from fatt.cli.spec import Columns, columns_in
+        from fatt.cli.spec import Columns, columns_in, decision_in
 
         words = []
         if self.missing_value is not None:
             words.append(f"--missing-value={self.missing_value}")
         if self.allow_pickle:
             words.append("--allow-pickle")
-        for name in ("columns", "codes", "answers", "rename"):
+        for name in ("threshold", "pos_label", "columns", "codes", "answers", "rename"):
             if getattr(self, name) is not None:
-                words += [f"--{name}", getattr(self, name)]
-        if self.spec is not None and columns_in(self.spec) != Columns():
+                words += [f"--{name.replace('_', '-')}", str(getattr(self, name))]
+        if self.spec is not None and (
+            columns_in(self.spec) != Columns() or decision_in(self.spec) is not None
+        ):
             words += ["--spec", self.spec]
         return words
 

@@ -35,6 +35,19 @@ model_options = _all(
         help="The number that an XGBoost model takes for missing; files do not tell.",
     ),
     click.option(
+        "--threshold",
+        type=float,
+        metavar="NUMBER",
+        help="The model decides by this cut-off of the probability, not by its own "
+        "label: 0.12.",
+    ),
+    click.option(
+        "--pos-label",
+        metavar="ANSWER",
+        help="The answer that is given from the threshold on; by default the second "
+        "of two.",
+    ),
+    click.option(
         "--allow-pickle", is_flag=True, help="Load a pickle: it may run code."
     ),
 )

@@ -1,15 +1,16 @@
-"""The file of an audit, beside who is similar: its names of columns and answers."""
+"""The file of an audit, beside who is similar: its names, and how a model decides."""
 
 from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from fatt.ensemble import Label
 from fatt.errors import SpecError
 
 
@@ -66,13 +67,83 @@ def columns_of(spec: str | None, given: Mapping[str, str | None]) -> Columns:
 def columns_in(path: str) -> Columns:
     """Read [columns] of an audit's file; others read the rest of it, and complain."""
     try:
-        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return Columns()
-    try:
-        return msgspec.convert(document.get("columns", {}), Columns)
+        return msgspec.convert(_document(path).get("columns", {}), Columns)
     except msgspec.ValidationError as error:
         raise SpecError(f"{path}: [columns] is not understood: {error}.") from None
+
+
+def _document(path: str) -> dict[str, Any]:
+    """Return what a file holds; nothing if it cannot be read."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return {}
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table ``[decision]`` of an audit's file: a cut-off, as `fatt.load` takes it.
+
+    Attributes
+    ----------
+    threshold, strict, cut_on, pos_label
+        As in `fatt.load`.
+    """
+
+    threshold: float
+    strict: bool = False
+    cut_on: str = "probability"
+    pos_label: str | int | float | bool | None = None
+
+
+def decision_of(
+    spec: str | None,
+    threshold: float | None,
+    pos_label: str | None,
+    classes: Sequence[Label],
+) -> dict[str, Any]:
+    """Return what `fatt.load` is told of the decision, by options or by the file.
+
+    Parameters
+    ----------
+    spec
+        Path of the audit's file, if there is one.
+    threshold, pos_label
+        The options.
+    classes
+        The answers of the model, of which an option can only tell the text.
+
+    Raises
+    ------
+    SpecError
+        If both say it, or the file is not understood.
+    """
+    there = None if spec is None else decision_in(spec)
+    if there is None:
+        return {"threshold": threshold, "pos_label": _meant(pos_label, classes)}
+    if threshold is not None or pos_label is not None:
+        raise SpecError(
+            f"--threshold or --pos-label and [decision] of {spec} say how the model "
+            "decides; keep one."
+        )
+    said = msgspec.structs.asdict(there)
+    return said | {"pos_label": _meant(there.pos_label, classes)}
+
+
+def decision_in(path: str) -> Decision | None:
+    """Read [decision] of an audit's file, if it has one."""
+    document = _document(path)
+    if "decision" not in document:
+        return None
+    try:
+        return msgspec.convert(document["decision"], Decision)
+    except msgspec.ValidationError as error:
+        raise SpecError(f"{path}: [decision] is not understood: {error}.") from None
+
+
+def _meant(label: Label | None, classes: Sequence[Label]) -> Label | None:
+    """Return the only answer that is written so, if there is one."""
+    alike = [known for known in classes if str(known) == str(label)]
+    return alike[0] if len(alike) == 1 and label not in classes else label
 
 
 def _json(name: str, kind: Any, path: str) -> Any:

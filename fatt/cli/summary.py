@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fatt.cli.terminal import printable
-from fatt.report.sentences import caveats, headline, share
+from fatt.report.sentences import caveats, decision, headline, share
 from fatt.verdict import Counterexample, in_words
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def print_report(
         f"Fairness: {share(report.fairness)} of {len(report):,}.",
         "",
         report.similarity.describe(report.people.variables.schema),
+        *decision(report),
         "",
         str(report.asked),
     ]

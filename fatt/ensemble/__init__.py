@@ -13,6 +13,7 @@ from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Numeric
 from fatt.ensemble.scoring import (
     Argmax,
     Cut,
+    CutOff,
     Decision,
     LabelRule,
     Link,
@@ -33,6 +34,7 @@ __all__ = [
     "Argmax",
     "Categorical",
     "Cut",
+    "CutOff",
     "Decision",
     "Ensemble",
     "Feature",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import libm
-from fatt.ensemble.features import Record
+from fatt.ensemble.features import Label, Record
 
 Scores = NDArray[Any]
 
@@ -90,6 +90,41 @@ class Link(Record, frozen=True, kw_only=True):
         return np.array(linked, dtype=scores.dtype).reshape(scores.shape)
 
 
+class CutOff(Record, frozen=True, kw_only=True):
+    """A decision as people say it: one class from some probability on.
+
+    Attributes
+    ----------
+    threshold
+        The class is given from this number on, compared as NumPy compares an array of
+        the library's type with a plain number.
+    strict
+        Whether the number itself does not suffice.
+    on
+        Whether the probability of the class is compared, or its raw score.
+    of
+        The class; None for the second of two.
+    """
+
+    threshold: float
+    strict: bool = False
+    on: Literal["probability", "score"] = "probability"
+    of: Label | None = None
+
+    def reached(self, numbers: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which probabilities or scores get the class."""
+        with np.errstate(over="ignore"):
+            threshold = numbers.dtype.type(self.threshold)
+        if self.strict:
+            return np.asarray(numbers > threshold)
+        return np.asarray(numbers >= threshold)
+
+    def words(self) -> str:
+        """Say the rule in words."""
+        sign = ">" if self.strict else ">="
+        return f"{self.of!r} if its {self.on} {sign} {self.threshold!r}"
+
+
 class Cut(Record, frozen=True, kw_only=True, tag="cut"):
     """The second of two classes iff the only score is at least a number.
 
@@ -98,9 +133,12 @@ class Cut(Record, frozen=True, kw_only=True, tag="cut"):
     at
         The smallest score that gets the second class. Where the library compares a
         probability, this is found by bisection on its own formula.
+    asked
+        The cut-off that somebody asked for, in place of the library's own rule.
     """
 
     at: float
+    asked: CutOff | None = None
 
 
 class Argmax(Record, frozen=True, kw_only=True, tag="argmax"):

@@ -159,6 +159,36 @@ class Trees:
         """Number of leaves of all trees."""
         return len(self.values)
 
+    def only(self, keep: NDArray[np.bool_]) -> Trees:
+        """Return some of the trees, in their order.
+
+        Parameters
+        ----------
+        keep : ndarray of shape (n_trees,)
+            Which trees.
+        """
+        sizes = np.diff(self.roots, append=len(self.nodes))
+        kept = np.repeat(keep, sizes)
+        is_leaf = self.nodes["feature"] < 0
+        nodes = self.nodes[kept]
+        # How many nodes were left out before each that stays.
+        shift = np.cumsum(~kept, dtype=np.int32)[kept]
+        for side in ("left", "right"):
+            nodes[side] -= np.where(nodes["feature"] < 0, 0, shift)
+        nodes["leaf"][nodes["feature"] < 0] = np.arange(np.sum(kept & is_leaf))
+        # The set of a node ends where that of the next begins.
+        owners = np.flatnonzero(self.nodes["subset"] >= 0)
+        widths = np.diff(self.nodes["subset"][owners], append=len(self.words))
+        stays = kept[owners]
+        nodes["subset"][nodes["subset"] >= 0] = starts_of(widths[stays])
+        return Trees(
+            nodes=nodes,
+            roots=starts_of(sizes[keep]),
+            words=self.words[np.repeat(stays, widths)],
+            values=self.values[kept[is_leaf]],
+            targets=self.targets[keep],
+        )
+
     def depths(self) -> NDArray[np.int64]:
         """Return the depth of each tree; a single leaf has depth 0."""
         depth = np.zeros(len(self.nodes), dtype=np.int64)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from fatt.ensemble import Ensemble
-from fatt.errors import MalformedModelError, ModelError, UntrustedModelError
+from fatt.ensemble import Ensemble, Label
+from fatt.errors import (
+    MalformedModelError,
+    ModelError,
+    SpecError,
+    UntrustedModelError,
+)
 from fatt.importers.naming import Answers, Codes, with_names
 from fatt.importers.registry import HEAD, format_of, library_of
 from fatt.model import Model
@@ -24,6 +29,10 @@ def load(
     columns: Sequence[str] | None = None,
     codes: Codes | None = None,
     answers: Answers | None = None,
+    threshold: float | None = None,
+    strict: bool = False,
+    cut_on: Literal["probability", "score"] = "probability",
+    pos_label: Label | None = None,
 ) -> Model:
     """Import a tree model exactly.
 
@@ -48,6 +57,17 @@ def load(
         are all the values that there are.
     answers
         The words for some answers, such as ``{0: "denied", 1: "granted"}``.
+    threshold
+        The cut-off by which the model decides, in place of its own label: class
+        `pos_label` where ``predict_proba(X)`` of it ``>= threshold``, as NumPy 2
+        compares them, to the last bit.
+    strict
+        Whether the probability must be larger than `threshold`.
+    cut_on
+        ``"probability"``, or ``"score"`` for the raw score; see `Model.raw_scores`.
+    pos_label
+        The class that is cut off, by default the second of two. Of several classes,
+        the others are then one: ``"not ..."``.
 
     Returns
     -------
@@ -67,8 +87,8 @@ def load(
     MissingDependencyError
         If the format needs a package that is not installed.
     SpecError
-        If `missing` is given for a model that takes no such number, or a name for what
-        has one or does not exist.
+        If `missing` is given for a model that takes no such number, a name for what
+        has one or does not exist, or a cut-off that the model cannot decide by.
 
     Examples
     --------
@@ -82,7 +102,17 @@ def load(
     True
     """
     loaded = _loaded(model, missing, allow_pickle)
-    return with_names(loaded, columns=columns, codes=codes, answers=answers)
+    named = with_names(loaded, columns=columns, codes=codes, answers=answers)
+    if threshold is not None:
+        return named.deciding(
+            threshold=threshold, strict=strict, cut_on=cut_on, pos_label=pos_label
+        )
+    if strict or cut_on != "probability" or pos_label is not None:
+        raise SpecError(
+            "strict, cut_on and pos_label tell about a cut-off, and there is none; "
+            "add threshold=, such as threshold=0.12."
+        )
+    return named
 
 
 def _loaded(model: Any, missing: float | None, allow_pickle: bool) -> Model:

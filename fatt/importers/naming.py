@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric
+from fatt.ensemble import Categorical, Cut, Ensemble, Feature, Label, Numeric
 from fatt.ensemble.table import as_frame, places_of
 from fatt.errors import SpecError, hint
 from fatt.model import Live, Model
@@ -102,7 +102,12 @@ def _with_answers(ensemble: Ensemble, answers: Answers) -> Ensemble:
             )
         classes[place] = word
     _require_distinct(classes, "answers= gives")
-    return replace(ensemble, classes=tuple(classes))
+    rule = ensemble.decision
+    if isinstance(rule, Cut) and rule.asked is not None and rule.asked.of is not None:
+        of = classes[ensemble.classes.index(rule.asked.of)]
+        asked = msgspec.structs.replace(rule.asked, of=of)
+        rule = msgspec.structs.replace(rule, asked=asked)
+    return replace(ensemble, classes=tuple(classes), decision=rule)
 
 
 def _with_words(ensemble: Ensemble, name: str, words: Mapping[Any, str]) -> Ensemble:
@@ -245,6 +250,10 @@ class InOwnWords(Live):
     def probabilities(self, table: Any) -> Any:
         """Return the probabilities, which are in the order of the classes."""
         return self._asked(self.live.probabilities, table)
+
+    def scores(self, table: Any) -> Any:
+        """Return the scores, which are in the order of the classes."""
+        return self._asked(self.live.scores, table)
 
     def leaves(self) -> NDArray[np.float64] | None:
         """Return what each leaf adds to the scores; names change nothing there."""

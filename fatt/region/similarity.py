@@ -29,7 +29,7 @@ from fatt.region.schema import Schema
 KEYS = ("noise", "vary", "where", "missing")
 
 #: What an audit's file may hold: who is similar, and the names of columns.
-SECTIONS = ("similar", "columns")
+SECTIONS = ("similar", "columns", "decision")
 
 #: Says of a variable in `vary` that every value it has may be taken.
 ANY = "any"

@@ -135,12 +135,13 @@ def repair(
         if price.most > max_accuracy_loss:
             continue
         changed = leaves.write(values)
-        proof, after = verified(Auditor(changed, schema=schema, **given))
+        made = load(changed).deciding_like(auditor.model)
+        proof, after = verified(Auditor(made, schema=schema, **given))
         is_fairer = after.fairness.lower > before.fairness.lower
         if is_fairer and _loss(before, after) <= max_accuracy_loss:
             n_changed = leaves.changed(values)
-            made = load(changed) if isinstance(model, Model) else changed
-            return Repair(made, before, after, *price, n_changed, proof)
+            repaired = made if isinstance(model, Model) else changed
+            return Repair(repaired, before, after, *price, n_changed, proof)
     return Repair(model, before, before, 0.0, 0.0, 0, report)
 
 

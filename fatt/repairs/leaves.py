@@ -55,6 +55,12 @@ class Leaves:
         if values is None:
             raise _cannot(name)
         self.values = values
+        if values.shape[1] != model.ensemble.trees.values.shape[1]:
+            raise UnsupportedModelError(
+                f"the {name} averages probabilities, and decides by a cut-off of one "
+                "of them; fatt.repair changes such models only as they decide by "
+                "themselves. Load it without threshold=."
+            )
         if len(self.values) > _MOST:
             raise UnsupportedModelError(
                 f"the {name} has {len(self.values):,} nodes, more than "

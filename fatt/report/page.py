@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from fatt.ensemble import Label
+from fatt.ensemble.cutoff import rule_in_words
 from fatt.importers.versions import releases_in_words
 from fatt.people import CHUNK
 from fatt.report import page_figures, page_people
@@ -27,7 +28,7 @@ from fatt.report.elements import (
     verbatim,
 )
 from fatt.report.groups import favourable_label
-from fatt.report.sentences import headline, judge, share
+from fatt.report.sentences import decision, headline, judge, share
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -158,6 +159,7 @@ def similarity(report: Report) -> Markup:
         items = []
         if line:
             parts.append(tag("p", line))
+    parts += [tag("p", line) for line in decision(report)]
     return section(
         "Who counts as similar",
         "similarity",
@@ -208,6 +210,7 @@ def evidence(report: Report, provenance: Provenance) -> Markup:
         ("Model", _named(provenance.model)),
         ("Kind of model", f"{kind}, {len(model.trees):,} trees"),
         ("Answers", names_of([str(label) for label in model.classes], ", ")),
+        ("Decision", rule_in_words(model)),
         ("Model file, SHA-256", _digest(provenance.model_digest)),
         ("What it computes, SHA-256", _digest(model.digest)),
         ("People", _named(provenance.data)),

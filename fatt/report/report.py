@@ -169,16 +169,17 @@ class Report:
         -------
         str
             An object with ``format`` (``"fatt-report-1"``), ``model`` (its ``digest``,
-            ``library``, ``version``, ``kind`` and ``classes``), ``similarity``,
-            ``budget``, ``interrupted``, ``counts``, ``stopped`` (how many are unknown
-            for which reason), ``asked`` (how many ``people``, and how many people
-            ``similar`` to the fair, the model itself was asked about, or the ``reason``
-            why it was not), ``fairness`` (``lower`` and ``upper``), ``findings``
-            (``verdict``, ``label``, ``labels`` and ``stopped`` of each person, in
-            order) and ``counterexamples``, closest first (``index``, ``label``,
-            ``twin_label``, ``individual``, ``twin``, ``changes`` with ``before`` and
-            ``after``, ``replayed_on``). Missing values are null, and infinities the
-            texts ``"inf"`` and ``"-inf"``.
+            ``library``, ``version``, ``kind``, ``classes``, and the ``decision`` in
+            words if somebody gave it a cut-off), ``similarity``, ``budget``,
+            ``interrupted``, ``counts``, ``stopped`` (how many are unknown for which
+            reason), ``asked`` (how many ``people``, and how many people ``similar`` to
+            the fair, the model itself was asked about, or the ``reason`` why it was
+            not), ``fairness`` (``lower`` and ``upper``), ``findings`` (``verdict``,
+            ``label``, ``labels`` and ``stopped`` of each person, in order) and
+            ``counterexamples``, closest first (``index``, ``label``, ``twin_label``,
+            ``individual``, ``twin``, ``changes`` with ``before`` and ``after``,
+            ``replayed_on``). Missing values are null, and infinities the texts
+            ``"inf"`` and ``"-inf"``.
         """
         from fatt.report.rows import to_json
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fatt.ensemble import Label
+from fatt.ensemble.cutoff import rule_in_words
 from fatt.errors import MissingDependencyError
 from fatt.importers.versions import all_releases
 from fatt.verdict import Counterexample, Findings, Value, in_words, json_value
@@ -164,6 +165,7 @@ def to_json(report: Report) -> str:
             "version": model.source.version,
             "kind": model.source.model,
             "classes": [json_value(label) for label in model.classes],
+            "decision": rule_in_words(model),
             "notes": model.source.notes,
         },
         "tested": all_releases(),

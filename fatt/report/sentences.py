@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from fatt.ensemble.cutoff import rule_in_words
 from fatt.verdict import BECAUSE, Bounds
 
 if TYPE_CHECKING:
@@ -91,6 +92,12 @@ def headline(report: Report, min_fairness: float | None = None) -> str:
 
 def _are(count: int) -> str:
     return f"{count:,} is" if count == 1 else f"{count:,} are"
+
+
+def decision(report: Report) -> list[str]:
+    """Say by which cut-off the model decides, if it was told one."""
+    words = rule_in_words(report.people.variables.model)
+    return [f"The model decides by a cut-off: {words}."] if words else []
 
 
 def caveats(report: Report) -> list[str]:

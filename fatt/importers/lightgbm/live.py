@@ -50,6 +50,10 @@ class LightGBM(Live):
             answers = np.column_stack([1.0 - answers, answers])
         return answers
 
+    def scores(self, table: Any) -> Any:
+        """Return the raw scores."""
+        return self.model.predict(table, raw_score=True)
+
     def leaves(self) -> Floats:
         """Return what each leaf adds to the score, of all trees that take part.
 

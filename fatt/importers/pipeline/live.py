@@ -37,6 +37,15 @@ class WholePipeline(Live):
         """Return the pipeline's probabilities."""
         return self.pipeline.predict_proba(table)
 
+    def scores(self, table: Any) -> Any:
+        """Return the scores of the last step, on what the others make of the rows."""
+        steps = self.pipeline
+        while type(steps).__name__ == "Pipeline":
+            if len(steps) > 1:
+                table = steps[:-1].transform(table)
+            steps = steps[-1]
+        return self._live.scores(table)
+
     def leaves(self) -> Floats | None:
         """Return what each leaf of the last step adds to the scores."""
         return self._live.leaves()

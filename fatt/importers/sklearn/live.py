@@ -35,6 +35,14 @@ class ScikitLearn(Live):
         """Return the model's probabilities."""
         return self.model.predict_proba(table)
 
+    def scores(self, table: Any) -> Any:
+        """Return what a boosted model adds up, or what the others average."""
+        if hasattr(self.model, "decision_function"):
+            return self.model.decision_function(table)
+        if hasattr(self.model, "predict_proba"):
+            return self.model.predict_proba(table)
+        return self.model.predict(table)
+
     def leaves(self) -> Floats | None:
         """Return what each node adds to the scores, of all trees, one row per node."""
         if self._name not in {*_TREES, *_FORESTS, _BOOSTED, _HISTOGRAMS}:

@@ -55,7 +55,13 @@ class XGBoost(Live):
         answers = self._ask_booster(table)
         return np.column_stack([1.0 - answers, answers])
 
-    def _ask_booster(self, table: Any) -> Any:
+    def scores(self, table: Any) -> Any:
+        """Return the margins."""
+        if not self._is_booster:
+            return self.model.predict(table, output_margin=True)
+        return self._ask_booster(table, output_margin=True)
+
+    def _ask_booster(self, table: Any, **how: Any) -> Any:
         import xgboost
 
         names: dict[str, Any] = {}
@@ -67,7 +73,7 @@ class XGBoost(Live):
         matrix = xgboost.DMatrix(
             table, missing=self.missing, enable_categorical=True, **names
         )
-        return self.model.predict(matrix)
+        return self.model.predict(matrix, **how)
 
     def leaves(self) -> Floats:
         """Return what each node adds to the score, of all trees, one row per node.
