@@ -132,16 +132,24 @@ class Peer:
         seconds: float,
         focal: float = FOCAL,
     ) -> bool | None:
-        """Tell whether some margin in the box exceeds `at`; None if time ran out."""
+        """Tell whether some margin in the box exceeds `at`; None if time ran out.
+
+        The time is that of the processor, for other programs may be running.
+        """
         config = veritas.Config(veritas.HeuristicType.MAX_OUTPUT)
         config.stop_when_optimal = True
         config.ignore_state_when_worse_than = at
         config.stop_when_num_solutions_exceeds = 1
         config.focal_eps = focal
-        stop = time.perf_counter() + seconds
+        stop = time.process_time() + seconds
         for intervals in self.boxes(boxes, box):
             search = config.get_search(self.trees, intervals)
-            reason = search.step_for(stop - time.perf_counter(), 100)
+            reason = veritas.StopReason.OUT_OF_TIME
+            while (
+                reason == veritas.StopReason.OUT_OF_TIME
+                and (left := stop - time.process_time()) > 0
+            ):
+                reason = search.step_for(left, 100)
             if search.num_solutions() and search.get_solution(0).output > at:
                 return True
             if reason in {

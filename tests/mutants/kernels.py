@@ -108,6 +108,7 @@ _LOCAL_SEARCH = _of(
     _lost("        if broken == 0:", "== 0", "<= 1"),
     _lost("if leaf.broken != (0 if holds else 1):", "(0 if holds else 1)", "0"),
     _lost("].broken += before - after", "before - after", "after - before"),
+    _lost("gain[64 * offset + lowest(word)] -= leaf.value", "-=", "+="),
     _lost(
         "if beyond < domain.n_blocks and gain[beyond] >= least:", "least", "least - 1"
     ),
@@ -303,8 +304,9 @@ _DECISION = _of(
     ),
 )
 
-#: What only numbers tell that nobody draws: the last bits of links and of sums.
-_LAST_BITS = [
+#: What only models tell that nobody draws: the last bits of links and of sums, labels
+#: of one tree, hundreds of cells.
+_RARE = [
     Mutant(f"{_FOLDER}/{file}", *_lost(*change), ("tests/verifier/test_search.py",))
     for file, *change in (
         (
@@ -321,6 +323,19 @@ _LAST_BITS = [
         ),
         ("margins.pyx", "if rule.link == IDENTITY:", "== IDENTITY", "!= SIGMOID"),
         ("screen.pyx", "total.mass += largest(low, high)", "largest(", "min("),
+        (
+            "decide.pyx",
+            "if totals[rival].margin + error < least - 1 and",
+            " + error",
+            "",
+        ),
+        ("reach.pyx", "possible[labels[leaf]] = True", "labels[leaf]", "own"),
+        (
+            "local_search.pyx",
+            "gain[64 * (offset + 1)] -= leaf.value",
+            "64 * (offset + 1)",
+            "64 * offset",
+        ),
     )
 ]
 
@@ -336,5 +351,5 @@ MUTANTS = (
     *_SHARED,
     *_REACH,
     *_DECISION,
-    *_LAST_BITS,
+    *_RARE,
 )

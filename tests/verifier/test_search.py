@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt.ensemble import Argmax, Cut, Ensemble, Numeric, Scoring, Source, Trees
@@ -101,10 +102,17 @@ def test_leaves_that_hold_all_of_one_output_count() -> None:
     assert found.lowest.lower[0] == found.lowest.upper[0] == 0
 
 
-def test_bounds_on_scores_hold_in_every_box() -> None:
-    large = 2.0**53 + 2
-    leaves = [(0.0, large), (0.0, 1.0), (1.0, -large)]
-    scoring = {"dtype": "float64", "base": (0.0,)}
+@pytest.mark.parametrize(
+    ("dtype", "digits", "first"),
+    [("float64", 53, 1.0), ("float32", 24, 1.0), ("float32", 24, 1.5)],
+)
+def test_bounds_on_scores_hold_in_every_box(
+    dtype: str, digits: int, first: float
+) -> None:
+    """The second box holds less than the first, until the library rounds it up."""
+    large = 2.0**digits + 2
+    leaves = [(0.0, large), (0.0, 1.0), (first, -large)]
+    scoring = {"dtype": dtype, "base": (0.0,)}
     ensemble = stumps(leaves, [0, 0, 0], Cut(at=0.0), **scoring)
     ends = np.array([[0.0] * 3, [1.0] * 3])
     boxes = Boxes(
@@ -118,6 +126,12 @@ def test_bounds_on_scores_hold_in_every_box() -> None:
     scores = ensemble._scores(ends)[:, 0]
     assert found.highest.upper[0] >= scores.max()
     assert found.lowest.lower[0] <= scores.min()
+
+
+def test_the_leaves_of_an_only_tree_tell_all_labels() -> None:
+    tree = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    report = fatt.verify(tree, [[0.0]], similarity=fatt.Similarity(noise=5))
+    assert report.findings[0].labels == (0, 1, 2)
 
 
 @pytest.mark.parametrize("total", [0, 1, 3])
