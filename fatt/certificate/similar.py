@@ -83,8 +83,9 @@ def rules_of(similarity: Relation, schema: Schema) -> list[list[Rule]]:
 
 def _rules(similarity: Similarity, schema: Schema) -> list[Rule]:
     said: list[dict[str, Any]] = [{} for _ in schema.variables]
+    places = {variable.name: place for place, variable in enumerate(schema.variables)}
     for name, key, value in _sayings(similarity, schema):
-        index = schema.variables.index(schema.find(name))
+        index = places[schema.find(name).name]
         if said[index].setdefault(key, value) != value:
             raise _two_things(schema.variables[index].name)
     for variable, facts in zip(schema.variables, said, strict=True):

@@ -94,9 +94,10 @@ def _by_variable(
 ) -> dict[int, Said]:
     """Return what is said of each variable, by index; names of columns count too."""
     schema = variables.schema
+    places = {variable.name: place for place, variable in enumerate(schema.variables)}
     found: dict[int, Said] = {}
     for name, what in said:
-        index = schema.variables.index(schema.find(name, said_in=key))
+        index = places[schema.find(name, said_in=key).name]
         if found.get(index, what) != what:
             raise SpecError(
                 f"{key} says two things of {schema.variables[index].name!r}, once as "
