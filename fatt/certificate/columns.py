@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Label, Numeric
+from fatt.ensemble.fingerprint import fingerprint
 from fatt.errors import CertificateError
 from fatt.region import Category, Integer, Number, OneHot, Ordinal, Schema
 from fatt.region.kinds import AnyVariable, Levels
@@ -85,6 +86,8 @@ class Codes:
         Whether the library takes a missing value, and one without a label.
     anything : ndarray of bool, shape (n_codes,)
         The codes that a value has which may be anything.
+    by_fingerprint
+        Whether a text is the label with the same fingerprint.
     """
 
     variable: AnyVariable
@@ -94,6 +97,7 @@ class Codes:
     accepts_missing: bool
     accepts_unknown: bool
     anything: NDArray[np.bool_]
+    by_fingerprint: bool = False
 
     @property
     def n_codes(self) -> int:
@@ -110,6 +114,10 @@ class Codes:
         """
         for code, known in enumerate(self.labels):
             if known == label:
+                return code
+            if self.by_fingerprint and fingerprint(str(known)) == fingerprint(
+                str(label)
+            ):
                 return code
         alike = [code for code, known in enumerate(self.labels) if str(known) == label]
         if len(alike) != 1:
@@ -160,6 +168,7 @@ def _column(model: Ensemble, variable: AnyVariable, places: tuple[int, ...]) -> 
             first.accepts_missing,
             first.accepts_unknown,
             _anything(variable, first),
+            first.coding == "fingerprint",
         )
     if isinstance(variable, Levels) and all(isinstance(f, Numeric) for f in features):
         accepts_missing = all(feature.accepts_missing for feature in features)
@@ -189,12 +198,12 @@ def _anything(variable: Category | Ordinal, feature: Categorical) -> NDArray[np.
     """
     count = len(feature.categories)
     anything = np.ones(count + 1, dtype=bool)
-    if feature.missing_range is not None and feature.coding != "label":
+    if feature.missing_range is not None and not feature.holds_labels:
         low, high = feature.missing_range
         codes = np.arange(count)
         anything[:count] = (codes < low) | (codes > high)
     others = isinstance(variable, Category) and variable.others
-    anything[count] = feature.accepts_unknown and (others or not feature.labelled)
+    anything[count] = feature.is_open or (feature.accepts_unknown and others)
     return anything
 
 

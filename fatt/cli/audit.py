@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fatt.report import Report
     from fatt.report.details import Details, Provenance
 
-_LIBRARIES = ("numpy", "sklearn", "xgboost", "lightgbm", "onnxruntime")
+_LIBRARIES = ("numpy", "sklearn", "xgboost", "lightgbm", "catboost", "onnxruntime")
 
 
 @click.command("audit", short_help="Audit a model on a file of people.")

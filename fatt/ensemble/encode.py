@@ -303,6 +303,8 @@ def _is_missing(value: object) -> bool:
 
 
 def _codes(column: Column, feature: Categorical) -> Matrix:
+    if feature.coding == "fingerprint":
+        return _codes_of_texts_by_fingerprint(column, feature)
     if feature.codes:
         return _codes_of_words(column, feature)
     by_label = feature.coding == "label" or not column.is_numeric
@@ -475,6 +477,50 @@ def _check_exact(cells: NDArray[Any], feature: Categorical) -> None:
             "which cannot tell them apart; pass the column in the type that the model "
             "was trained on."
         )
+
+
+def _codes_of_texts_by_fingerprint(column: Column, feature: Categorical) -> Matrix:
+    """Return the codes of texts and whole numbers, of which the fingerprint counts."""
+    cells = column.cells
+    if cells.dtype.kind == "f":
+        raise DataError(
+            f"column {feature.name!r} has type {cells.dtype}, and CatBoost takes texts "
+            "and whole numbers for categories, no floats; pass integers, or the texts "
+            "that the model was trained on."
+        )
+    values, places = column.distinct or (cells, None)
+    if column.is_numeric:
+        values, places = np.unique(cells, return_inverse=True)
+    known: dict[str, float] = {}
+    codes = np.empty(len(values))
+    for row, value in enumerate(values.tolist()):
+        if _is_missing(value):
+            codes[row] = np.nan
+            continue
+        text = text_of_category(value)
+        if text is None:
+            raise DataError(
+                f"row {row}: column {feature.name!r} is {value!r}, and the model reads "
+                "a category there; pass texts, or whole numbers of 64 bits."
+            )
+        if text not in known:
+            code = feature.code_of(text)
+            known[text] = len(feature.categories) if code is None else code
+        codes[row] = known[text]
+    return codes if places is None else np.take(codes, places)
+
+
+def text_of_category(value: Any) -> str | None:
+    """Return the text that CatBoost makes of a cell; None if it takes no such cell."""
+    if isinstance(value, str):
+        return value if _is_unicode(value) else None
+    if isinstance(value, int | np.integer | np.bool_) and -(2**63) <= value < 2**64:
+        return str(int(value))
+    return None
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _codes_of_numbers(numbers: Matrix, feature: Categorical) -> Matrix:

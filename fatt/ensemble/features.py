@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from fatt.ensemble.fingerprint import codes_by_fingerprint, fingerprint
+
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Immutable named values that can be written to a file and read back strictly."""
@@ -112,7 +114,9 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
         How a cell becomes a code. ``"label"``: it equals a category. ``"floor"``
         (XGBoost): it is a number, cast to float32 and rounded down, negative ones
         unknown; or the label of a known category. ``"truncate"`` (LightGBM): it is a
-        number, rounded towards zero.
+        number, rounded towards zero. ``"fingerprint"`` (CatBoost): it is a text, or a
+        whole number written out, with the `fingerprint` of a category; what category
+        it is called does not matter, only its fingerprint.
     labelled
         Whether `categories` are the labels people know. If not, they only number the
         codes, and a data frame's own categories cannot be matched with them.
@@ -131,7 +135,7 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
 
     name: str
     categories: tuple[Label, ...]
-    coding: Literal["label", "floor", "truncate"] = "label"
+    coding: Literal["label", "floor", "truncate", "fingerprint"] = "label"
     labelled: bool = True
     accepts_missing: bool = True
     accepts_unknown: bool = True
@@ -147,12 +151,40 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
         """Number of codes, the one for unknown values included."""
         return len(self.categories) + 1
 
+    @property
+    def holds_labels(self) -> bool:
+        """Whether cells hold what people call a category, and no code of it."""
+        return self.coding in {"label", "fingerprint"}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there are always more values than the model names.
+
+        Codes go on after the last one that a split names, and of texts a model of
+        fingerprints keeps those alone that its splits ask for.
+        """
+        is_list = self.labelled and self.coding != "fingerprint"
+        return self.accepts_unknown and not is_list
+
     def reads_missing(self, code: float) -> bool:
         """Tell whether the library takes a code, as a number, for missing."""
-        if self.missing_range is None or self.coding == "label":
+        if self.missing_range is None or self.holds_labels:
             return False
         low, high = self.missing_range
         return low <= code <= high
+
+    def code_of(self, label: Label) -> int | None:
+        """Return the code of a category; None if it is none.
+
+        Parameters
+        ----------
+        label
+            The category itself; where only fingerprints count, any with the same one.
+        """
+        if self.coding == "fingerprint":
+            texts = tuple(map(str, self.categories))
+            return codes_by_fingerprint(texts).get(fingerprint(str(label)))
+        return self.categories.index(label) if label in self.categories else None
 
     @property
     def other_code(self) -> int:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from fatt import storage
 from fatt.ensemble.ensemble import Ensemble, Source
-from fatt.ensemble.features import Feature, Inputs, Label, Record
+from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Record
+from fatt.ensemble.fingerprint import fingerprint
 from fatt.ensemble.scoring import Decision, Link, Scoring
 from fatt.ensemble.trees import NODE, Trees
 from fatt.errors import MalformedModelError
@@ -81,6 +82,10 @@ def _essence(value: Any) -> Any:
         return [_essence(item) for item in value]
     if not isinstance(value, Record):
         return value
+    if isinstance(value, Categorical) and value.coding == "fingerprint":
+        # What a category is called does not matter.
+        prints = tuple(fingerprint(str(label)) for label in value.categories)
+        value = msgspec.structs.replace(value, categories=prints)
     members = {
         field.name: _essence(getattr(value, field.name))
         for field in msgspec.structs.fields(value)

@@ -209,6 +209,7 @@ def places_by_name(
                 f"the frame has {len(names)} columns; the model was trained without "
                 f"column names and reads {len(features)}, by position."
             )
+        _refuse_moved(names, features)
         return list(range(len(names)))
     exact: dict[str, list[int]] = {}
     # LightGBM writes the blanks of a name as underscores.
@@ -222,6 +223,21 @@ def places_by_name(
         )
         for feature in features
     ]
+
+
+def _refuse_moved(names: list[str], features: Sequence[Feature]) -> None:
+    """Refuse a frame that has the model's own numbers as names, in another order.
+
+    Some libraries then go by these names after all.
+    """
+    places = {feature.name: place for place, feature in enumerate(features)}
+    for place, name in enumerate(names):
+        if places.get(name, place) != place:
+            raise DataError(
+                f"the frame calls its column {place} {name!r}, which is what the model "
+                f"calls column {places[name]}, and libraries differ on what that "
+                "means; pass an array, or give the columns other names."
+            )
 
 
 def _only_place(wanted: str, places: list[int] | None, names: list[str]) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fatt.ensemble.features import Categorical, Label, is_writable
+from fatt.ensemble.fingerprint import codes_by_fingerprint
 from fatt.ensemble.scoring import Argmax, Cut, Prediction
 from fatt.ensemble.trees import NODE, Trees, left_children, n_words, starts_of
 from fatt.errors import MalformedModelError
@@ -53,6 +54,8 @@ def _check_features(ensemble: Ensemble) -> None:
         if isinstance(feature, Categorical):
             distinct = len(set(feature.categories)) == len(feature.categories)
             _require(distinct, f"feature {feature.name!r} lists a category twice.")
+            if feature.coding == "fingerprint":
+                _check_fingerprints(feature)
             _require(
                 len(feature.codes) in {0, len(feature.categories)},
                 f"feature {feature.name!r} does not have one code per category.",
@@ -77,6 +80,16 @@ def _require_writable(what: str, labels: Iterable[Label]) -> None:
         not odd,
         f"{what} is called {odd!r}, which holds half a surrogate pair: no file can "
         "hold that, so that nothing about it could be saved; rename it and fit again.",
+    )
+
+
+def _check_fingerprints(feature: Categorical) -> None:
+    texts = [label for label in feature.categories if isinstance(label, str)]
+    _require(
+        len(texts) == len(feature.categories)
+        and len(codes_by_fingerprint(tuple(texts))) == len(texts),
+        f"two categories of feature {feature.name!r} have the same fingerprint, or "
+        "one is no text.",
     )
 
 

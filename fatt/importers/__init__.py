@@ -40,8 +40,8 @@ def load(
     ----------
     model
         Path of a model file, or a fitted object: a scikit-learn tree, forest, boosted
-        model or pipeline, an XGBoost or LightGBM model, an ONNX model, or an
-        `Ensemble`. A `Model` is returned as it is.
+        model or pipeline, an XGBoost, LightGBM or CatBoost model, an ONNX model, or
+        an `Ensemble`. A `Model` is returned as it is.
     missing
         The number that an XGBoost model takes for missing, besides NaN. Its files do
         not keep it; `XGBClassifier` objects do, and need no argument.
@@ -134,8 +134,8 @@ def _loaded(model: Any, missing: float | None, allow_pickle: bool) -> Model:
     if kind.runs_code and not allow_pickle:
         raise UntrustedModelError(
             f"{path} is a pickle, plain or compressed, and loading one runs whatever "
-            "code its author put inside. Ask for a .skops, .json, .txt or .onnx file; "
-            "or, if you made this file yourself, pass fatt.load(path, "
+            "code its author put inside. Ask for a .skops, .json, .txt, .cbm or .onnx "
+            "file; or, if you made this file yourself, pass fatt.load(path, "
             "allow_pickle=True) instead (on the command line: --allow-pickle)."
         )
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -18,6 +19,7 @@ PACKAGES = {
     "sklearn": "sklearn",
     "xgboost": "xgboost",
     "lightgbm": "lightgbm",
+    "catboost": "catboost",
     "onnx": "onnx",
     "fatt": "native",
 }
@@ -64,10 +66,22 @@ class Format(NamedTuple):
         return _module(self.module)
 
 
+_CATBOOST = re.compile(
+    rb'\s*\{\s*"(ctr_data|features_info|model_info|oblivious_trees|scale_and_bias|'
+    rb'trees)"'
+)
+
+
+def _is_catboost(head: bytes) -> bool:
+    """Tell a CatBoost file: its magic number, or the first member of its JSON form."""
+    return head.startswith(b"CBM1") or _CATBOOST.match(head) is not None
+
+
 FORMATS = (
     Format("native", (".fatt",), lambda head: head.startswith(b"fatt-ensemble-")),
     Format("skops", (".skops",), lambda head: head.startswith(b"PK\x03\x04")),
     Format("lightgbm", (".txt", ".lgb"), lambda head: head.startswith(b"tree")),
+    Format("catboost", (".cbm",), _is_catboost),
     Format(
         "xgboost",
         (".json", ".ubj", ".ubjson", ".xgb", ".model", ".bin"),
@@ -120,7 +134,7 @@ def library_of(model: object) -> Library:
     raise UnsupportedModelError(
         f"cannot import a {type(model).__module__}.{type(model).__qualname__}. A "
         "subclass may predict something else than its parent: pass the scikit-learn, "
-        "XGBoost, LightGBM or ONNX model itself, or the path of its file."
+        "XGBoost, LightGBM, CatBoost or ONNX model itself, or the path of its file."
     )
 
 

@@ -21,6 +21,7 @@ TESTED: dict[str, tuple[str, ...]] = {
     "XGBoost": ("1.7.6", "2.0.3", "2.1.4", "3.0.5", "3.1.3", "3.2.0", "3.3", "3.4"),
     "LightGBM": ("3.3.5", "4.0.0", "4.3.0", "4.7.0"),
     "LightGBM text": ("v3", "v4"),
+    "CatBoost": ("1.2", "1.2.5", "1.2.10"),
     "onnxruntime": ("1.18.1", "1.31.1"),
     "ONNX file": ("4", "8", "9", "10"),
     "ai.onnx": ("9", "18", "21", "22"),
@@ -41,10 +42,13 @@ def releases_of(library: str) -> str:
     library
         One that `TESTED` lists.
     """
-    names = [
-        re.match(r"v?\d+(\.\d+)?", version)[0]  # type: ignore[index]
-        for version in TESTED[library]
-    ]
+    # Of one release there may be several repairs.
+    names = list(
+        dict.fromkeys(
+            re.match(r"v?\d+(\.\d+)?", version)[0]  # type: ignore[index]
+            for version in TESTED[library]
+        )
+    )
     return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Categorical, Ensemble, Feature
+from fatt.ensemble import Categorical, Ensemble, Feature, Label
 from fatt.ensemble.plain import is_pandas
 from fatt.ensemble.table import places_of, series_of
 from fatt.verdict import unknown_label
@@ -113,10 +113,13 @@ def _in_array(
         if not is_numeric or isinstance(feature, Categorical):
             by_label = (
                 isinstance(feature, Categorical)
-                and feature.coding == "label"
+                and feature.holds_labels
                 and not (is_numeric and feature.codes)
             )
             cells = [_cell(feature, number, by_label) for number in numbers.tolist()]
+            if any(isinstance(cell, str) for cell in cells):
+                # Texts beside whole numbers.
+                table, is_numeric = table.astype(object), False
             if not is_numeric:
                 table[picks, index] = cells
                 continue
@@ -155,7 +158,15 @@ def _cell(feature: Feature, number: float, by_label: bool) -> Any:
         known, by_label = feature.codes, True
     if number < len(known):
         return known[int(number)] if by_label else number
-    return unknown_label(known) if by_label else float(feature.other_code)
+    return _unknown(feature, known) if by_label else float(feature.other_code)
+
+
+def _unknown(feature: Categorical, known: tuple[Label, ...]) -> Label:
+    """Return a value that is no category."""
+    label = unknown_label(known)
+    while feature.coding == "fingerprint" and feature.code_of(label) is not None:
+        label = f"{label}?"
+    return label
 
 
 def _edited(
@@ -167,10 +178,14 @@ def _edited(
     dtype, library = series.dtype, series.implementation
     is_number = dtype.is_numeric() or dtype == nw.Boolean
     by_label = isinstance(feature, Categorical) and (
-        (feature.coding == "label" and not (is_number and feature.codes))
+        (feature.holds_labels and not (is_number and feature.codes))
         or (feature.labelled and not is_number)
     )
     cells = [_cell(feature, number, by_label) for number in numbers.tolist()]
+    if is_number and any(isinstance(cell, str) for cell in cells):
+        # Whole numbers, written out to stand beside texts; truths are 0 and 1.
+        whole = series.cast(nw.Int8) if dtype == nw.Boolean else series
+        series, is_number, dtype = whole.cast(nw.String), False, nw.String()
     if library.is_pandas_like():
         return _in_pandas(series.to_native(), picks, cells)
     if is_number and not _holds(dtype, cells):

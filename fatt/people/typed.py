@@ -327,7 +327,7 @@ def _read_for_model(feature: Feature, cells: Cells, name: str) -> Column:
         values, kind = numbers_of(name, cells)
         return Column(values, kind, False)
     # LightGBM and XGBoost know labels only from columns that are declared categories.
-    return Column(labels_of(feature, cells), "any", feature.coding != "label")
+    return Column(labels_of(feature, cells), "any", not feature.holds_labels)
 
 
 def lay_out(read: list[Column], names: list[str], extra: dict[str, Cells]) -> Any:

@@ -381,7 +381,7 @@ def _of_feature(
 ) -> AnyVariable:
     if not isinstance(feature, NumericFeature):
         # Where only codes are known, there are always more of them.
-        others = has_others or (feature.accepts_unknown and not feature.labelled)
+        others = has_others or feature.is_open
         return Category(name=name, columns=(name,), others=others)
     return (Integer if feature.integer else Number)(name=name, columns=(name,))
 

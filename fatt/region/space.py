@@ -245,7 +245,7 @@ def _codes_of_anybody(feature: Categorical, variable: AnyVariable) -> Mask:
     """
     codes = [not feature.reads_missing(code) for code in range(len(feature.categories))]
     has_others = isinstance(variable, Category) and variable.others
-    beyond = feature.accepts_unknown and (has_others or not feature.labelled)
+    beyond = feature.is_open or (feature.accepts_unknown and has_others)
     return np.array([*codes, beyond])
 
 

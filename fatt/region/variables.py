@@ -213,8 +213,9 @@ class Variables:
         """
         feature = self.ensemble.features[index]
         assert isinstance(feature, Categorical)
-        if label in feature.categories:
-            return feature.categories.index(label)
+        code = feature.code_of(label)
+        if code is not None:
+            return code
         texts = [str(category) for category in feature.categories]
         # Only a text stands for a value of another type, and only for one.
         if isinstance(label, str) and texts.count(label) == 1:
@@ -328,7 +329,7 @@ def merge_columns(
 
 def _check_categories(variable: Ordinal, feature: Categorical) -> None:
     for level in variable.levels:
-        if level not in feature.categories:
+        if feature.code_of(level) is None:
             raise SpecError(
                 f"variable {variable.name!r} has the level {level!r}, which the model "
                 f"does not know. {hint(level, feature.categories)}"

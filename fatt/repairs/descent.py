@@ -102,12 +102,14 @@ def task_of(
         columns = classes + 0 * targets
     else:
         columns = np.where(targets == classes, 0, -1)
-    steep = _STEEP if is_vector else 1.0
+    # Other leaves hold margins of all classes.
+    is_shares = is_vector and bool(np.all(ensemble.trees.values >= 0))
+    steep = _STEEP if is_shares else 1.0
     return Task(
         columns=np.ascontiguousarray(columns, dtype=np.int64),
         base=base,
         steep=steep / scoring.divisor,
-        is_shares=is_vector,
+        is_shares=is_shares,
         own=reach_of(ensemble, points(people, ensemble.features), rows),
         truth=truth,
         similar=reach_of(ensemble, boxes, rows),

@@ -111,6 +111,7 @@ def _live(model: Model) -> Live:
 def _cannot(name: str) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"cannot repair a {name}: fatt.repair changes the leaves of scikit-learn's "
-        "trees, forests and gradient boosting, of XGBoost's and LightGBM's models, and "
-        "of pipelines that end in one of them. Pass the model that it was made from."
+        "trees, forests and gradient boosting, of XGBoost's, LightGBM's and "
+        "CatBoost's models, and of pipelines that end in one of them. Pass the model "
+        "that it was made from."
     )

@@ -18,7 +18,12 @@ from fatt.errors import DataError
 
 NOISE = Similarity(noise=0.4)
 KEPT = Path(__file__).parents[1] / "data" / "models"
-NEWEST = ("xgboost-3.2.0-*.npz", "lightgbm-4.7.0-*.npz", "onnx-1.31.1-*.npz")
+NEWEST = (
+    "xgboost-3.2.0-*.npz",
+    "lightgbm-4.7.0-*.npz",
+    "catboost-1.2.10-*.npz",
+    "onnx-1.31.1-*.npz",
+)
 ANSWERS = sorted(path for pattern in NEWEST for path in KEPT.glob(pattern))
 
 
@@ -202,7 +207,10 @@ def audit_of_kept(answers: Path) -> fatt.Report:
     for feature in fatt.load(path).features:
         kinds[isinstance(feature, Numeric)].append(feature.name)
     similarity = Similarity(noise=dict.fromkeys(kinds[True], 0.5), vary=kinds[False])
-    rows = np.load(answers)["rows"][:60]
+    kept = np.load(answers)
+    rows = kept["rows"][:60]
+    if "texts" in kept:
+        rows = np.hstack([rows.astype(object), kept["texts"][:60].astype(object)])
     return fatt.verify(path, rows, similarity=similarity, budget=Budget(nodes=1000))
 
 

@@ -36,6 +36,11 @@ ENVIRONMENTS = {
         ["lightgbm==4.3.0", "pandas", "scikit-learn"],
         ["lightgbm==4.7.0", "pandas", "scikit-learn"],
     ],
+    "make_catboost.py": [
+        ["catboost==1.2", "numpy<2", "pandas<3"],
+        ["catboost==1.2.5", "numpy<2", "pandas<3"],
+        ["catboost==1.2.10"],
+    ],
     "make_onnx.py": [
         [
             *["onnx==1.16.2", "onnxruntime==1.18.1", "skl2onnx==1.17.0"],

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import xgboost
+from catboost import CatBoostClassifier
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
@@ -34,6 +35,9 @@ MODELS = {
     "hist": HistGradientBoostingClassifier(max_iter=5),
     "xgboost": xgboost.XGBClassifier(n_estimators=5),
     "lightgbm": lightgbm.LGBMClassifier(n_estimators=5, verbose=-1),
+    "catboost": CatBoostClassifier(
+        iterations=5, depth=3, verbose=0, allow_writing_files=False
+    ),
     "pipeline": make_pipeline(
         "passthrough", lightgbm.LGBMClassifier(n_estimators=5, verbose=-1)
     ),

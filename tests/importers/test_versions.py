@@ -52,6 +52,7 @@ def test_the_table_is_what_the_kept_files_hold() -> None:
     assert set(TESTED["scikit-learn"]) == stored("sklearn")
     assert set(TESTED["XGBoost"]) == stored("xgboost") | set(REWRITTEN)
     assert set(TESTED["LightGBM"]) == stored("lightgbm")
+    assert set(TESTED["CatBoost"]) == stored("catboost")
     assert set(TESTED["onnxruntime"]) == stored("onnx")
     texts = [path.read_text() for path in MODELS.glob("lightgbm-*.txt")]
     formats = {re.search("^version=(.*)$", text, re.M).group(1) for text in texts}
@@ -80,6 +81,7 @@ def test_the_table_is_in_order_and_what_the_files_are_made_with() -> None:
         ("sklearn", "scikit-learn"),
         ("xgboost", "xgboost"),
         ("lightgbm", "lightgbm"),
+        ("catboost", "catboost"),
         ("onnx", "onnxruntime"),
     ):
         for version in stored(library):

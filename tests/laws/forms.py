@@ -598,13 +598,26 @@ def _scaler(name: str) -> Any:
     return getattr(sklearn.preprocessing, name)()
 
 
-def _boosted(library: str) -> Any:
+def _boosted(library: str, **options: Any) -> Any:
     """A small model that is not fitted."""
     if library == "xgboost":
         import xgboost
 
         return xgboost.XGBClassifier(
             n_estimators=4, max_depth=4, enable_categorical=True, n_jobs=1
+        )
+    if library == "catboost":
+        import catboost
+
+        return catboost.CatBoostClassifier(
+            iterations=4,
+            depth=3,
+            learning_rate=0.8,
+            max_ctr_complexity=1,
+            verbose=0,
+            allow_writing_files=False,
+            thread_count=1,
+            **options,
         )
     import lightgbm
 
@@ -651,6 +664,23 @@ def _lightgbm_booster(**how: Any) -> Kind:
     return kind._replace(
         model=booster, predict=lambda table: (booster.predict(table) > 0.5).astype(int)
     )
+
+
+def _catboost(one_hot: int = 0, **how: Any) -> Kind:
+    """A model that asks for up to so many categories, and keeps statistics of more."""
+    if one_hot:
+        how |= {"names": EVERYTHING, "text": 1}
+        model = _boosted("catboost", cat_features=["t"], one_hot_max_size=one_hot)
+    else:
+        model = _boosted("catboost")
+    kind = _fitted(model, **how)
+
+    def predict(table: Any) -> Any:
+        # Some frames of polars end the process, also of the types that it takes.
+        is_polars = isinstance(table, pl.DataFrame)
+        return model.predict(table.to_pandas() if is_polars else table)
+
+    return kind._replace(predict=predict)
 
 
 def _onnx(kind: str, *, wide: bool) -> Kind:
@@ -755,6 +785,10 @@ MODELS: dict[str, Callable[[], Kind]] = {
     "lightgbm with categories": lambda: _lightgbm(names=EVERYTHING, gaps=("x", "t")),
     "lightgbm booster": _lightgbm_booster,
     "lightgbm booster with categories": lambda: _lightgbm_booster(names=EVERYTHING),
+    "catboost": lambda: _catboost(gaps=("x", "n")),
+    "catboost of an array": lambda: _catboost(as_array=True),
+    "catboost with categories": lambda: _catboost(9, gaps=("x",)),
+    "catboost with statistics": lambda: _catboost(2, n_classes=2),
     "onnx": lambda: _onnx(FOREST, wide=True),
     "onnx by name": lambda: _onnx(TREE, wide=False),
 }

@@ -95,6 +95,32 @@ def _lightgbm(n_classes: int, **options: Any) -> Real:
     return Real(model, predict)
 
 
+def _catboost(n_classes: int, **options: Any) -> Real:
+    catboost = pytest.importorskip("catboost")
+    X, y = table(n_classes, gaps=True)
+    rows: Any = X
+    settings = {"iterations": 6, "depth": 3, "learning_rate": 0.5, "verbose": 0}
+    settings |= {"allow_writing_files": False, "thread_count": 1}
+    if "one_hot_max_size" in options:
+        # Whole numbers as categories, beside numbers.
+        settings |= {"cat_features": [3], "max_ctr_complexity": 1}
+        rows = in_objects(X)
+    model = catboost.CatBoostClassifier(**settings | options).fit(rows, y)
+
+    def predict(rows: Any) -> Any:
+        given = in_objects(rows) if "cat_features" in settings else rows
+        return np.ravel(model.predict(given))
+
+    return Real(model, predict)
+
+
+def in_objects(rows: np.ndarray) -> np.ndarray:
+    """The last column as whole numbers, which floats are not."""
+    given = rows.astype(object)
+    given[:, 3] = [int(cell) for cell in rows[:, 3]]
+    return given
+
+
 def _onnx(n_classes: int, **options: Any) -> Real:
     import onnxruntime
     import skl2onnx
@@ -140,6 +166,10 @@ BUILDERS: dict[str, Callable[[], Real]] = {
     "lightgbm codes": lambda: _lightgbm(2, categories=True),
     "lightgbm3": lambda: _lightgbm(3, categories=True),
     "lightgbm ova": lambda: _lightgbm(3, objective="multiclassova"),
+    "catboost": lambda: _catboost(2),
+    "catboost3": lambda: _catboost(3, grow_policy="Depthwise"),
+    "catboost codes": lambda: _catboost(2, one_hot_max_size=10),
+    "catboost statistics": lambda: _catboost(3, one_hot_max_size=2),
     "onnx": lambda: _onnx(2),
     "onnx3": lambda: _onnx(3, max_depth=4),
 }

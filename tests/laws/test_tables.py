@@ -92,7 +92,7 @@ def cases_of(kind: Kind) -> Iterator[Case]:
 def family_of(name: str) -> str:
     """The models that read tables alike."""
     first = name.replace(",", "").split()[0]
-    if first in ("xgboost", "lightgbm", "onnx"):
+    if first in ("xgboost", "lightgbm", "catboost", "onnx"):
         return first
     if first in ("tree", "extra", "forest", "bagging", "gb", "hgb"):
         return "categories" if "with" in name and first == "hgb" else "trees"
@@ -224,6 +224,16 @@ REFUSED: dict[str, str] = {
         "null; int dictionary; string (n); string (x)"
     ),
     "categories, whole": "big endian; longdouble; masked",
+    "catboost, pandas": (
+        "arrow decimal; bytes; complex; longdouble; object texts (n); object texts "
+        "(x); texts (n); texts (x)"
+    ),
+    "catboost, polars": "String (n); String (x)",
+    "catboost, whole": (
+        "big endian; bytes; complex; frame with more; int64; longdouble; masked; "
+        "matrix; more columns; one dimension; polars with more; series; sparse "
+        "matrix; texts; uint64"
+    ),
     "lightgbm, pandas": "category (f); category (n); category (x)",
     "lightgbm, polars": "Boolean; codes",
     "lightgbm, pyarrow": "bool; codes",
@@ -299,6 +309,12 @@ REFUSED: dict[str, str] = {
 #: beside those that the model reads, or in another order; and tables without rows.
 ANSWERED: dict[str, str] = {
     "categories, whole": "frame without rows; no rows; pyarrow batch",
+    "catboost, pandas": (
+        "arrow bool; boolean; category (f); category (n); category (x)"
+    ),
+    "catboost, whole": (
+        "frame with more texts; pyarrow; pyarrow batch; pyarrow reordered"
+    ),
     "lightgbm, pandas": (
         "arrow bool; arrow decimal; arrow dictionary (t); arrow double; arrow "
         "float; arrow int; arrow large; arrow small int; arrow string; arrow type; "

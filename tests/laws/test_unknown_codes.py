@@ -183,6 +183,39 @@ def test_any_code_of_lightgbm(seed: int) -> None:
     check(clf, rows, GAPS_COLUMN, [*CODES, math.nan])
 
 
+@pytest.mark.catboost
+@for_seeds(8)
+def test_any_text_of_catboost(seed: int) -> None:
+    """Known texts, whole numbers, and texts that the model never saw."""
+    catboost = pytest.importorskip("catboost")
+    rng = np.random.default_rng(seed)
+    X, y = people(rng, int(rng.integers(2, 9)), 150)
+    known = np.array(["a", "b", "Ulm", "3", "", "x y", "São", "7"], dtype=object)
+    frame = pd.DataFrame({"f0": known[X[:, 0].astype(int)], "f1": X[:, 1]})
+    clf = catboost.CatBoostClassifier(
+        iterations=3,
+        depth=3,
+        learning_rate=1.0,
+        cat_features=["f0"],
+        one_hot_max_size=int(rng.choice([2, 20])),
+        max_ctr_complexity=1,
+        verbose=0,
+        allow_writing_files=False,
+    ).fit(frame, y)
+    rows = frame[:40].copy()
+    strangers = rng.random(40) < 0.3
+    rows.loc[strangers, "f0"] = rng.choice(["new", "100"], int(strangers.sum()))
+    own = np.asarray(clf.predict(rows))
+    fair = np.ones(len(rows), dtype=bool)
+    for text in [*known, "new", "100", "never", 3, 7]:
+        fair &= np.asarray(clf.predict(rows.assign(f0=text))) == own
+    report = fatt.verify(clf, rows, similarity=ANY)
+    np.testing.assert_array_equal(verdicts(report), fair)
+    assert {case.replayed_on for case in report.counterexamples} <= {"model"}
+    checked = report.certificate().check(clf)
+    assert checked.fair + checked.claimed == report.counts["fair"]
+
+
 def framed(X: Any, labels: str) -> Any:
     kinds = pd.Categorical(
         [labels[int(code)] for code in X[:, 0]], categories=[*labels]

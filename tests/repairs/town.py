@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
@@ -68,6 +69,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "XGBoost": lambda: xgboost.XGBClassifier(n_estimators=8, max_depth=3, n_jobs=1),
     "XGBRF": lambda: xgboost.XGBRFClassifier(n_estimators=8, max_depth=3, n_jobs=1),
     "LightGBM": lambda: lightgbm.LGBMClassifier(n_estimators=8, **QUIET),
+    "CatBoost": lambda: catboost.CatBoostClassifier(
+        iterations=8, depth=3, verbose=0, allow_writing_files=False, thread_count=1
+    ),
 }
 
 

@@ -1,0 +1,265 @@
+"""CatBoost: fitted objects, and ``.cbm`` and JSON files without the catboost package.
+
+Both ways lead through the same description of a model (`file`); a fitted object is read
+from the ``.cbm`` file that it writes, which holds all that its `predict` needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from fatt.ensemble import (
+    Argmax,
+    Categorical,
+    Cut,
+    Decision,
+    Ensemble,
+    Inputs,
+    Label,
+    Link,
+    Scoring,
+    Source,
+)
+from fatt.errors import UnsupportedModelError
+from fatt.importers.catboost import cbm, json_file, live
+from fatt.importers.catboost.file import Floats, ModelFile
+from fatt.importers.catboost.flatbuffers import fail
+from fatt.importers.catboost.normal_form import lay_out, make_columns
+from fatt.importers.registry import refuse_missing, refuse_replaced
+from fatt.importers.versions import check_file, is_installed, note_newer
+from fatt.model import Model
+
+_BINARY = ("Logloss", "CrossEntropy", "Focal")
+_MULTI = ("MultiClass", "MultiClassOneVsAll")
+_SEVERAL = ("MultiLogloss", "MultiCrossEntropy")
+#: Losses whose probabilities are the logistic function of each score.
+_SIGMOID = ("Logloss", "CrossEntropy", "MultiClassOneVsAll")
+_LINK = Link(function="sigmoid")
+_LABEL_TYPES: dict[str, type[Label]] = {
+    "Integer": int,
+    "Float": float,
+    "String": str,
+    "Boolean": bool,
+}
+
+_CLASS_MEMBERS = {"class_names", "class_to_label", "class_label_type", "classes_count"}
+
+_JSON_NOTE = (
+    "The numbers are those that CatBoost itself reads from the JSON file; they can be "
+    "some units in the last place off those of the model that wrote it. A .cbm file "
+    "has them exactly."
+)
+_TEXT_NOTE = (
+    "The model stores fingerprints of its categories, not their texts. Where nothing "
+    "tells the text, one with the same fingerprint is made up, ending in -unnamed."
+)
+
+
+def read(data: bytes, *, missing: float | None) -> Model:
+    """Read a ``.cbm`` or JSON file; the catboost package is not needed."""
+    refuse_missing(missing, "a CatBoost file")
+    is_json = not data.startswith(cbm.MAGIC)
+    file = json_file.parse(data) if is_json else cbm.parse(data)
+    notes = check_file(
+        "CatBoost",
+        file.version,
+        at_hand=lambda: is_installed("catboost", file.version),
+        way_out=f"Install catboost {file.version}, or train with a tested version.",
+    )
+    source = Source(
+        library="catboost",
+        version=file.version,
+        format=f"{file.format} file",
+        notes=(*notes, _JSON_NOTE) if is_json else notes,
+    )
+    opened = partial(live.open_file, data, "json" if is_json else "cbm")
+    return Model(_ensemble(file, source), opened)
+
+
+def convert(model: Any, *, missing: float | None) -> Model:
+    """Convert a fitted `catboost.CatBoostClassifier` or `catboost.CatBoost`."""
+    refuse_missing(missing, "a CatBoost model")
+    refuse_replaced(model)
+    import catboost
+
+    from fatt.importers.unfitted import unfitted
+
+    name = type(model).__name__
+    if type(model) not in {catboost.CatBoost, catboost.CatBoostClassifier}:
+        raise UnsupportedModelError(
+            f"cannot import a catboost {type(model).__qualname__}: it gives no class "
+            "labels, or other ones than CatBoost's own classes. Pass a "
+            "CatBoostClassifier or CatBoost."
+        )
+    if not model.is_fitted():
+        raise unfitted(model)
+    notes = note_newer("CatBoost", catboost.__version__)
+    if type(model) is catboost.CatBoost:
+        notes += (
+            "CatBoost.predict answers raw scores; the label here is what it answers "
+            "with prediction_type='Class'.",
+        )
+    file = cbm.parse(live.written(model))
+    source = Source(
+        library="catboost",
+        version=catboost.__version__,
+        format="fitted object",
+        model=name,
+        notes=notes,
+    )
+    ensemble = _ensemble(file, source)
+    if file.categories:
+        # It finds columns by name, and takes some for categories by their places.
+        inputs = msgspec.structs.replace(ensemble.inputs, by_position="all")
+        ensemble = replace(ensemble, inputs=inputs)
+    return Model(ensemble, partial(live.CatBoost, model), given=model)
+
+
+def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
+    """Return what reads the dense copy as a model reads sparse rows: just the same."""
+    return ensemble
+
+
+def _ensemble(file: ModelFile, source: Source) -> Ensemble:
+    classes, decision = _decision(file)
+    features, splits = make_columns(file)
+    values, bias = _outputs(file)
+    # Columns without names are called by their numbers.
+    named = any(f.name != str(place) for place, f in enumerate(features))
+    has_categories = any(isinstance(feature, Categorical) for feature in features)
+    return Ensemble(
+        features=features,
+        classes=classes,
+        trees=lay_out(file, splits, features, values),
+        scoring=Scoring(dtype="float64", base=bias, base_last=any(bias)),
+        decision=decision,
+        inputs=Inputs(named=named),
+        link=_LINK if file.loss in _SIGMOID else None,
+        source=msgspec.structs.replace(
+            source,
+            objective=file.loss,
+            notes=source.notes + (_TEXT_NOTE,) * has_categories,
+        ),
+    )
+
+
+def _outputs(file: ModelFile) -> tuple[Floats, tuple[float, ...]]:
+    """Return the values of the leaves and the bias, of the classes that there are."""
+    if len(file.bias) != file.values.shape[1]:
+        raise fail("it has another number of biases than of outputs")
+    scale = file.scale
+    if not math.isfinite(scale) or not all(map(math.isfinite, file.bias)):
+        raise fail("its scale or bias is no number")
+    fraction, _ = math.frexp(scale)
+    if abs(fraction) != 0.5:
+        raise UnsupportedModelError(
+            f"the CatBoost model multiplies its sum by the scale {scale}, and rounds "
+            "once more than fatt follows; only powers of two change no digit. Set it "
+            "to 1 with set_scale_and_bias."
+        )
+    values = file.values * scale
+    if np.any((values == 0) != (file.values == 0)) or np.any(
+        values / scale != file.values
+    ):
+        raise UnsupportedModelError(
+            f"the CatBoost model multiplies its sum by the scale {scale}, which makes "
+            "numbers too small or too large. Set it to 1 with set_scale_and_bias."
+        )
+    return values, file.bias
+
+
+def _decision(file: ModelFile) -> tuple[tuple[Label, ...], Decision]:
+    """Return the classes, and how CatBoost chooses among them."""
+    loss, n_outputs = file.loss, file.n_outputs
+    if loss in _SEVERAL:
+        raise UnsupportedModelError(
+            f"the CatBoost model was trained with {loss} and gives each row several "
+            "labels at once; verify a model for each label by itself."
+        )
+    if loss not in _BINARY + _MULTI:
+        raise UnsupportedModelError(
+            f"the CatBoost model was trained with the loss {loss[:40] or '(unknown)'}, "
+            f"which has no class labels. Losses with labels: "
+            f"{', '.join(_BINARY + _MULTI)}."
+        )
+    if loss in _BINARY and n_outputs != 1:
+        raise fail(f"the loss {loss} has {n_outputs} outputs")
+    labels = _labels(file)
+    if n_outputs == 1:
+        if len(labels) != 2:
+            raise UnsupportedModelError(
+                f"the CatBoost model has one score and {len(labels)} classes: "
+                f"{list(labels[:5])}; there is nothing to decide, or not by one score."
+            )
+        return labels, Cut(at=_cut(file))
+    return labels, Argmax()
+
+
+def _cut(file: ModelFile) -> float:
+    """Return the smallest score of the second class.
+
+    The score must be greater than the one that has the probability of the threshold.
+    """
+    told = str(file.info.get("binclass_probability_threshold", "0.5"))
+    try:
+        threshold = float(told)
+    except ValueError:
+        threshold = math.nan
+    if not 0 < threshold < 1:
+        raise fail(f"its probability threshold is {told[:40]!r}")
+    return float(np.nextafter(-math.log(1 / threshold - 1), math.inf))
+
+
+def _labels(file: ModelFile) -> tuple[Label, ...]:
+    """Return the labels of the classes that the scores stand for."""
+    told = file.said("class_params") or file.said("multiclass_params")
+    if not told.keys() <= _CLASS_MEMBERS:
+        unknown = min(told.keys() - _CLASS_MEMBERS)
+        raise UnsupportedModelError(
+            f"the CatBoost file says {unknown[:40]!r} about its classes, which fatt "
+            "does not know. Save the model with a tested version of catboost."
+        )
+    count = max(2, file.n_outputs)
+    kind = _LABEL_TYPES.get(str(told.get("class_label_type")))
+    try:
+        names, places = _class_names(file, told, count)
+        labels = [_label(names[place], kind) for place in places]
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError):
+        raise fail("its classes have no labels") from None
+    if len(labels) != count or places != sorted(set(places)) or places[0] < 0:
+        raise fail(f"it has {count} classes, and their labels are not as many in order")
+    return tuple(labels)
+
+
+def _class_names(
+    file: ModelFile, told: dict[str, Any], count: int
+) -> tuple[Sequence[Any], list[int]]:
+    """Return the names of all classes, and for each score which of them it is of.
+
+    There may be more classes than scores, if nobody in the training data had them.
+    """
+    places = [int(place) for place in told.get("class_to_label") or range(count)]
+    if told.get("class_names"):
+        return list(told["class_names"]), places
+    if told.get("classes_count"):
+        return range(int(told["classes_count"])), places
+    if told:
+        return places, list(range(len(places)))
+    options = file.said("params").get("data_processing_options") or {}
+    return list(options.get("class_names") or range(count)), places
+
+
+def _label(name: Any, kind: type[Label] | None) -> Label:
+    if kind is bool and isinstance(name, str):
+        return {"True": True, "False": False, "1": True, "0": False}[name]
+    label = name if kind is None else kind(name)
+    if not isinstance(label, Label):
+        raise TypeError
+    return label

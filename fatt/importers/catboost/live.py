@@ -1,0 +1,93 @@
+"""CatBoost itself: asked for labels; its leaf values read and written."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble.table import as_frame
+from fatt.model import Live
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CatBoost(Live):
+    """A fitted `CatBoost` or `CatBoostClassifier`."""
+
+    model: Any
+
+    def labels(self, table: Any) -> Any:
+        """Return the label of each row."""
+        answers = np.asarray(self._predict(table, "Class"))
+        return answers.reshape(len(answers))
+
+    def probabilities(self, table: Any) -> Any:
+        """Return the probabilities of the classes."""
+        return self._predict(table, "Probability")
+
+    def scores(self, table: Any) -> Any:
+        """Return the raw scores."""
+        return self._predict(table, "RawFormulaVal")
+
+    def _predict(self, table: Any, kind: str) -> Any:
+        """Ask the model.
+
+        CatBoost takes no frames of pyarrow, and those of polars not in all types: some
+        end the process. It gets the same cells in a frame of pandas.
+        """
+        frame = as_frame(table)
+        if frame is not None and not frame.implementation.is_pandas():
+            table = frame.to_pandas()
+        return self.model.predict(table, prediction_type=kind)
+
+    def leaves(self) -> Floats:
+        """Return what each leaf adds to the scores, of all trees."""
+        values = np.asarray(self.model.get_leaf_values(), dtype=np.float64)
+        return values.reshape(-1, len(np.ravel(self.model.get_scale_and_bias()[1])))
+
+    def with_leaves(self, values: Floats) -> Any:
+        """Return a copy of the model with other leaf values.
+
+        A copy that CatBoost makes by itself cannot be changed, one from a file can.
+        """
+        changed = type(self.model)()
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "model.cbm")
+            self.model.save_model(path)
+            changed.load_model(path)
+        changed.set_leaf_values(np.ascontiguousarray(values).ravel())
+        return changed
+
+
+def written(model: Any) -> bytes:
+    """Return what a fitted model writes to a ``.cbm`` file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.cbm"
+        model.save_model(str(path))
+        return path.read_bytes()
+
+
+def open_file(data: bytes, form: str) -> CatBoost:
+    """Let CatBoost read a file.
+
+    Parameters
+    ----------
+    data
+        The bytes of the file.
+    form
+        ``"cbm"`` or ``"json"``.
+    """
+    import catboost
+
+    model = catboost.CatBoostClassifier()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        path.write_bytes(data)
+        model.load_model(str(path), format=form)
+    return CatBoost(model)

@@ -1,0 +1,638 @@
+"""CatBoost models answer the same in `fatt`, to the last bit."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fatt
+from fatt.ensemble import Categorical, Cut, Ensemble
+from fatt.ensemble.fingerprint import fingerprint, stand_in, texts_behind
+from fatt.errors import (
+    DataError,
+    FattError,
+    MalformedModelError,
+    ModelError,
+    SpecError,
+    UnsupportedModelError,
+)
+from fatt.importers.catboost import cbm, convert, json_file, read
+from fatt.importers.catboost.live import written
+from tests.probes import probe_rows, same_bits
+
+catboost = pytest.importorskip("catboost")
+pytestmark = pytest.mark.catboost
+
+QUIET = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
+TEXTS = ["a", "b", "Ulm", "São Paulo", "", " ", "7", "-1", "nan", "x" * 20, "y" * 70]
+NEW = ["never seen", "z" * 40, "100", "a ", "A"]
+
+
+def people(
+    rng: np.random.Generator, n_rows: int, n_categories: int = 2
+) -> pd.DataFrame:
+    """Numbers with gaps and ties, texts, and whole numbers as categories."""
+    pool = np.array([0.0, -0.0, 1.0, -1.0, 2.5, 1e-40, 3.4e38, -np.inf, np.inf, 0.1])
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=n_rows).round(1),
+            "y": rng.choice(pool, n_rows),
+            "gaps": np.where(rng.random(n_rows) < 0.2, np.nan, rng.normal(size=n_rows)),
+        }
+    )
+    columns = {
+        "town": rng.choice(TEXTS, n_rows),
+        "code": rng.integers(0, 6, n_rows),
+        "sex": rng.choice(["F", "M"], n_rows),
+    }
+    for name in list(columns)[:n_categories]:
+        frame[name] = columns[name]
+    return frame
+
+
+def answers(
+    rng: np.random.Generator, frame: pd.DataFrame, n_classes: int
+) -> np.ndarray:
+    score = frame["x"].to_numpy() + rng.normal(size=len(frame)) / 2
+    if "town" in frame:
+        score += [len(text) % 3 for text in frame["town"]]
+    labels = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
+    labels[:n_classes] = np.arange(n_classes)
+    return labels
+
+
+def raw_scores(model: Any, table: Any) -> np.ndarray:
+    scores = np.asarray(model.predict(table, prediction_type="RawFormulaVal"))
+    return scores.reshape(len(table), -1)
+
+
+def labels_of(model: Any, table: Any) -> list[Any]:
+    return np.ravel(model.predict(table, prediction_type="Class")).tolist()
+
+
+def probes(ensemble: Ensemble, rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
+    """Rows at the borders and beside them, with known and unknown categories."""
+    rows = probe_rows(ensemble, rng, n_rows)
+    frame = pd.DataFrame(index=range(n_rows))
+    for index, feature in enumerate(ensemble.features):
+        if isinstance(feature, Categorical):
+            texts = [*feature.categories, *TEXTS, *NEW, *map(str, range(8))]
+            frame[feature.name] = rng.choice(np.array(texts, dtype=object), n_rows)
+        else:
+            frame[feature.name] = rows[:, index]
+    return frame
+
+
+def assert_same(ensemble: Ensemble, model: Any, table: Any) -> None:
+    assert same_bits(ensemble.raw_scores(table), raw_scores(model, table))
+    found = ensemble.predict(table).tolist()
+    told = labels_of(model, table)
+    assert found == told
+    assert {type(label) for label in found} == {type(label) for label in told}
+    if ensemble.link is not None:
+        chances = np.asarray(model.predict(table, prediction_type="Probability"))
+        assert same_bits(ensemble.predict_proba(table), np.ascontiguousarray(chances))
+
+
+def fit(X: Any, y: Any, **options: Any) -> Any:
+    return catboost.CatBoostClassifier(**{**QUIET, **options}).fit(X, y)
+
+
+@st.composite
+def parameters(draw: st.DrawFn) -> dict[str, Any]:
+    policy = draw(st.sampled_from(["SymmetricTree", "Depthwise", "Lossguide"]))
+    options = {
+        "iterations": draw(st.sampled_from([1, 4, 12])),
+        "depth": draw(st.sampled_from([1, 2, 4, 6])),
+        "grow_policy": policy,
+        "loss_function": draw(
+            st.sampled_from(
+                ["Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll"]
+            )
+        ),
+        "learning_rate": draw(st.sampled_from([0.03, 0.5, 1.0])),
+        "nan_mode": draw(st.sampled_from(["Min", "Max"])),
+        "one_hot_max_size": draw(st.sampled_from([2, 8, 255])),
+        "max_ctr_complexity": 1,
+        "simple_ctr": draw(
+            st.sampled_from(
+                [
+                    None,
+                    ["Borders:Prior=0:Prior=0.5/1", "Counter"],
+                    ["Buckets", "BinarizedTargetMeanValue:Prior=0.3/1"],
+                    ["Borders:TargetBorderCount=2"],
+                ]
+            )
+        ),
+        "border_count": draw(st.sampled_from([1, 5, 254])),
+        "random_seed": draw(st.integers(0, 9)),
+    }
+    if policy == "Lossguide":
+        options["max_leaves"] = draw(st.sampled_from([2, 5, 31]))
+    if options["simple_ctr"] == ["Borders:TargetBorderCount=2"]:
+        options["loss_function"] = "MultiClass"
+    # Else a remark is printed that the one does not change the other.
+    options["combinations_ctr"] = options["simple_ctr"]
+    return {key: value for key, value in options.items() if value is not None}
+
+
+KINDS = st.sampled_from([int, str, float, bool])
+MODELS = Path(__file__).parents[1] / "data" / "models"
+KEPT = sorted(
+    path for path in MODELS.glob("catboost-1.2.10-*") if path.suffix != ".npz"
+)
+
+
+def saved(model: Any, folder: Path, form: str = "json", pool: Any = None) -> Path:
+    path = folder / f"model.{form}"
+    model.save_model(str(path), format=form, pool=pool)
+    return path
+
+
+def reloaded(path: Path) -> Any:
+    model = catboost.CatBoostClassifier()
+    model.load_model(str(path), format=path.suffix[1:])
+    return model
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(parameters(), st.integers(0, 3), st.integers(0, 10**6), KINDS)
+def test_any_model(
+    params: dict[str, Any], n_categories: int, seed: int, kind: Any
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = people(rng, 120, n_categories)
+    n_classes = 3 if params["loss_function"].startswith("Multi") else 2
+    y = answers(rng, X, n_classes)
+    if params["loss_function"] == "CrossEntropy":
+        y = y.astype(float)
+    elif kind is str:
+        y = np.array(["no", "yes", "perhaps"])[y]
+    elif kind is float:
+        y = y + 0.5
+    elif kind is bool and n_classes == 2:
+        y = y.astype(bool)
+    model = fit(X, y, cat_features=list(X.columns[3:]), **params)
+    ensemble = convert(model, missing=None).ensemble
+    assert ensemble == read(written(model), missing=None).ensemble
+    for table in (X, probes(ensemble, rng, 300)):
+        assert_same(ensemble, model, table)
+
+
+# JSON
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(parameters(), st.integers(0, 3), st.integers(0, 10**6), st.booleans())
+def test_json_is_what_catboost_reads_of_it(
+    tmp_path_factory: Any,
+    params: dict[str, Any],
+    n_categories: int,
+    seed: int,
+    with_texts: bool,
+) -> None:
+    rng = np.random.default_rng(seed)
+    # It does not write borders that are infinite.
+    X = people(rng, 120, n_categories).replace([np.inf, -np.inf], 7.0)
+    names = list(X.columns[3:])
+    n_classes = 3 if params["loss_function"].startswith("Multi") else 2
+    y = answers(rng, X, n_classes)
+    model = fit(X, y, cat_features=names, **params)
+    pool = catboost.Pool(X, y, cat_features=names) if with_texts else None
+    path = saved(model, tmp_path_factory.mktemp("json"), pool=pool)
+    ctrs = json.loads(path.read_text())["features_info"].get("ctrs", [])
+    if any(ctr["ctr_type"].endswith("MeanValue") for ctr in ctrs):
+        with pytest.raises(UnsupportedModelError, match=r"cuts off.*as \.cbm"):
+            fatt.load(path)
+        return
+    ensemble = fatt.load(path).ensemble
+    assert "reads from the JSON file" in ensemble.source.notes[0]
+    if with_texts:
+        known = {text for name in names for text in X[name].astype(str)}
+        for feature in ensemble.features[3:]:
+            assert set(feature.categories) <= known
+    for table in (X, probes(ensemble, rng, 200)):
+        assert_same(ensemble, reloaded(path), table)
+
+
+def as_catboost_reads(text: str, path: Path) -> float:
+    content = json.loads(KEPT_JSON.read_text())
+    content["oblivious_trees"][0]["leaf_values"][0] = 0.123454321
+    path.write_text(json.dumps(content).replace("0.123454321", text))
+    return float(reloaded(path).get_leaf_values()[0])
+
+
+KEPT_JSON = MODELS / "catboost-1.2.10-json.json"
+LONG = ["0.30000000000000004", "12345678901234567890.5", "3.14159265358979323846264"]
+TINY = ["4.9e-324", "2.2250738585072014e-308", "1e-310", "1.5e-400", "1E-7"]
+WHOLE = ["-0", "-0.0", "9007199254740992", "92233720368547758070", "1e22", "7"]
+
+
+def test_numbers_are_read_with_the_roundings_of_catboost(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    sizes = rng.normal(size=200) * 10.0 ** rng.integers(-320, 300, 200)
+    texts = [f"{size:.17g}" for size in sizes] + [repr(size) for size in sizes.tolist()]
+    inexact = 0
+    for text in [*texts[::8], *LONG, *TINY, *WHOLE]:
+        told = as_catboost_reads(text, tmp_path / "model.json")
+        parse = {
+            "parse_float": json_file.read_number,
+            "parse_int": json_file.read_whole,
+        }
+        number = json.loads(text, **parse)
+        assert math.copysign(1, told) == math.copysign(1, float(number)), text
+        assert told == number, text
+        inexact += told != float(text)
+    assert inexact > 3
+
+
+def test_a_whole_number_that_catboost_takes_for_zero_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    assert as_catboost_reads("9007199254740993", path) == 0
+    with pytest.raises(UnsupportedModelError, match=r"reads as 0.*\.cbm"):
+        fatt.load(path)
+
+
+def test_json_with_tables_that_overwrite_each_other_is_refused(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = people(rng, 300)
+    y = answers(rng, X, 3)
+    ctr = ["Borders:TargetBorderCount=1", "Borders:TargetBorderCount=2"]
+    model = fit(
+        X,
+        y,
+        cat_features=["town"],
+        iterations=10,
+        simple_ctr=ctr,
+        combinations_ctr=ctr,
+        max_ctr_complexity=1,
+        one_hot_max_size=2,
+    )
+    assert_same(convert(model, missing=None).ensemble, model, X)
+    with pytest.raises(UnsupportedModelError, match="overwrite each other"):
+        fatt.load(saved(model, tmp_path))
+
+
+def json_with(change: Any) -> bytes:
+    content = json.loads(KEPT_JSON.read_text())
+    change(content)
+    return json.dumps(content).encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda c: c.update(new=1), "'new' in a file"),
+        (lambda c: c["features_info"].update(new=1), "'new' in a features_info"),
+        (
+            lambda c: c["features_info"]["float_features"][0].update(new=1),
+            "'new' in a float feature",
+        ),
+        (
+            lambda c: c["oblivious_trees"][0]["splits"][0].update(new=1),
+            "'new' in a split",
+        ),
+        (lambda c: c["oblivious_trees"][0].update(new=1), "'new' in a symmetric tree"),
+        (lambda c: c["features_info"].update(text_features=[{}]), "texts"),
+        (
+            lambda c: c["features_info"]["float_features"][0].update(
+                nan_value_treatment="Sideways"
+            ),
+            "Sideways",
+        ),
+        (lambda c: c["oblivious_trees"][0]["leaf_values"].pop(), "leaves"),
+        (
+            lambda c: c["oblivious_trees"][0]["splits"][0].update(split_index=0),
+            "something else than its number",
+        ),
+        (lambda c: c.update(scale_and_bias=[1, [0, 0]]), "leaves"),
+        (lambda c: c.pop("features_info"), "lacks 'features_info'"),
+    ],
+)
+def test_json_that_is_not_as_known_is_refused_by_name(change: Any, said: str) -> None:
+    with pytest.raises(ModelError, match=said):
+        read(json_with(change), missing=None)
+
+
+# Labels
+
+
+def beside(number: float) -> tuple[float, float, float]:
+    return math.nextafter(number, -math.inf), number, math.nextafter(number, math.inf)
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.3, 0.7312, 1e-9, 0.999999])
+def test_the_label_at_the_threshold(threshold: float, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = people(rng, 60, 0)
+    model = fit(X, answers(rng, X, 2), iterations=1, depth=1)
+    model.set_probability_threshold(threshold)
+    model = reloaded(saved(model, tmp_path, "cbm"))
+    model.set_leaf_values(np.zeros(len(model.get_leaf_values())))
+    edge = -math.log(1 / threshold - 1)
+    seen = set()
+    for bias in (*beside(edge), -1e-17, 1e-17):
+        model.set_scale_and_bias(1.0, float(bias))
+        ensemble = convert(model, missing=None).ensemble
+        assert isinstance(ensemble.decision, Cut)
+        assert_same(ensemble, model, X[:2])
+        seen.update(labels_of(model, X[:2]))
+    assert seen == {0, 1}
+
+
+def test_scale_and_bias(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    X = people(rng, 90, 1).replace([np.inf, -np.inf], 7.0)
+    options = {"iterations": 5, "max_ctr_complexity": 1, "cat_features": ["town"]}
+    for n_classes in (2, 3):
+        model = fit(X, answers(rng, X, n_classes), **options)
+        bias = [0.3, -0.1, 0.05][: 1 if n_classes == 2 else 3]
+        for scale in (0.25, 4.0, 1.0, -1.0):
+            model.set_scale_and_bias(scale, bias)
+            assert_same(convert(model, missing=None).ensemble, model, X)
+            path = saved(model, tmp_path)
+            assert_same(fatt.load(path).ensemble, reloaded(path), X)
+        model.set_scale_and_bias(0.3, bias)
+        with pytest.raises(UnsupportedModelError, match=r"scale 0\.3.*set_scale"):
+            convert(model, missing=None)
+
+
+def test_classes_that_nobody_had(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    X = people(rng, 90, 0)
+    y = np.array([0, 2, 5])[answers(rng, X, 3)]
+    model = fit(X, y, iterations=3, loss_function="MultiClass", classes_count=7)
+    ensemble = convert(model, missing=None).ensemble
+    assert ensemble.classes == (0, 2, 5)
+    assert ensemble.predict(X).tolist() == labels_of(model, X)
+    scores = raw_scores(model, X)
+    assert np.isneginf(scores[:, [1, 3, 4, 6]]).all()
+    assert same_bits(ensemble.raw_scores(X), np.ascontiguousarray(scores[:, [0, 2, 5]]))
+
+
+def test_a_plain_catboost_and_its_note() -> None:
+    rng = np.random.default_rng(2)
+    X = people(rng, 90, 0)
+    model = catboost.CatBoost({**QUIET, "loss_function": "Logloss", "iterations": 3})
+    model.fit(X, answers(rng, X, 2))
+    loaded = fatt.load(model)
+    assert "prediction_type='Class'" in loaded.ensemble.source.notes[-1]
+    assert_same(loaded.ensemble, model, X)
+    assert loaded.ask(X) == labels_of(model, X)
+
+
+# Columns and categories
+
+
+def test_frames_go_by_name_and_arrays_by_place() -> None:
+    rng = np.random.default_rng(4)
+    X = people(rng, 90, 2)
+    model = fit(
+        X,
+        answers(rng, X, 2),
+        iterations=5,
+        cat_features=["town", "code"],
+        max_ctr_complexity=1,
+        one_hot_max_size=20,
+    )
+    ensemble = convert(model, missing=None).ensemble
+    # CatBoost takes those at the places of categories for categories.
+    turned = X[X.columns[::-1]]
+    with pytest.raises(catboost.CatBoostError):
+        model.predict(turned)
+    with pytest.raises(DataError, match="another order"):
+        ensemble.predict(turned)
+    written_down = read(written(model), missing=None).ensemble
+    assert written_down == ensemble
+    assert same_bits(written_down.raw_scores(turned), raw_scores(model, X))
+    assert_same(ensemble, model, X.to_numpy(dtype=object))
+    numbers = X[["x", "y", "gaps"]].fillna(0)
+    unnamed = fit(numbers.to_numpy(), answers(rng, X, 2), iterations=5)
+    found = convert(unnamed, missing=None).ensemble
+    assert not found.inputs.named
+    assert_same(found, unnamed, numbers)
+    assert_same(found, unnamed, numbers.set_axis([0, 1, 2], axis=1))
+    # CatBoost goes by these names, although it gave them itself.
+    for names in (["2", "1", "0"], ["1", "0", "z"], [2, 1, 0]):
+        with pytest.raises(DataError, match="other names"):
+            found.predict(numbers.set_axis(names, axis=1))
+
+
+def test_cells_of_a_category() -> None:
+    X = pd.DataFrame({"t": ["1", "0", "True", "a"] * 20, "x": 0.0})
+    y = [0, 1, 2, 3] * 20
+    model = fit(X, y, iterations=20, one_hot_max_size=9, cat_features=["t"])
+    ensemble = convert(model, missing=None).ensemble
+    whole = pd.DataFrame({"t": [1, 0, 1], "x": 0.0})
+    for table in (
+        X,
+        whole,
+        whole.astype({"t": bool}),
+        whole.astype({"t": "uint8"}),
+        whole.astype({"t": "Int64"}),
+        whole.astype({"t": object}),
+        whole.astype({"t": "category"}),
+        X.astype({"t": "category"}),
+        X.to_numpy(dtype=object),
+        np.array([[1, 0], [0, 0], [2, 0]]),
+        pd.DataFrame({"t": [True, "a", 1, np.int8(0), np.str_("a")], "x": 0.0}),
+    ):
+        assert_same(ensemble, model, table)
+    for table in (
+        whole.astype({"t": float}),
+        np.array([[1.0, 0.0]]),
+        pd.DataFrame({"t": ["a", None], "x": 0.0}),
+        pd.DataFrame({"t": [1.0, "a"], "x": 0.0}, dtype=object),
+        pd.DataFrame({"t": [2**64], "x": 0.0}, dtype=object),
+        pd.DataFrame({"t": ["\ud800"], "x": 0.0}, dtype=object),
+        pd.DataFrame({"t": [(1, 2)], "x": 0.0}),
+    ):
+        with pytest.raises(DataError, match="'t'"):
+            ensemble.predict(table)
+        refusals = (catboost.CatBoostError, TypeError, OverflowError, SystemError)
+        with pytest.raises(refusals):
+            model.predict(table)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1))
+def test_a_text_is_made_up_for_any_fingerprint(print_: int) -> None:
+    text = stand_in(print_)
+    assert fingerprint(text) == print_
+    assert text.isascii()
+    assert text.isprintable()
+    assert len(text) == 16
+
+
+def test_fingerprints_are_those_of_catboost() -> None:
+    rng = np.random.default_rng(5)
+    letters = np.array([*"aZ09 ~é日😀\n"])
+    lengths = [*range(70), 100, 127, 128, 129, 200]
+    texts = ["".join(rng.choice(letters, length)) for length in lengths]
+    texts = sorted(set(texts))
+    X = pd.DataFrame({"t": np.repeat(texts, 3), "x": 0.0})
+    y = (np.arange(len(X)) // 3) % 2
+    model = fit(X, y, iterations=3, one_hot_max_size=255, depth=6, cat_features=["t"])
+    told = model.get_all_params()["one_hot_max_size"]
+    assert told == 255
+    ensemble = convert(model, missing=None).ensemble
+    assert_same(ensemble, model, X)
+    pool = catboost.Pool(X, y, cat_features=["t"])
+    pairs = hashes_of(model, pool)
+    assert {fingerprint(text): text for text in texts} == pairs
+    assert texts_behind([fingerprint("x"), fingerprint("7")], ["x"]) == ("x", "7")
+
+
+def hashes_of(model: Any, pool: Any) -> dict[int, str]:
+    """The fingerprints that CatBoost itself writes beside the texts of a pool."""
+    with tempfile.TemporaryDirectory() as folder:
+        content = json.loads(saved(model, Path(folder), pool=pool).read_text())
+    found = content["features_info"]["cat_features_hash"]
+    return {one["hash"]: one["value"] for one in found}
+
+
+# Refusals
+
+
+def fitted_regressor() -> Any:
+    return catboost.CatBoostRegressor(iterations=2, **QUIET).fit([[0], [1]], [0.0, 1.0])
+
+
+class Odd(catboost.CatBoostClassifier):
+    """May answer something else."""
+
+
+def joining() -> Any:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 5, (2000, 2)), columns=["town", "job"])
+    y = (X["town"] + X["job"]) % 2
+    options = {"one_hot_max_size": 2, "max_ctr_complexity": 2}
+    return fit(X, y, iterations=20, cat_features=["town", "job"], **options)
+
+
+def several_labels() -> Any:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, (50, 2))
+    return fit(rng.normal(size=(50, 2)), y, iterations=2, loss_function="MultiLogloss")
+
+
+def with_text() -> Any:
+    X = pd.DataFrame({"t": ["good day", "bad night", "good night"] * 20, "x": 0.0})
+    return fit(X, [0, 1, 1] * 20, iterations=2, text_features=["t"])
+
+
+def replaced() -> Any:
+    model = fit([[0.0], [1.0]] * 10, [0, 1] * 10, iterations=2)
+    model.predict = lambda X: np.zeros(len(X))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (fitted_regressor, "CatBoostRegressor"),
+        (catboost.CatBoostClassifier, "not fitted; call fit"),
+        (lambda: Odd(iterations=2, **QUIET).fit([[0], [1]], [0, 1]), "Odd"),
+        (joining, r"joins '(town|job)' and '(town|job)'.*max_ctr_complexity=1"),
+        (several_labels, "MultiLogloss.*several labels"),
+        (with_text, "reads texts"),
+        (replaced, "predict of this CatBoostClassifier was replaced"),
+    ],
+)
+def test_refusals_say_why(make: Any, said: str) -> None:
+    with pytest.raises(UnsupportedModelError, match=said):
+        fatt.load(make())
+
+
+def test_a_number_for_missing_is_refused() -> None:
+    with pytest.raises(SpecError, match="CatBoost"):
+        fatt.load(KEPT[0], missing=0.0)
+
+
+def test_a_newer_version_is_refused_unless_it_is_at_hand(monkeypatch: Any) -> None:
+    def newer(content: Any) -> None:
+        info = content["model_info"]
+        told = info["catboost_version_info"]
+        info["catboost_version_info"] = told.replace("v1.2.10", "v1.9.0")
+
+    with pytest.raises(UnsupportedModelError, match=r"CatBoost 1\.9\.0.*Install"):
+        read(json_with(newer), missing=None)
+    monkeypatch.setattr(catboost, "__version__", "1.9.3")
+    found = read(json_with(newer), missing=None).ensemble
+    assert "CatBoost 1.9.0 is newer" in found.source.notes[0]
+
+
+# Damaged files
+
+
+def test_truncation_at_every_byte_is_refused() -> None:
+    for path in KEPT:
+        data = path.read_bytes()
+        for end in range(5, len(data) - 1, 7):
+            with pytest.raises(ModelError):
+                read(data[:end], missing=None)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(st.data())
+def test_damaged_files_are_read_or_refused(data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(KEPT))
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(content) - 4))
+        if data.draw(st.booleans()):
+            content[at] = data.draw(st.integers(0, 255))
+        else:
+            word = data.draw(st.sampled_from([0, 1, 2**16, 2**31, 2**32 - 1]))
+            content[at // 4 * 4 : at // 4 * 4 + 4] = word.to_bytes(4, "little")
+    try:
+        ensemble = read(bytes(content), missing=None).ensemble
+    except FattError:
+        return
+    ensemble.validate()
+
+
+def test_what_catboost_dies_of_is_refused() -> None:
+    """Each ends the process of CatBoost, or answers otherwise, when it is loaded."""
+    path = MODELS / "catboost-1.2.10-depthwise-multi.cbm"
+    file = cbm.parse(path.read_bytes())
+    [border] = file.numbers[0].borders[:1].tolist()
+    data = path.read_bytes()
+    place = data.index(np.float32(border).tobytes())
+    swapped = data[:place] + np.float32(9e9).tobytes() + data[place + 4 :]
+    with pytest.raises(MalformedModelError, match="increase"):
+        read(swapped, missing=None)
+    with pytest.raises(MalformedModelError, match="bytes follow"):
+        read(data + b"\0", missing=None)
+
+
+def test_a_file_needs_no_catboost(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['catboost'] = None\n"
+        "import numpy as np, fatt\n"
+        "for path in sys.argv[1:]:\n"
+        "    model = fatt.load(path)\n"
+        "    assert len(model.classes) > 1\n"
+        "    try:\n"
+        "        model.live\n"
+        "    except Exception as error:\n"
+        "        print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, KEPT)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(done.stdout.splitlines()) == {"catboost is not installed"}
