@@ -30,9 +30,9 @@ from fatt.region.amounts import is_number
 from fatt.region.flags import SuspectGroups, refuse_broken_groups
 from fatt.region.inference import infer
 from fatt.report import Asked, Report
+from fatt.threads import n_threads
 from fatt.verdict import FAIR, Findings
 from fatt.verifier import Budget, Verifier
-from fatt.verifier.threads import n_threads
 
 #: About how much work is lost at most if a run with a journal is killed.
 _KEEP_SECONDS = 2.0
@@ -235,7 +235,7 @@ class Auditor:
                 run, replay = run.anew(), self._replay.anew()
             answers = replay.everybody(run.people)
             # Asking is no part of the search, whose seconds may be limited.
-            run.set_seconds(0.0)
+            run.account.set_seconds(0.0)
             examine = self._way(run, replay, n_jobs)
             with contextlib.closing(_examined(run, examine, journal)) as examined:
                 for found in examined:
@@ -607,7 +607,7 @@ def examined(run: Run, replay: Replay, chunk: Chunk, n_threads: int) -> Findings
 
 def _in_time(run: Run, found: Findings) -> Findings:
     """Count what the search took, and leave unknown who came after the last node."""
-    return found.late_from(found.start + run.spend(found.nodes))
+    return found.late_from(found.start + run.account.spend(found.nodes))
 
 
 def _of_everybody(run: Run, known: list[Findings]) -> Findings:
@@ -637,7 +637,7 @@ def _together(run: Run, replay: Replay, count: int) -> tuple[Findings, Asked] | 
     findings, asked
         None if the model answers or refuses what was not expected.
     """
-    run.set_seconds(0.0)
+    run.account.set_seconds(0.0)
     chunk = run.chunk(0, len(run.people))
     found = _in_time(run, run.search(chunk.values, chunk.boxes))
     if len(found.twins):
@@ -691,12 +691,12 @@ def _examined(
         done = 0
         for found, seconds in journal.kept():
             done = found.stop
-            run.set_seconds(seconds)
+            run.account.set_seconds(seconds)
             yield found
         for found in examine(first=done, every=_KEEP_SECONDS):
             # What an interruption cut short is for this report only.
             if not run.interrupted:
-                journal.append(found, run.seconds)
+                journal.append(found, run.account.seconds)
             yield found
 
 

@@ -196,7 +196,7 @@ class _Bisection:
         outcomes = self._run.search(values, self._run.boxes(values, scale=scale))
         if outcomes.interrupted:
             raise KeyboardInterrupt
-        self._run.spend(outcomes.nodes)
+        self._run.account.spend(outcomes.nodes)
         return outcomes.verdict
 
     def _shapes(self, who: Places, multiple: Places) -> tuple[Places, Places]:

@@ -20,9 +20,10 @@ from fatt.audit.spot_checks import Drawn
 from fatt.ensemble.table import as_frame, places_of, series_of
 from fatt.errors import DataError, ReplayError
 from fatt.model import Model, NotAtHand, in_short
-from fatt.people import CHUNK, People
+from fatt.people import People
 from fatt.people.edits import stacked, with_changes
 from fatt.region import Boxes, Variables
+from fatt.threads import CHUNK
 from fatt.verdict import Findings
 
 Matrix = NDArray[np.float64]

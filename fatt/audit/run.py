@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.pace import Pace, chunk_size
 from fatt.errors import DataError
-from fatt.people import CHUNK, People
+from fatt.people import People
 from fatt.region import Boxes, Relation, Space, Variables
+from fatt.threads import CHUNK, Pace, chunk_size, in_order, n_threads
 from fatt.verdict import Findings
 from fatt.verifier import Budget, Verifier
-from fatt.verifier.threads import n_threads
+from fatt.verifier.budget import Account
 
 if TYPE_CHECKING:
     from fatt.verifier import Extremes
@@ -92,11 +89,10 @@ class Run:
         self.verifier = verifier.for_one_run()
         self.people = people
         self.budget = Budget() if budget is None else budget
+        self.account = Account(self.budget)
         self.interrupted = False
         self._n_threads = n_threads(n_jobs)
         self._progress = progress
-        self._started = time.monotonic()
-        self._nodes = 0
 
     def anew(self) -> Run:
         """Return another run of the same people, of which nothing is spent."""
@@ -155,26 +151,9 @@ class Run:
             pace.learn(stop - start, time.monotonic() - begin)
             return made
 
-        begun: deque[Future[T]] = deque()
-        with ThreadPoolExecutor(threads) as pool:
-            try:
-                for start, stop in pace.spans(first, n_people):
-                    begun.append(pool.submit(run, start, stop))
-                    if len(begun) > 2 * threads:
-                        begun[0].result()
-                        yield begun.popleft().result()
-                while begun:
-                    begun[0].result()
-                    yield begun.popleft().result()
-            except KeyboardInterrupt:
-                self.interrupted = True
-            finally:
-                self.verifier.stop()
-                for future in begun:
-                    future.cancel()
-        for future in begun:
-            if not future.cancelled() and future.exception() is None:
-                yield future.result()
+        spans, stop = pace.spans(first, n_people), self.verifier.stop
+        interrupted = yield from in_order(run, spans, threads, stop=stop)
+        self.interrupted |= interrupted
 
     def _at_once(self, work: Callable[[Chunk, int], T], first: int) -> Iterator[T]:
         try:
@@ -231,24 +210,11 @@ class Run:
         found = self.verifier.verify(
             values,
             regions,
-            budget=self.left(),
+            budget=self.account.left(),
             n_jobs=n_threads or self._n_threads,
         )
         self.interrupted |= found.interrupted
         return found
-
-    def spend(self, nodes: NDArray[np.int64]) -> int:
-        """Count the nodes of more people, and tell how many came in time.
-
-        All behind them are too late for the budget, and must be unknown: then the
-        result does not depend on how many people were searched at the same time.
-        """
-        spent = self._nodes + np.cumsum(nodes)
-        self._nodes = int(spent[-1])
-        total = self.budget.total_nodes
-        return (
-            len(nodes) if total is None else int(np.searchsorted(spent, total, "right"))
-        )
 
     def extremes(self, chunk: Chunk, output: int) -> Extremes:
         """Find the lowest and the highest of one score among similar people."""
@@ -256,35 +222,13 @@ class Run:
             chunk.values,
             chunk.boxes,
             output,
-            budget=self.left(),
+            budget=self.account.left(),
             n_jobs=self._n_threads,
         )
-        self.spend(found.nodes)
+        self.account.spend(found.nodes)
         return found
 
     def report(self, done: int) -> None:
         """Tell that so many people are done."""
         if self._progress is not None:
             self._progress(done, len(self.people))
-
-    @property
-    def seconds(self) -> float:
-        """How long the run has taken so far."""
-        return time.monotonic() - self._started
-
-    def set_seconds(self, seconds: float) -> None:
-        """Go on where an earlier run of the same people was after so many seconds."""
-        self._started = time.monotonic() - seconds
-
-    def left(self) -> Budget:
-        """Return what is left of the budget."""
-        seconds, nodes = self.budget.total_seconds, self.budget.total_nodes
-        if seconds is None and nodes is None:
-            return self.budget
-        if seconds is not None:
-            seconds = max(0.0, seconds - self.seconds)
-        if nodes is not None:
-            nodes = max(0, nodes - self._nodes)
-        return msgspec.structs.replace(
-            self.budget, total_seconds=seconds, total_nodes=nodes
-        )

@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fatt.audit.pace import Pace, chunk_size
 from fatt.audit.run import Chunk, Run
 from fatt.errors import FattError
+from fatt.threads import Pace, chunk_size
 from fatt.verdict import Findings
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def in_workers(
             spans.append((start, stop))
             # As bytes: Dask would put a table into the memory of one worker, to be lost
             # with it, and look into other things for tasks.
-            task = pickle.dumps((people.rows(start, stop), run.left()))
+            task = pickle.dumps((people.rows(start, stop), run.account.left()))
             yield joblib.delayed(_answer)(question, task)
 
     parallel = joblib.Parallel(n_jobs, batch_size=1, return_as="generator")

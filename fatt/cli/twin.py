@@ -17,13 +17,13 @@ from fatt.cli.options import (
 )
 from fatt.cli.terminal import Exit, printable
 from fatt.errors import SpecError
-from fatt.verdict import BECAUSE, Finding, Stopped
 
 if TYPE_CHECKING:
     from fatt.ensemble import Ensemble
     from fatt.people.files import Cells, Table
     from fatt.people.typed import TypedPeople
     from fatt.report import Report
+    from fatt.verdict import Finding
 
 
 @click.command("twin", short_help="Ask about one person, and show a twin.")
@@ -205,6 +205,8 @@ def _lines(report: Report) -> list[str]:
 
 def _way_on(finding: Finding) -> str:
     """Say why somebody is unknown, and what decides it, if anything does."""
+    from fatt.verdict import BECAUSE, Stopped
+
     assert finding.stopped is not None
     if finding.stopped == Stopped.BUDGET:
         return "The budget ended: raise --budget to decide it."

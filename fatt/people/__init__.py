@@ -13,10 +13,9 @@ from fatt.ensemble.table import as_array, as_frame
 from fatt.errors import DataError, SpecError, hint
 from fatt.region import Variables
 from fatt.region.inference import read_columns
+from fatt.threads import CHUNK
 from fatt.verdict import Value, value_of
 
-#: How many people are read at a time.
-CHUNK = 32_768
 _SHOWN = 10
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from fatt.ensemble.table import Column, as_frame, columns_of, places_of
 from fatt.errors import DataError, SpecError, hint
 from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number, OneHot
 from fatt.region.schema import Schema
+from fatt.threads import in_order, until_done
 
 #: The level of a group of columns that are all 0.
 NONE = "none of these"
@@ -279,9 +280,12 @@ class _Table:
                 found.see(blocks.read(start, min(start + size, last)))
             return found
 
+        if n_threads == 1:
+            return see(0, self._n_rows)
         ends = np.linspace(0, self._n_rows, n_threads + 1, dtype=np.int64).tolist()
-        with ThreadPoolExecutor(n_threads) as pool:
-            parts = list(pool.map(see, ends[:-1], ends[1:]))
+        parts: list[Groups] = []
+        if until_done(in_order(see, itertools.pairwise(ends), n_threads), parts.append):
+            raise KeyboardInterrupt
         return functools.reduce(Groups.joined, parts)
 
     def statistics(self, groups: Groups, numbers: Sequence[str]) -> Statistics:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fatt.certificate import Certificate, TwinChanges, make
 from fatt.errors import SpecError
-from fatt.people import CHUNK
+from fatt.threads import CHUNK
 
 if TYPE_CHECKING:
     from fatt.report.report import Report

@@ -14,7 +14,6 @@ import numpy as np
 from fatt.ensemble import Label
 from fatt.ensemble.cutoff import rule_in_words
 from fatt.importers.versions import releases_in_words
-from fatt.people import CHUNK
 from fatt.report import page_figures, page_people
 from fatt.report.details import Details, Provenance
 from fatt.report.elements import (
@@ -29,6 +28,7 @@ from fatt.report.elements import (
 )
 from fatt.report.groups import favourable_label
 from fatt.report.sentences import decision, headline, judge, share
+from fatt.threads import CHUNK
 
 if TYPE_CHECKING:
     from fatt.report.report import Report

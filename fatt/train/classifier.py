@@ -18,6 +18,7 @@ from fatt.ensemble import Ensemble
 from fatt.ensemble.table import as_frame
 from fatt.errors import DataError, SpecError
 from fatt.region import Relation, Schema
+from fatt.threads import n_threads
 from fatt.train.models import leaves_of
 from fatt.train.people import gather_people
 from fatt.train.result import Candidate
@@ -25,7 +26,6 @@ from fatt.train.settings import Settings
 from fatt.train.splits import Portable, blank_tree
 from fatt.train.tables import as_numbers_or_objects, check_columns, check_weights
 from fatt.train.training import Trained, train
-from fatt.verifier.threads import n_threads
 
 
 class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

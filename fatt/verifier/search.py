@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Argmax, Categorical, Ensemble, ScoreBounds
 from fatt.errors import FattError
 from fatt.region.boxes import Boxes, code_words
+from fatt.threads import FEW, in_order, n_threads, until_done
 from fatt.verdict import (
     BUDGET,
     DECIDED,
@@ -25,7 +26,7 @@ from fatt.verdict import (
     Twins,
     pack,
 )
-from fatt.verifier.budget import Budget
+from fatt.verifier.budget import Budget, Clock, clock_for
 from fatt.verifier.gears import Gears, Tally
 from fatt.verifier.kernels.records import (
     N_USED,
@@ -38,12 +39,13 @@ from fatt.verifier.kernels.records import (
 )
 from fatt.verifier.ranks import forest_of
 from fatt.verifier.rounding import arithmetic_of, one_output, to_scores
-from fatt.verifier.threads import FEW, Clock, clock_for, n_threads, run_in_threads
 from fatt.verifier.twins import clip_to_numbers, holes_of, numbers_of
 
 Floats = NDArray[np.float64]
 
-_NO_LIMIT = 2**61
+# People per call of a kernel: few, so that no thread waits for another in the end.
+_BLOCK = 4096
+_BLOCKS_PER_THREAD = 8
 #: Nodes within which a few people are searched without a thread, all together.
 _SHORT = 64 * FEW
 
@@ -257,7 +259,7 @@ class Verifier:
         # Where there was a tie, more nodes or time prove nothing.
         given_up = unknown & (answers.ties == 0)
         is_over = (answers.nodes >= limits[0]) | late
-        stopped[given_up & (is_over | run.is_timed)] = BUDGET
+        stopped[given_up & (is_over | run.budget.is_timed)] = BUDGET
         if ended is not None:
             # A budget for the whole run stops the clock as well as the user does.
             by_user = run.interrupted or self._is_stopped
@@ -274,26 +276,29 @@ class Verifier:
         used: list[NDArray[np.int64]] = []
         ended = np.ones(len(answers.verdict), dtype=bool)
 
-        def decide_some(begin: int, end: int) -> None:
+        def decide_some(begin: int, end: int) -> int:
             tally = np.zeros(N_USED, dtype=np.int64)
             decide.decide(*question, begin, end, limits, clock, tally)
             used.append(tally)
             ended[begin:end] = clock[STOP] != 0
+            return end
 
         def after(done: int) -> None:
-            total = run.budget.total_nodes
-            if total is not None and answers.nodes[:done].sum() > total:
-                clock[STOP] = 1
+            if run.budget.n_in_time(answers.nodes[:done]) < done:
+                stop()
+
+        def stop() -> None:
+            clock[STOP] = 1
 
         with clock_for(run.budget) as clock:
             self._clocks[id(clock)] = clock
             if self._is_stopped:
-                clock[STOP] = 1
+                stop()
             try:
-                count = len(answers.verdict)
-                run.interrupted |= run_in_threads(
-                    decide_some, count, clock, n_jobs=run.n_jobs, after=after
-                )
+                threads, count = n_threads(run.n_jobs), len(answers.verdict)
+                blocks = _blocks(count, threads)
+                made = in_order(decide_some, blocks, threads, stop=stop)
+                run.interrupted |= until_done(made, after)
             finally:
                 del self._clocks[id(clock)]
         self._used += sum(used)
@@ -411,39 +416,21 @@ class _Run:
     largest: bool = False
     interrupted: bool = False
 
-    @property
-    def is_timed(self) -> bool:
-        """Whether the time is limited."""
-        budget = self.budget
-        return budget.seconds is not None or budget.total_seconds is not None
-
     def may_be_short(self, count: int) -> bool:
         """Tell whether most searches end sooner than a thread is started.
 
         In the main thread they must end soon: it sees no Ctrl-C before.
         """
         is_main = threading.current_thread() is threading.main_thread()
-        is_short = count <= FEW and is_main and not self.is_timed and not self.largest
-        return n_threads(self.n_jobs) > 0 and is_short
+        is_long = self.largest or self.budget.is_timed or count > FEW
+        return n_threads(self.n_jobs) > 0 and is_main and not is_long
 
     def limits(self, gears: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return the most nodes and milliseconds for a person, and what to look for.
+        """Return the limits of each person's search, and what to look for.
 
         Behind these stand the gears, in their order.
         """
-        nodes, seconds = self.budget.nodes, self.budget.seconds
-        total = self.budget.total_nodes
-        limits = (
-            min(
-                _NO_LIMIT if nodes is None else nodes,
-                # Whoever takes more than all together may take stays unknown.
-                _NO_LIMIT if total is None else total + 1,
-                _NO_LIMIT,
-            ),
-            _NO_LIMIT if seconds is None else int(min(seconds * 1000, _NO_LIMIT)),
-            int(self.largest),
-            *gears,
-        )
+        limits = (*self.budget.limits, int(self.largest), *gears)
         return np.array(limits, dtype=np.int64)
 
 
@@ -471,6 +458,12 @@ def _room_for(shape: tuple[int, ...], n_classes: int, kept: int) -> Answers:
     )
 
 
+def _blocks(count: int, threads: int) -> list[tuple[int, int]]:
+    """Return where each call of a kernel starts and stops, so that no thread waits."""
+    size = max(1, min(_BLOCK, -(-count // (_BLOCKS_PER_THREAD * threads))))
+    return [(begin, min(begin + size, count)) for begin in range(0, count, size)]
+
+
 def _keep_total(answers: Answers, budget: Budget) -> NDArray[np.bool_] | bool:
     """Forget the answers for people who come after the last node of the whole run.
 
@@ -478,7 +471,8 @@ def _keep_total(answers: Answers, budget: Budget) -> NDArray[np.bool_] | bool:
     """
     if budget.total_nodes is None:
         return False
-    late: NDArray[np.bool_] = np.cumsum(answers.nodes) > budget.total_nodes
+    late = np.zeros(len(answers.verdict), dtype=bool)
+    late[budget.n_in_time(answers.nodes) :] = True
     answers.verdict[late] = UNKNOWN
     answers.possible[late] = True
     answers.ties[late] = 0

@@ -29,9 +29,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
-from fatt import Bounds, Budget, Similarity, Verdict
+from fatt import Bounds, Budget, Similarity, Verdict, threads
 from fatt import people as audited
-from fatt.audit import auditor, pace, run
+from fatt.audit import auditor, run
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.region import Binary, Ordinal
 from fatt.verdict import Twins
@@ -197,7 +197,7 @@ def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     similarity = Similarity(noise={"age": 2}, vary=["sex"])
     expected = fatt.verify(fitted, table, similarity=similarity)
     steps: list[tuple[int, int]] = []
-    for module in (run, pace, audited):
+    for module in (run, threads, audited):
         monkeypatch.setattr(module, "CHUNK", 7)
     report = fatt.verify(
         fitted,
@@ -213,7 +213,7 @@ def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_are_counted_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "CHUNK", 2)
+    monkeypatch.setattr(threads, "CHUNK", 2)
     rows = [*AGES, [30.0], [np.inf]]
     with pytest.raises(DataError, match="row 5"):
         fatt.verify(tree(), rows, similarity=NOISE, schema=schema_of_ages())
@@ -229,7 +229,7 @@ def schema_of_ages(**bounds: float) -> fatt.Schema:
 
 
 def test_an_interrupted_run_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "CHUNK", 2)
+    monkeypatch.setattr(threads, "CHUNK", 2)
     calls = []
 
     def stop(*args: Any, **kwargs: Any) -> Any:
@@ -314,7 +314,7 @@ def test_threads_and_chunks_do_not_show_in_a_budget_for_all(
 
     expected = [limited(total, 1).to_json() for total in (0, 30, 100)]
     assert len(set(expected)) == 3
-    for module in (run, pace, audited):
+    for module in (run, threads, audited):
         monkeypatch.setattr(module, "CHUNK", 7)
     assert [limited(total, n_jobs).to_json() for total in (0, 30, 100)] == expected
 
@@ -435,7 +435,7 @@ def test_whole_labels_stay_whole_in_a_frame() -> None:
     assert frame["twin_label"].dtype == "Int64"
     assert frame["twin_label"].isna().tolist() == [True, False, False, True]
     assert frame["twin_label"][1:3].tolist() == [5, 3]
-    assert list(frame.columns[2:4]) == ["labels", "twin_label"]
+    assert list(frame.columns[2:5]) == ["labels", "stopped", "twin_label"]
 
 
 def test_missing_values_may_change_and_are_none() -> None:

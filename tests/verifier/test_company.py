@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from fatt.verdict import Findings
-from fatt.verifier import Budget, Verifier, threads
+from fatt.verifier import Budget, Verifier, search
 from tests.cases import Case, arrays_of, random_case
 
 # More people than are looked at together, some with several boxes.
@@ -53,7 +53,7 @@ def test_nobody_notices_who_else_is_asked(
     }
     verifier = Verifier(case.ensemble)
     # All in one call of the kernel, which looks at many together.
-    monkeypatch.setattr(threads, "_BLOCKS_PER_THREAD", 1)
+    monkeypatch.setattr(search, "_BLOCKS_PER_THREAD", 1)
     assert_same(ask(verifier, case, everybody), known, everybody)
 
     def hammer(call: int) -> tuple[NDArray[Any], Findings]:
@@ -62,7 +62,7 @@ def test_nobody_notices_who_else_is_asked(
         return who, ask(verifier, case, who, n_jobs=int(rng.integers(1, 4)))
 
     # And many calls at once, a few people each.
-    monkeypatch.setattr(threads, "_BLOCK", 1 + seed % 3)
+    monkeypatch.setattr(search, "_BLOCK", 1 + seed % 3)
     with ThreadPoolExecutor(N_THREADS) as pool:
         for who, found in pool.map(hammer, range(N_CALLS)):
             assert_same(found, known, who)
