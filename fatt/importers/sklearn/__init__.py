@@ -11,7 +11,8 @@ import msgspec
 
 from fatt.ensemble import Ensemble
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.registry import refuse_missing
+from fatt.importers.registry import library_of, refuse_missing
+from fatt.importers.sklearn import thresholds
 from fatt.importers.sklearn.live import ScikitLearn
 from fatt.importers.sklearn.members import check_members
 from fatt.model import Model
@@ -19,14 +20,10 @@ from fatt.model import Model
 _SUPPORTED = (
     "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, "
     "ExtraTreesClassifier, BaggingClassifier of trees, GradientBoostingClassifier, "
-    "HistGradientBoostingClassifier, their regressors, and pipelines that end in one "
-    "of them"
+    "HistGradientBoostingClassifier, their regressors, FixedThresholdClassifier and "
+    "TunedThresholdClassifierCV of one, and pipelines that end in one of them"
 )
 
-_INSIDE = (
-    "it changes the answers of the model inside. If the answers of that model are "
-    "what you use, pass that model."
-)
 _SEARCH = "it is a search, not a model: pass its best_estimator_."
 _SEVERAL = (
     "it combines several models in a way that trees cannot describe exactly. Pass one "
@@ -40,9 +37,11 @@ _HINTS = {
     "AdaBoostClassifier": _SEVERAL,
     "AdaBoostRegressor": "it answers a weighted median, which is no sum of leaves. "
     "Train a forest or a boosted model.",
-    "CalibratedClassifierCV": _INSIDE,
+    "CalibratedClassifierCV": "it makes other probabilities of those of the model "
+    "inside, which fatt does not follow. If it has one calibrator, a cut-off of its "
+    "probabilities is a cut-off of those inside: pass the model inside with that "
+    "threshold=.",
     "ClassifierChain": _COLUMNS,
-    "FixedThresholdClassifier": _INSIDE,
     "FrozenEstimator": "pass its estimator.",
     "GridSearchCV": _SEARCH,
     "HalvingGridSearchCV": _SEARCH,
@@ -61,7 +60,6 @@ _HINTS = {
     "StackingRegressor": _SEVERAL,
     "TransformedTargetRegressor": "it transforms what the model inside predicts. If "
     "the predictions of that model are what you use, pass its regressor_.",
-    "TunedThresholdClassifierCV": _INSIDE,
     "VotingClassifier": _SEVERAL,
     "VotingRegressor": _SEVERAL,
 }
@@ -95,6 +93,10 @@ def convert(model: Any, *, missing: float | None) -> Model:
         from fatt.importers import pipeline
 
         return pipeline.convert(model, missing=missing)
+    if type(model).__module__.startswith("sklearn.") and (
+        type(model).__name__ in thresholds.NAMES
+    ):
+        return thresholds.convert(model, missing=missing)
     converter = _converter_for(model)
     refuse_missing(missing, f"a scikit-learn {type(model).__name__}")
     check_members(model)
@@ -119,6 +121,9 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
 
     Zeros are zeros, and NaN is refused whatever the training data.
     """
+    if type(model).__name__ in thresholds.NAMES:
+        inner = thresholds.inside(model)
+        return library_of(inner).on_sparse_rows(ensemble, inner)
     features = [
         msgspec.structs.replace(f, accepts_missing=False) for f in ensemble.features
     ]

@@ -95,6 +95,15 @@ _KNOWN = {
         bin_thresholds_ is_categorical_ missing_values_bin_idx_ n_bins_non_missing_
     """,
     "TreePredictor": "nodes binned_left_cat_bitsets raw_left_cat_bitsets",
+    "FixedThresholdClassifier": """
+        estimator pos_label response_method threshold estimator_
+    """,
+    "TunedThresholdClassifierCV": """
+        cv estimator n_jobs random_state refit response_method scoring store_cv_results
+        thresholds
+        best_score_ best_threshold_ cv_results_ estimator_ _curve_scorer
+    """,
+    "FrozenEstimator": "estimator",
     "Pipeline": "memory steps transform_input verbose",
     "ColumnTransformer": """
         force_int_remainder_cols n_jobs remainder sparse_threshold transformer_weights
