@@ -25,7 +25,7 @@ from fatt.aif360_ext.dataset import (
     shares,
     weights_of,
 )
-from fatt.audit import verify
+from fatt.audit.auditor import auditor_of
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.region import Relation, Schema
 from fatt.report import Report
@@ -141,11 +141,14 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
 
     @functools.cached_property
     def _report(self) -> Report:
-        report = verify(
+        auditor = auditor_of(
             self._model,
             self._people,
             similarity=self._similarity,
             schema=self._schema,
+        )
+        report = auditor.verify(
+            self._people,
             budget=self._budget,
             sample_weight=weights_of(self.dataset),
             spot_checks=self._spot_checks,

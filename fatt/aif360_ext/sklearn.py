@@ -29,7 +29,7 @@ from fatt.aif360_ext.dataset import (
     shares,
     with_levels,
 )
-from fatt.audit import verify
+from fatt.audit.auditor import auditor_of
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Ensemble
 from fatt.errors import SpecError
@@ -368,12 +368,14 @@ def _verify(
     schema, similarity = complete(
         ensemble, X, prot_attr, schema=schema, similarity=similarity
     )
-    report = verify(
-        model,
-        # Many people share an index, and pandas would try to align them by it.
-        X.reset_index(drop=True) if is_pandas(X) else X,
-        similarity=similarity,
-        schema=schema,
+    # Many people share an index, and pandas would try to align them by it.
+    people = X.reset_index(drop=True) if is_pandas(X) else X
+    # Tables and models of AIF360 share the order of their columns.
+    auditor = auditor_of(
+        model, people, similarity=similarity, schema=schema, by_position=True
+    )
+    report = auditor.verify(
+        people,
         budget=budget,
         sample_weight=sample_weight,
         spot_checks=spot_checks,

@@ -21,6 +21,8 @@ from fatt.audit.radii import Radii, radii_of
 from fatt.audit.replay import Replay
 from fatt.audit.run import Chunk, Progress, Question, Run
 from fatt.audit.spot_checks import SPOT_CHECKS, check_spot_checks, draw
+from fatt.ensemble import Ensemble
+from fatt.ensemble.table import as_frame, refuse_positions
 from fatt.errors import DataError, SpecError
 from fatt.importers import load
 from fatt.model import Model
@@ -29,7 +31,9 @@ from fatt.region import Relation, Schema, Space, Variables
 from fatt.region.amounts import is_number
 from fatt.region.flags import SuspectGroups, refuse_broken_groups
 from fatt.region.inference import infer
+from fatt.region.similarity import moved_by, narrowed
 from fatt.report import Asked, Report
+from fatt.report.doubts import stand_ins
 from fatt.threads import n_threads
 from fatt.verdict import FAIR, Findings
 from fatt.verifier import Budget, Verifier
@@ -59,6 +63,10 @@ class Auditor:
     n_jobs
         Number of threads in which a table is read; -1 for all processors, by default
         one.
+    by_position
+        Whether a model without names of columns may take those of a data frame in
+        their order, whatever their names. By default that is refused; the other way
+        is `fatt.load(model, columns=[...])`.
     threshold
         The cut-off by which the model decides, as in `fatt.load`, which knows more of
         them.
@@ -108,17 +116,21 @@ class Auditor:
         similarity: Relation,
         schema: Schema | Any = None,
         n_jobs: int | None = None,
+        by_position: bool = False,
         threshold: float | None = None,
     ) -> None:
         _check_similarity(similarity)
         _check_n_jobs(n_jobs)
         loaded = load(model, threshold=threshold)
+        self._by_position = by_position or loaded.ensemble.inputs.named
         ensemble = loaded.ensemble
         is_inferred = schema is not None and not isinstance(schema, Schema)
         if schema is None:
             schema = Schema.from_ensemble(ensemble)
         elif is_inferred:
             rows = schema
+            if not self._by_position:
+                refuse_positions(as_frame(rows), loaded.features)
             schema = infer(ensemble, rows, n_threads=n_threads(n_jobs))
             variables = Variables(ensemble, schema)
             refuse_broken_groups(similarity, variables, rows, inferred=True)
@@ -133,7 +145,8 @@ class Auditor:
     ) -> None:
         # Compiled code is loaded now, and not while the first person waits for it.
         importlib.import_module("fatt.verifier.kernels.decide")
-        self.variables = Variables(model.ensemble, schema)
+        self._schema = schema
+        self.variables = Variables(model.ensemble, narrowed(schema, similarity))
         self.model, self._is_inferred = model, is_inferred
         self._bind(similarity, Verifier(self.variables.ensemble))
         self._replay = Replay(model, self.variables)
@@ -144,16 +157,17 @@ class Auditor:
         space = Space(similarity, variables)
         self._question = Question(variables, similarity, space, verifier)
         self._suspects = SuspectGroups(
-            similarity, variables, inferred=self._is_inferred
+            similarity, self._schema, variables.model, inferred=self._is_inferred
         )
 
     def __getstate__(self) -> tuple[Any, ...]:
         # What is prepared is made again: compiled code takes only arrays of its own.
-        schema = self.variables.schema
-        return self.model, self.similarity, schema, self._is_inferred
+        prepared = self.model, self.similarity, self._schema, self._is_inferred
+        return self._by_position, prepared
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._prepare(*state)
+        self._by_position, prepared = state
+        self._prepare(*prepared)
 
     def __repr__(self) -> str:
         source = self.variables.model.source
@@ -168,8 +182,17 @@ class Auditor:
             Who is similar to whom.
         """
         _check_similarity(similarity)
-        other = copy.copy(self)
-        other._bind(similarity, self._question.verifier)
+        other, current = copy.copy(self), self.variables.schema
+        finite = {one.name for one in current.variables} - {
+            one.name for one in self._schema.variables if one in current.variables
+        }
+        if moved_by(similarity, self._schema) & finite or (
+            narrowed(current, similarity) != current
+        ):
+            # Other numbers have only the values that were seen.
+            other._prepare(self.model, similarity, self._schema, self._is_inferred)
+        else:
+            other._bind(similarity, self._question.verifier)
         return other
 
     def __copy__(self) -> Auditor:
@@ -189,6 +212,8 @@ class Auditor:
         _check_budget(budget)
         _check_n_jobs(n_jobs)
         taken = People(people, self.variables)
+        if not self._by_position:
+            refuse_positions(taken.frame, self.model.features)
         self._suspects.refuse(taken.cells)
         return Run(
             self._question, taken, budget=budget, n_jobs=n_jobs, progress=progress
@@ -340,6 +365,7 @@ def auditor_of(
     similarity: Relation,
     schema: Schema | None,
     n_jobs: int | None = None,
+    by_position: bool = False,
     threshold: float | None = None,
 ) -> Auditor:
     """Return an auditor for certain people, who tell the schema if there is none."""
@@ -348,12 +374,37 @@ def auditor_of(
     known = X if schema is None else schema
     model = load(model, threshold=threshold)
     try:
-        return Auditor(model, similarity=similarity, schema=known, n_jobs=n_jobs)
+        return Auditor(
+            model,
+            similarity=similarity,
+            schema=known,
+            n_jobs=n_jobs,
+            by_position=by_position,
+        )
     except SpecError:
         if schema is not None:
             # What is absent may be a group of columns that the schema tears apart.
             refuse_broken_groups(similarity, Variables(model.ensemble, schema), X)
+        _refuse_unread(similarity, model.ensemble, schema, X)
         raise
+
+
+def _refuse_unread(
+    similarity: Relation, ensemble: Ensemble, schema: Schema | None, X: Any
+) -> None:
+    """Say of a name that it is a column of the table which the model does not read."""
+    frame = as_frame(X)
+    if frame is None or not ensemble.inputs.named:
+        return
+    variables = Variables(ensemble, infer(ensemble, X) if schema is None else schema)
+    known = {*variables.schema.columns, *(v.name for v in variables.schema.variables)}
+    for name in similarity.names:
+        if name not in known and name in frame.columns:
+            raise SpecError(
+                f"the model does not read the column {name!r} of this table, so that "
+                "it cannot matter on its own; vary what stands for it. "
+                + stand_ins(People(X, variables), name)
+            )
 
 
 def verify(
@@ -362,6 +413,7 @@ def verify(
     *,
     similarity: Relation,
     schema: Schema | None = None,
+    by_position: bool = False,
     budget: Budget | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -386,6 +438,9 @@ def verify(
         level for all columns 0 only if a row of `X` shows it, and arrays of floats or
         objects know no whole numbers. For few rows, pass a schema that
         `Schema.infer` made from all the data.
+    by_position
+        As in `fatt.Auditor`: whether a model without names of columns may take those
+        of a data frame in their order.
     budget
         Limits of the search; those that it does not decide are unknown. By default
         there are none.
@@ -421,8 +476,9 @@ def verify(
     Raises
     ------
     SpecError
-        If the similarity or schema names something absent, or the threshold
-        contradicts the one that the model was loaded with.
+        If the similarity or schema names something absent, nobody is similar to
+        anybody else, or the threshold contradicts the one that the model was loaded
+        with.
     DataError
         If there are no rows, or the model's library refuses one.
     ModelError
@@ -452,9 +508,10 @@ def verify(
         similarity=similarity,
         schema=schema,
         n_jobs=n_jobs,
+        by_position=by_position,
         threshold=threshold,
     )
-    return auditor.verify(
+    report = auditor.verify(
         X,
         budget=budget,
         n_jobs=n_jobs,
@@ -463,6 +520,31 @@ def verify(
         journal=journal,
         spot_checks=spot_checks,
     )
+    refuse_vacuous(report)
+    return report
+
+
+def refuse_vacuous(report: Report) -> None:
+    """Raise if nobody in a table is similar to anybody else.
+
+    An auditor may be asked about some people to whom the similarity says nothing; of
+    all people that is a mistake.
+
+    Raises
+    ------
+    SpecError
+        If so. What is fair then is fair because nothing was asked.
+    """
+    counts = report.counts
+    if counts["fair"] == len(report) and report.alone == len(report):
+        words = report.similarity.describe(report.people.variables.schema)
+        said = " ".join(words.split("\n"))
+        raise SpecError(
+            "nobody in this table is similar to anybody else, so that all would count "
+            "as fair and nothing be proved: a condition that nobody meets, noise below "
+            "the step of whole numbers, or a value that a condition holds fixed. "
+            f"{said}."
+        )
 
 
 def score_gap(
@@ -472,6 +554,7 @@ def score_gap(
     similarity: Relation,
     of: Of = "score",
     schema: Schema | None = None,
+    by_position: bool = False,
     budget: Budget | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -480,7 +563,7 @@ def score_gap(
 
     Parameters
     ----------
-    model, X, similarity, schema, n_jobs, progress
+    model, X, similarity, schema, by_position, n_jobs, progress
         As in `fatt.verify`.
     of
         ``"score"`` for the raw scores that the label rests on, see
@@ -517,7 +600,14 @@ def score_gap(
     For a library without a fixed order of summation the scores are those in the order
     of the trees; its own differ in their last bits.
     """
-    auditor = auditor_of(model, X, similarity=similarity, schema=schema, n_jobs=n_jobs)
+    auditor = auditor_of(
+        model,
+        X,
+        similarity=similarity,
+        schema=schema,
+        n_jobs=n_jobs,
+        by_position=by_position,
+    )
     return auditor.score_gap(X, of=of, budget=budget, n_jobs=n_jobs, progress=progress)
 
 
@@ -527,6 +617,7 @@ def radius(
     *,
     similarity: Relation,
     schema: Schema | None = None,
+    by_position: bool = False,
     budget: Budget | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -535,7 +626,7 @@ def radius(
 
     Parameters
     ----------
-    model, X, similarity, schema, n_jobs, progress
+    model, X, similarity, schema, by_position, n_jobs, progress
         As in `fatt.verify`. Only the amounts in `noise` grow and shrink: what may vary,
         and ranges of interchangeable numbers, stay as they are.
     budget
@@ -571,7 +662,14 @@ def radius(
     multiples are bisected, and the search runs only for those that the trees tell apart
     from both ends.
     """
-    auditor = auditor_of(model, X, similarity=similarity, schema=schema, n_jobs=n_jobs)
+    auditor = auditor_of(
+        model,
+        X,
+        similarity=similarity,
+        schema=schema,
+        n_jobs=n_jobs,
+        by_position=by_position,
+    )
     return auditor.radius(X, budget=budget, n_jobs=n_jobs, progress=progress)
 
 

@@ -37,6 +37,7 @@ def verify_partitions(
     similarity: Relation,
     output: str | Path,
     schema: Schema | None = None,
+    by_position: bool = False,
     budget: Budget | None = None,
     groups: Sequence[str | Sequence[str]] = (),
     keep: Sequence[str] = (),
@@ -63,6 +64,8 @@ def verify_partitions(
     schema
         What the columns mean. By default it is inferred in a first pass over all
         parts, and kept as ``schema.json`` in the folder.
+    by_position
+        As in `fatt.Auditor`.
     budget
         Limits of the search for each person.
     groups
@@ -109,6 +112,7 @@ def verify_partitions(
         keep=tuple(keep),
         spot_checks=spot_checks,
         n_parts=len(parts),
+        by_position=by_position,
     )
     folder = Path(output)
     names = _prepared(folder, question, len(parts))

@@ -42,6 +42,8 @@ class Question(msgspec.Struct, frozen=True):
     spot_checks, n_parts
         How many people similar to the fair are asked about in all parts together, and
         the number of parts.
+    by_position
+        As in `fatt.Auditor`.
     """
 
     model: Model
@@ -52,6 +54,7 @@ class Question(msgspec.Struct, frozen=True):
     keep: tuple[str, ...]
     spot_checks: int
     n_parts: int
+    by_position: bool
 
     def identity(self) -> dict[str, Any]:
         """Return what can be compared and kept; findings are equal if this is."""
@@ -128,7 +131,12 @@ def do_part(question: bytes, number: int, part: Any, path: str) -> Tally:
 def _opened(question: bytes) -> tuple[Question, Auditor]:
     """Return a question, and who answers it; prepared once in each process."""
     asked: Question = pickle.loads(question)
-    auditor = Auditor(asked.model, similarity=asked.similarity, schema=asked.schema)
+    auditor = Auditor(
+        asked.model,
+        similarity=asked.similarity,
+        schema=asked.schema,
+        by_position=asked.by_position,
+    )
     return asked, auditor
 
 

@@ -18,7 +18,8 @@ from fatt.ensemble import Ensemble
 from fatt.ensemble.table import as_frame
 from fatt.errors import CertificateError, DataError, SpecError
 from fatt.region import Relation, Schema
-from fatt.verdict import Bounds
+from fatt.region.similarity import narrowed
+from fatt.verdict import Bounds, share
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -81,7 +82,6 @@ class Checked:
         return Bounds(self.fair / count, (count - self.unfair) / count)
 
     def __str__(self) -> str:
-        lower, upper = self.fairness
         people = (
             "They are those of the table that was given, row by row."
             if self.is_data_checked
@@ -98,7 +98,7 @@ class Checked:
             f"- {self.claimed:,} are claimed to be fair without a proof, which was not "
             "checked.",
             f"- {self.unknown:,} are unknown: nothing is claimed.",
-            f"So between {lower:.2%} and {upper:.2%} are treated fairly.",
+            f"So {share(self.fairness)} are treated fairly.",
             "Labels are those of the model as fatt reads it. "
             + (
                 f"The {' and the '.join(self.expected)} are as expected:"
@@ -171,7 +171,7 @@ def check(
         judge = Judge(model, certificate.schema, certificate.similarity)
         claims = Claims(judge.cells, certificate.schema, certificate.similarity)
     if schema is not None:
-        claims.require_schema(schema)
+        claims.require_schema(narrowed(schema, certificate.similarity))
     if similarity is not None:
         claims.require_similarity(similarity)
     with _fitting_together():

@@ -14,7 +14,7 @@ import traceback
 import click
 
 from fatt import __version__
-from fatt.cli import audit, check, completion, inspect, train, twin
+from fatt.cli import audit, check, completion, init, inspect, train, twin
 from fatt.cli.terminal import Exit, printable, say
 from fatt.errors import FattError
 
@@ -33,7 +33,7 @@ def fatt(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for module in (inspect, audit, twin, check, train, completion):
+for module in (init, inspect, audit, twin, check, train, completion):
     fatt.add_command(module.command)
 
 

@@ -7,9 +7,10 @@ import hashlib
 import platform
 import shlex
 import sys
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -22,7 +23,7 @@ from fatt.cli.options import (
     similarity_of,
     similarity_options,
 )
-from fatt.cli.terminal import Exit, progress, say
+from fatt.cli.terminal import Exit, printable, progress, say
 from fatt.errors import SpecError
 from fatt.storage import require_writable, write_text
 
@@ -73,6 +74,9 @@ _LIBRARIES = ("numpy", "sklearn", "xgboost", "lightgbm", "catboost", "onnxruntim
 @click.option("--note", "notes", multiple=True, metavar="TEXT",
               help="A sentence for the page: the purpose, who audits, how the data "
               "were prepared. Repeatable.")  # fmt: skip
+@click.option("--strict", is_flag=True,
+              help="Exit with 2 if there is a warning, for instance that the rows do "
+              "not fit the model.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print nothing that was not asked for.")
 @click.option("--demo", is_flag=True, help="Audit a made-up model and people.")
 @people_names
@@ -91,11 +95,28 @@ def command(context: click.Context, /, **given: Any) -> None:
     \b
       fatt audit --demo --html audit.html
       fatt audit credit.json people.csv --noise age=3 --vary sex
-      fatt audit credit.json people.csv --spec audit.toml --min-fairness 0.95
+      fatt audit --spec audit.toml --min-fairness 0.95
       fatt audit credit.json people.csv --vary sex --journal audit.journal --resume
       fatt audit credit.json people.csv --vary sex --certificate audit.cert
     """  # noqa: D301
-    context.exit(_run(Request(**given)))
+    context.exit(_run(_with_file(Request(**given))))
+
+
+def _with_file(request: Request) -> Request:
+    """Return the request with what the audit's file says beside who is similar."""
+    if request.spec is None:
+        return request
+    from fatt.cli.spec import audit_in
+
+    said = audit_in(request.spec)
+    return replace(
+        request,
+        model=request.model or said.model,
+        people=request.people or said.people,
+        label=request.label or said.label,
+        identity=request.identity or said.id,
+        ignored=request.ignored or tuple(said.ignore),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +145,7 @@ class Request(ModelRequest):
     certificate: str | None
     notes: tuple[str, ...]
     as_json: bool
+    strict: bool
     quiet: bool
     demo: bool
 
@@ -136,7 +158,7 @@ def _run(request: Request) -> Exit:
     _require_inputs(request)
     similarity, budget = _similarity(request), budget_of(request.budget)
     model, table = _inputs(request)
-    from fatt.audit.auditor import auditor_of
+    from fatt.audit.auditor import auditor_of, refuse_vacuous
     from fatt.people.typed import type_for_model
     from fatt.report.groups import favourable_label
 
@@ -148,14 +170,19 @@ def _run(request: Request) -> Exit:
     typed = type_for_model(
         table,
         model.ensemble,
-        groups=request.groups,
+        # A column that is only named as what varies tells what may stand for it.
+        groups=[*request.groups, *(n for n in similarity.names if n in table.columns)],
         others=named,
         ignored=request.ignored,
         one_hot=request.one_hot,
     )
     with progress("searching", quiet=request.quiet) as show:
         auditor = auditor_of(
-            model, typed.table, similarity=similarity, schema=typed.schema
+            model,
+            typed.table,
+            similarity=similarity,
+            schema=request.with_kinds(typed.schema),
+            by_position=request.takes_positions(),
         )
         report = auditor.verify(
             typed.table,
@@ -167,8 +194,16 @@ def _run(request: Request) -> Exit:
         )
     if report.interrupted and request.journal is not None:
         say(f"what is done is kept in {request.journal}; --resume goes on from there.")
+    refuse_vacuous(report)
     groups = request.groups or _varied(report)
-    _write(request, report, groups, Sources(auditor, table, typed))
+    sources = Sources(auditor, table, typed)
+    agreement = _agreement(request, report, sources)
+    warnings = (*report.warnings, *agreement.warnings)
+    _write(request, report, groups, sources, agreement)
+    for warning in warnings:
+        say(f"warning: {printable(warning)}")
+    if warnings and request.strict:
+        return Exit.COULD_NOT_RUN
     return _exit(report, request.min_fairness)
 
 
@@ -250,7 +285,11 @@ class Sources:
 
 
 def _write(
-    request: Request, report: Report, groups: tuple[str, ...], sources: Sources
+    request: Request,
+    report: Report,
+    groups: tuple[str, ...],
+    sources: Sources,
+    agreement: Agreement,
 ) -> None:
     """Write what was asked for: files first, so that stdout ends with the result."""
     from fatt.cli.summary import print_report
@@ -262,7 +301,6 @@ def _write(
         write_text(request.csv, to_csv(report, named))
     if request.certificate is not None:
         _certify(request, report, request.certificate)
-    notes = _agreement(request, report, sources)
     if request.html is not None:
         page = report.to_html(
             groups=groups,
@@ -270,7 +308,7 @@ def _write(
             min_fairness=request.min_fairness,
             favourable=request.favourable,
             details=_details(request, report, sources.auditor),
-            provenance=_provenance(request, sources, (*request.notes, *notes)),
+            provenance=_provenance(request, sources, agreement),
         )
         write_text(request.html, page)
         if not request.quiet:
@@ -279,7 +317,7 @@ def _write(
         click.echo(report.to_json())
     elif not request.quiet:
         print_report(report, groups, ids=ids, min_fairness=request.min_fairness)
-        for note in notes:
+        for note in agreement.notes:
             click.echo(note)
 
 
@@ -304,29 +342,49 @@ def _details(request: Request, report: Report, auditor: Auditor) -> Details | No
         return measure(auditor, report, n_jobs=request.jobs, progress=show)
 
 
-def _agreement(request: Request, report: Report, sources: Sources) -> tuple[str, ...]:
+class Agreement(NamedTuple):
+    """How often the model is right, in sentences."""
+
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _agreement(request: Request, report: Report, sources: Sources) -> Agreement:
     """Say how often the model is right, if a column tells the truth."""
     told = sources.typed.others.get(request.label or "")
     if told is None:
-        return ()
+        return Agreement()
     truth = request.in_words(told)
     kinds, which = report.findings.kinds()
     answers = [str(kinds[kind].label) for kind in which]
     if not set(truth) & set(map(str, report.findings.classes)):
-        return (
-            f"Column {request.label!r} holds no answer of the model, for instance "
-            f"{truth[0]!r}, so that the two were not compared.",
+        return Agreement(
+            (
+                f"Column {request.label!r} holds no answer of the model, for instance "
+                f"{truth[0]!r}, so that the two were not compared.",
+            )
         )
+    everybody = len(report)
     agree = sum(a == b for a, b in zip(answers, truth, strict=True))
-    return (
+    note = (
         f"The model's answer is that of column {request.label!r} for {agree:,} of "
-        f"{len(report):,} people ({agree / len(report):.1%}).",
+        f"{everybody:,} people ({agree / everybody:.1%})."
+    )
+    commonest, most = Counter(truth).most_common(1)[0]
+    if agree >= most or report.interrupted:
+        return Agreement((note,))
+    return Agreement(
+        (note,),
+        (
+            f"The model is right about {agree:,} of {everybody:,} people by column "
+            f"{request.label!r}; always answering {commonest!r} would be right about "
+            f"{most:,}. Then the rows may not be prepared as the model's were, or its "
+            "columns or answers be taken for others.",
+        ),
     )
 
 
-def _provenance(
-    request: Request, sources: Sources, notes: tuple[str, ...]
-) -> Provenance:
+def _provenance(request: Request, sources: Sources, agreement: Agreement) -> Provenance:
     from fatt.report.details import Provenance
 
     model, certificate = request.model, request.certificate
@@ -341,7 +399,8 @@ def _provenance(
         check=shlex.join(_check(request)),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         made_with=_versions(),
-        notes=notes,
+        notes=(*request.notes, *agreement.notes),
+        warnings=agreement.warnings,
     )
 
 

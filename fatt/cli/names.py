@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fatt.cli.spec import Columns
     from fatt.model import Model
     from fatt.people.files import Table
+    from fatt.region import Schema
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,11 +34,17 @@ def model_names(command: F) -> F:
 
 
 def people_names(command: F) -> F:
-    """Add the option that names the columns of people otherwise."""
-    return click.option(
-        "--rename", type=click.Path(), metavar="FILE",
-        help='JSON: other names for columns of PEOPLE: {"Age (years)": "age"}.',
-    )(command)  # fmt: skip
+    """Add the options that say which column of the people is which."""
+    for option in (
+        click.option("--by-position", is_flag=True,
+                     help="Let a model without names take the columns of PEOPLE in "
+                     "their order."),
+        click.option("--rename", type=click.Path(), metavar="FILE",
+                     help="JSON: other names for columns of PEOPLE: "
+                     '{"Age (years)": "age"}.'),
+    ):  # fmt: skip
+        command = option(command)
+    return command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +59,14 @@ class ModelRequest:
     codes: str | None
     answers: str | None
     rename: str | None = None
+    by_position: bool = False
     spec: str | None = None
 
     def load(self, path: Any) -> Model:
         """Load the model, with the names that options or the file give it."""
         from fatt.importers import load
 
-        said = self._said()
+        said = self.said()
         named = load(
             path,
             missing=self.missing_value,
@@ -76,11 +84,21 @@ class ModelRequest:
         """Read a table of people, with its columns renamed."""
         from fatt.people.files import read_table
 
-        return read_table(path).renamed(self._said().rename)
+        return read_table(path).renamed(self.said().rename)
+
+    def takes_positions(self) -> bool:
+        """Tell whether columns with names may be taken by position."""
+        return self.by_position or self.said().by_position
+
+    def with_kinds(self, schema: Schema) -> Schema:
+        """Return a schema with what the file says of columns."""
+        from fatt.cli.spec import kinds_in
+
+        return schema if self.spec is None else schema.with_(kinds_in(self.spec))
 
     def in_words(self, answers: list[str]) -> list[str]:
         """Return answers in the words that were given to them."""
-        said = self._said().answers
+        said = self.said().answers
         return [said.get(answer, answer) for answer in answers]
 
     def words(self) -> list[str]:
@@ -101,7 +119,8 @@ class ModelRequest:
             words += ["--spec", self.spec]
         return words
 
-    def _said(self) -> Columns:
+    def said(self) -> Columns:
+        """Return the names that options and the file give."""
         from fatt.cli.spec import columns_of
 
         given = {

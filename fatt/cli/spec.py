@@ -1,4 +1,4 @@
-"""The file of an audit, beside who is similar: its names, and how a model decides."""
+"""The file of an audit, beside who is similar: files, names, kinds and decision."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import functools
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from fatt.ensemble import Label
 from fatt.errors import SpecError
+from fatt.region.kinds import AnyVariable
+
+T = TypeVar("T")
 
 
 class Columns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -27,12 +30,35 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         The words for some answers.
     rename
         The new names of some columns of the people.
+    by_position
+        Whether a model without names takes the columns of the people in their order.
     """
 
     names: list[str] | None = None
     codes: dict[str, dict[str, str]] = {}
     answers: dict[str, str] = {}
     rename: dict[str, str] = {}
+    by_position: bool = False
+
+
+class Audit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table ``[audit]`` of an audit's file; paths are relative to the file.
+
+    Attributes
+    ----------
+    model, people
+        Paths of the files.
+    label, id
+        The columns of true outcomes and of people's ids.
+    ignore
+        Columns that the model does not read.
+    """
+
+    model: str | None = None
+    people: str | None = None
+    label: str | None = None
+    id: str | None = None
+    ignore: list[str] = []
 
 
 def columns_of(spec: str | None, given: Mapping[str, str | None]) -> Columns:
@@ -65,11 +91,32 @@ def columns_of(spec: str | None, given: Mapping[str, str | None]) -> Columns:
 
 
 def columns_in(path: str) -> Columns:
-    """Read [columns] of an audit's file; others read the rest of it, and complain."""
+    """Read ``[columns]`` of an audit's file."""
+    return _section(path, "columns", Columns)
+
+
+def audit_in(path: str) -> Audit:
+    """Read ``[audit]`` of an audit's file."""
+    found: Audit = _section(path, "audit", Audit)
+    files = {
+        name: str(Path(path).parent / file)
+        for name in ("model", "people")
+        if (file := getattr(found, name)) is not None
+    }
+    return msgspec.structs.replace(found, **files)
+
+
+def kinds_in(path: str) -> dict[str, AnyVariable]:
+    """Read ``[schema]`` of an audit's file."""
+    return _section(path, "schema", dict[str, AnyVariable])
+
+
+def _section(path: str, name: str, kind: type[T] | Any) -> T:
+    """Read a section; whoever reads who is similar complains of no file or no TOML."""
     try:
-        return msgspec.convert(_document(path).get("columns", {}), Columns)
+        return cast(T, msgspec.convert(_document(path).get(name, {}), kind))
     except msgspec.ValidationError as error:
-        raise SpecError(f"{path}: [columns] is not understood: {error}.") from None
+        raise SpecError(f"{path}: [{name}] is not understood: {error}.") from None
 
 
 def _document(path: str) -> dict[str, Any]:

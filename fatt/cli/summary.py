@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fatt.cli.terminal import printable
-from fatt.report.sentences import caveats, decision, headline, share
+from fatt.report.sentences import caveats, decision, fair_of, headline
 from fatt.verdict import Counterexample, in_words
 
 if TYPE_CHECKING:
@@ -40,10 +40,11 @@ def print_report(
     """
     lines = [
         headline(report, min_fairness),
-        f"Fairness: {share(report.fairness)} of {len(report):,}.",
+        f"Fairness: {fair_of(report.total)}.",
         "",
         report.similarity.describe(report.people.variables.schema),
         *decision(report),
+        *report.notes,
         "",
         str(report.asked),
     ]
@@ -76,10 +77,7 @@ def _by_group(report: Report, names: tuple[str, ...]) -> list[str]:
     for values, group in list(found.items())[:_SHOWN_GROUPS]:
         key = values if isinstance(values, tuple) else (values,)
         who = ", ".join(map(in_words, key))
-        people = "person" if group.size == 1 else "people"
-        lines.append(
-            f"  {who:24} {group.size:>9,} {people}  {share(group.fairness)} fair"
-        )
+        lines.append(f"  {who:24} {fair_of(group)} fair")
     if len(found) > _SHOWN_GROUPS:
         lines.append(f"  and {len(found) - _SHOWN_GROUPS:,} more")
     return lines

@@ -91,7 +91,8 @@ def _run(request: Request) -> Exit:
         model,
         person.table,
         similarity=similarity,
-        schema=person.schema,
+        schema=request.with_kinds(person.schema),
+        by_position=request.takes_positions(),
         budget=budget,
         n_jobs=request.jobs,
     )

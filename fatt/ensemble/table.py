@@ -17,6 +17,9 @@ from fatt.errors import DataError
 #: Up to here every integer is a float64.
 EXACT = 2**53
 
+#: So many columns are listed in a message.
+_SHOWN = 40
+
 
 @dataclass(frozen=True)
 class Column:
@@ -171,6 +174,53 @@ def places_of(frame: Any, features: Sequence[Feature], inputs: Inputs) -> list[i
             "order, or load the model from its file, whose columns are found by name."
         )
     return places
+
+
+def refuse_positions(frame: Any, features: Sequence[Feature]) -> None:
+    """Refuse a frame with names for a model without: nobody said which is which.
+
+    A frame that was made of an array has no names, but numbers; or those that the
+    importer made up.
+
+    Parameters
+    ----------
+    frame
+        Data frame of `narwhals`, or None if the table is none.
+    features
+        What the model reads, in order.
+
+    Raises
+    ------
+    DataError
+        If the frame has names of its own. The message says which column would be which.
+    """
+    if frame is None:
+        return
+    names = list(map(str, frame.columns))
+    made_up = [feature.name for feature in features]
+    if names in (made_up, [str(place) for place in range(len(names))]):
+        return
+    if len(names) != len(made_up):
+        places_by_name(frame, features, Inputs(named=False))
+    pairs = by_position(frame, features)
+    shown = ", ".join(f"{own} = {name}" for own, name in pairs[:_SHOWN])
+    more = f" and {len(pairs) - _SHOWN} more" if len(pairs) > _SHOWN else ""
+    raise DataError(
+        "the model has no names of columns and the table has, so that only their "
+        "order would tell which is which, and a wrong order gives a clean verdict "
+        f"about something else. By position it would be {shown}{more}. If that is "
+        "how the model was trained, say so: by_position=True (--by-position); or name "
+        "the columns of the model in its order: fatt.load(model, columns=[...]) "
+        "(--columns FILE), and the table may have any order."
+    )
+
+
+def by_position(frame: Any, features: Sequence[Feature]) -> list[tuple[str, str]]:
+    """Return which column of a frame each one of a model without names takes."""
+    return [
+        (feature.name, str(name))
+        for feature, name in zip(features, frame.columns, strict=True)
+    ]
 
 
 def _by_position(frame: Any, inputs: Inputs) -> bool:

@@ -294,8 +294,9 @@ def _columns_read(left: list[str], ensemble: Ensemble, file: str) -> list[str]:
     if not ensemble.inputs.named and len(left) != wanted:
         raise DataError(
             f"{file} has {len(left)} columns, and the model, which was trained without "
-            f"names of columns, reads {wanted} by position; name the others as labels, "
-            f"ids or ignored. Columns: {', '.join(left)}."
+            f"names of columns, reads {wanted}; name these with --columns FILE, or the "
+            "others with --label, --id or --ignore. Columns: "
+            f"{', '.join(left)}."
         )
     try:
         places = places_by_name(_Header(left), ensemble.features, ensemble.inputs)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.ensemble import Ensemble
 from fatt.errors import SpecError
 from fatt.region.inference import flags_of, prefixes, read_columns
 from fatt.region.kinds import AnyVariable, Binary, Number
@@ -42,7 +43,8 @@ def refuse_broken_groups(
     SpecError
         If such a group is named, or one of its columns, or is moved unnamed.
     """
-    groups = SuspectGroups(relation, variables, inferred=inferred)
+    schema, model = variables.schema, variables.model
+    groups = SuspectGroups(relation, schema, model, inferred=inferred)
     groups.refuse(functools.partial(read_columns, variables.model, X))
 
 
@@ -60,15 +62,24 @@ class SuspectGroups:
 
     Parameters
     ----------
-    relation, variables, inferred
+    relation, inferred
         As in `refuse_broken_groups`.
+    schema
+        What the columns mean, as somebody said it or rows showed it.
+    model
+        The model.
     """
 
     def __init__(
-        self, relation: Relation, variables: Variables, *, inferred: bool = False
+        self,
+        relation: Relation,
+        schema: Schema,
+        model: Ensemble,
+        *,
+        inferred: bool = False,
     ) -> None:
-        self._lone = list(_lone_flags(relation, variables))
-        self._torn = list(_torn_groups(relation, variables, inferred))
+        self._lone = list(_lone_flags(relation, schema, model))
+        self._torn = list(_torn_groups(relation, schema, model, inferred))
 
     def refuse(self, read: Callable[[list[int]], NDArray[np.float64]]) -> None:
         """Raise a SpecError if rows show that a group is torn apart.
@@ -86,26 +97,27 @@ class SuspectGroups:
 
 
 def _torn_groups(
-    relation: Relation, variables: Variables, inferred: bool
+    relation: Relation, schema: Schema, model: Ensemble, inferred: bool
 ) -> Iterator[_Suspect]:
     """Yield the groups of flags that the schema tears apart, if something is said."""
-    torn = _torn(variables.schema)
+    torn = _torn(schema)
     said_of = [*_moved(relation, torn if inferred else {}), *_conditions(relation)]
     for said, name in said_of:
         prefix = name.partition("=")[0]
         columns = torn.get(prefix, [])
         if columns and name in [prefix, *columns]:
-            place = places(variables.schema, variables.model)
+            place = places(schema, model)
             yield _Suspect(said, prefix, columns, [place[column] for column in columns])
 
 
-def _lone_flags(relation: Relation, variables: Variables) -> Iterator[_Suspect]:
+def _lone_flags(
+    relation: Relation, schema: Schema, model: Ensemble
+) -> Iterator[_Suspect]:
     """Yield what names one of the columns that pandas makes of a variable.
 
     To vary ``race_White`` alone would ask about people of no race, or of two. As a
     condition it is fine.
     """
-    schema = variables.schema
     known = {variable.name for variable in schema.variables}
     flags = [one.columns[0] for one in schema.variables if _may_be_flag(one)]
     for said, name in _moved(relation, ()):
@@ -115,7 +127,7 @@ def _lone_flags(relation: Relation, variables: Variables) -> Iterator[_Suspect]:
         for stem in stems if name in known else [name]:
             columns = flags_of(stem, flags)
             if stem not in known and len(columns) > 1 and name in {stem, *columns}:
-                place = places(schema, variables.model)
+                place = places(schema, model)
                 wanted = [place[column] for column in columns]
                 yield _Suspect(said, stem, columns, wanted)
 

@@ -27,6 +27,9 @@ from fatt.threads import in_order, until_done
 #: The level of a group of columns that are all 0.
 NONE = "none of these"
 
+#: Up to so many values are few, and kept.
+FEW = 20
+
 #: How many rows are looked at at a time, so that they stay in the cache.
 _BLOCK = 8192
 #: The same for all columns together.
@@ -77,6 +80,8 @@ class Statistics:
         The columns that may be one variable.
     moments
         How the numbers lie.
+    values
+        The numbers themselves, of columns that have few.
     """
 
     names: list[str]
@@ -84,6 +89,7 @@ class Statistics:
     others: frozenset[str]
     groups: Groups
     moments: dict[str, Moments]
+    values: dict[str, frozenset[float]]
 
     def joined(self, other: Statistics) -> Statistics:
         """Return what the rows of both say."""
@@ -100,6 +106,11 @@ class Statistics:
             groups=self.groups.joined(other.groups),
             moments={
                 name: moments[name].joined(other.moments[name]) for name in moments
+            },
+            values={
+                name: both
+                for name in self.values.keys() & other.values.keys()
+                if len(both := self.values[name] | other.values[name]) <= FEW
             },
         )
 
@@ -138,12 +149,24 @@ def _schema(ensemble: Ensemble, seen: Statistics) -> Schema:
         if isinstance(feature, NumericFeature):
             whole = feature.integer or seen.types[name] in "iu"
             kind = Integer if whole else Number
-            variables[name] = kind(name=name, columns=(name,), sd=seen.moments[name].sd)
+            variables[name] = kind(
+                name=name,
+                columns=(name,),
+                sd=seen.moments[name].sd,
+                seen=_listed(seen.values.get(name, frozenset())),
+            )
             if seen.types[name] == "b":
                 variables[name] = Binary(
                     name=name, columns=(name,), levels=(False, True)
                 )
     return Schema(columns=tuple(seen.names), variables=(*variables.values(), *groups))
+
+
+def _listed(values: frozenset[float]) -> tuple[float, ...] | msgspec.UnsetType:
+    """Return values in order; one alone does not tell which others there are."""
+    if len(values) < 2:
+        return msgspec.UNSET
+    return tuple(int(v) if v.is_integer() else v for v in sorted(values))
 
 
 def read_columns(ensemble: Ensemble, X: Any, places: list[int]) -> NDArray[np.float64]:
@@ -290,8 +313,19 @@ class _Table:
 
     def statistics(self, groups: Groups, numbers: Sequence[str]) -> Statistics:
         """Return what the rows say, of these columns of numbers how they lie."""
-        moments = self.moments(numbers)
-        return Statistics(self.names, self.types, self.others, groups, moments)
+        return Statistics(
+            self.names,
+            self.types,
+            self.others,
+            groups,
+            self.moments(numbers),
+            self.values(numbers),
+        )
+
+    def values(self, names: Sequence[str]) -> dict[str, frozenset[float]]:
+        """Return the values of those columns of numbers that have few."""
+        found = {name: self.numbers[name].few(self._n_rows) for name in names}
+        return {name: few for name, few in found.items() if few is not None}
 
     def moments(self, names: Sequence[str]) -> dict[str, Moments]:
         """Return how the numbers of some columns lie."""
@@ -307,6 +341,7 @@ class _Numbers:
 
     def __init__(self, column: Column, feature: NumericFeature, inputs: Inputs) -> None:
         self._gaps, self.type = gaps_of((feature,)), column.cells.dtype.kind
+        self._has_gap = feature.missing_range is not None
         self.cells = column.cells
         if not column.is_numeric:
             self.cells = read(column.cells[:, np.newaxis], (feature,), inputs)[:, 0]
@@ -320,6 +355,22 @@ class _Numbers:
         numbers = mark_missing(self.read(rows)[:, np.newaxis], self._gaps)[:, 0]
         missing = np.isnan(numbers)
         return numbers[~missing] if missing.any() else numbers
+
+    def few(self, n_rows: int) -> frozenset[float] | None:
+        """Return the values, if there are few and all are finite."""
+        if self.type == "b" or self._has_gap:
+            return None
+        # The first rows of most columns tell that there are many values.
+        found = {cell for cell in self.cells[: 2 * FEW].tolist() if cell == cell}  # noqa: PLR0124
+        for start in range(2 * FEW, n_rows, _BLOCK):
+            if len(found) > FEW:
+                return None
+            numbers = self.known(slice(start, start + _BLOCK))
+            found.update(numbers[~np.isin(numbers, list(found))].tolist())
+        if len(found) > FEW or not all(map(math.isfinite, found)):
+            return None
+        # Both zeros are one number; adding zero keeps the positive one.
+        return frozenset(float(value) + 0.0 for value in found)
 
 
 def _distinct(ensemble: Ensemble, X: Any, place: int) -> Column | None:

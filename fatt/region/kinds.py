@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
@@ -51,16 +52,22 @@ class Number(Variable, frozen=True, kw_only=True, tag="number"):
         Smallest and largest value a person can have; None if there is no such bound.
     sd
         Standard deviation, the unit of noise such as ``"0.3 sd"``; None if unknown.
+    seen
+        The values that people have, if these are few: then `vary` means these, unless
+        there are bounds. `Schema.infer` finds them.
     """
 
     lower: float | None = None
     upper: float | None = None
     sd: float | None = None
+    seen: tuple[float, ...] | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for field in ("lower", "upper", "sd"):
             force_setattr(self, field, _number(getattr(self, field), self.name))
+        if self.seen is not msgspec.UNSET:
+            force_setattr(self, "seen", _labels(self.seen, self.name))
         if self.lower == -math.inf:
             force_setattr(self, "lower", None)
         if self.upper == math.inf:

@@ -95,7 +95,8 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
     ) -> Schema:
         """Derive a schema from a model and rows.
 
-        Whole numbers and truth values are known by the types of the columns. Columns
+        Whole numbers and truth values are known by the types of the columns, and of a
+        number with at most 20 values these are kept (`fatt.region.Number`). Columns
         that are named ``race=White`` and hold only 0 and 1, at most one 1 in a row,
         become one variable `race`. Bounds are never guessed from rows, but the levels
         of such a variable are those of its columns, and there is one for all columns 0
@@ -192,8 +193,8 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
                         f"{variable.name!r}; name all of them, or give "
                         f"{variable.name!r} anew first."
                     )
-            if isinstance(new, Number) and isinstance(was, Number) and new.sd is None:
-                new = msgspec.structs.replace(new, sd=was.sd)
+            if isinstance(new, Number) and isinstance(was, Number):
+                new = _as_known(new, was)
             for other in taken:
                 del named[other]
             if new.name in named:
@@ -253,6 +254,15 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
             raise SpecError(f"{path} is no schema that fatt can use: {error}") from None
 
 
+def _as_known(new: Number, was: Number) -> Number:
+    """Return a number with what rows have told of it, where nothing else is said."""
+    if new.sd is None:
+        new = msgspec.structs.replace(new, sd=was.sd)
+    if new.seen is msgspec.UNSET and new.lower is None and new.upper is None:
+        new = msgspec.structs.replace(new, seen=was.seen)
+    return new
+
+
 def _require_columns(named: Iterable[str], known: Collection[str]) -> None:
     """Raise unless all columns that a schema names exist."""
     for column in named:
@@ -296,6 +306,8 @@ def _brief(variable: AnyVariable) -> str:
         "columns": (variable.name,),
         **{field.name: field.default for field in msgspec.structs.fields(variable)[2:]},
     }
+    # What rows have shown is long, and nobody writes it.
+    plain.pop("seen", None)
     given = [
         f"{name}={_shown(getattr(variable, name))!r}"
         for name, value in plain.items()

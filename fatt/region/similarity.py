@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import tomllib
@@ -9,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
+
+import msgspec
 
 from fatt.ensemble.features import Label
 from fatt.errors import SpecError, hint
@@ -22,14 +25,14 @@ from fatt.region.amounts import (
     parse_labels,
     short,
 )
-from fatt.region.kinds import Category, Number, Ordinal
+from fatt.region.kinds import AnyVariable, Category, Integer, Number, Ordinal
 from fatt.region.schema import Schema
 
 #: A similarity's keys, in Python and in TOML.
 KEYS = ("noise", "vary", "where", "missing")
 
-#: What an audit's file may hold: who is similar, and the names of columns.
-SECTIONS = ("similar", "columns", "decision")
+#: What an audit's file may hold: who is similar, and what others read.
+SECTIONS = ("similar", "columns", "schema", "audit", "decision")
 
 #: Says of a variable in `vary` that every value it has may be taken.
 ANY = "any"
@@ -65,6 +68,17 @@ class Relation:
 
     def __str__(self) -> str:
         return repr(self)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names that are said to differ, or must meet a condition, each once."""
+        found: dict[str, None] = {}
+        for one in self.alternatives:
+            noise = one.noise if isinstance(one.noise, tuple) else ()
+            said = [*one.vary, *noise, *one.where]
+            found.update(dict.fromkeys([name for name, _ in said]))
+            found.update(dict.fromkeys(one.missing))
+        return tuple(found)
 
     def one_at_a_time(self) -> Relation:
         """Return the relation in which only one attribute may change at a time.
@@ -129,7 +143,8 @@ class Similarity(Relation):
         Names of variables that may take any value they have; or for each name the
         values that are interchangeable (``"any"`` for all). A category has those that
         the model knows, and others where it knows codes only or a row shows one (see
-        `fatt.region.Category`).
+        `fatt.region.Category`). A number has those between its bounds; without bounds
+        those seen in the table, if these are at most 20, and else any at all.
     where
         For each name a condition that both persons must meet: ``"<= 37"``,
         ``"18..30"``, a label, or a list of labels. Others are similar to nobody.
@@ -270,6 +285,56 @@ class Similarities(Relation):
         return " | ".join(map(repr, self.alternatives))
 
 
+def narrowed(schema: Schema, similarity: Relation) -> Schema:
+    """Return the schema in which numbers that may vary have the values seen.
+
+    That is so where these are known and few, no bounds say what else there is, and no
+    alternative moves the number by an amount.
+
+    Parameters
+    ----------
+    schema
+        What the columns mean.
+    similarity
+        Who is similar to whom.
+    """
+    free = _found(
+        (name for one in similarity.alternatives for name, v in one.vary if v is None),
+        schema,
+    )
+    kinds: dict[str, AnyVariable] = {}
+    for name in sorted(free - moved_by(similarity, schema)):
+        variable = schema.find(name)
+        if (
+            isinstance(variable, Number)
+            and variable.seen is not msgspec.UNSET
+            and variable.lower is variable.upper is None
+        ):
+            kinds[name] = Ordinal(levels=variable.seen)
+    return schema.with_(kinds) if kinds else schema
+
+
+def moved_by(similarity: Relation, schema: Schema) -> set[str]:
+    """Return the names of the variables that an alternative moves by an amount."""
+    moved = set[str]()
+    for one in similarity.alternatives:
+        if isinstance(one.noise, tuple):
+            moved |= _found((name for name, _ in one.noise), schema)
+        else:
+            varied = _found((name for name, _ in one.vary), schema)
+            moved |= set(schema.numeric) - varied
+    return moved
+
+
+def _found(names: Iterable[str], schema: Schema) -> set[str]:
+    """Return the variables of these names; whoever needs the others complains."""
+    found = set[str]()
+    for name in names:
+        with contextlib.suppress(SpecError):
+            found.add(schema.find(name).name)
+    return found
+
+
 def any_of(*alternatives: Similarity) -> Relation:
     """Return the union of similarities, each once."""
     distinct = tuple(dict.fromkeys(alternatives))
@@ -339,7 +404,7 @@ def _to_toml(relation: Relation) -> str:
     tables = []
     for similarity in relation.alternatives:
         lines = ["[[similar]]"]
-        lines += [f"{key} = {_write(v)}" for key, v in similarity.plain().items()]
+        lines += [f"{key} = {in_toml(v)}" for key, v in similarity.plain().items()]
         tables.append("\n".join(lines) + "\n")
     return "\n".join(tables)
 
@@ -371,12 +436,13 @@ def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], what: str) -> 
             )
 
 
-def _write(value: Any) -> str:
+def in_toml(value: Any) -> str:
+    """Return a text, number, truth value, list or dict as TOML writes it in a line."""
     if isinstance(value, dict):
-        items = [f"{_key(name)} = {_write(item)}" for name, item in value.items()]
+        items = [f"{toml_key(name)} = {in_toml(item)}" for name, item in value.items()]
         return f"{{ {', '.join(items)} }}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_write, value))}]"
+        return f"[{', '.join(map(in_toml, value))}]"
     if isinstance(value, str):
         return _quote(value)
     if isinstance(value, bool):
@@ -384,7 +450,8 @@ def _write(value: Any) -> str:
     return repr(value)
 
 
-def _key(name: str) -> str:
+def toml_key(name: str) -> str:
+    """Return a name as TOML writes it before an equals sign."""
     return name if _BARE.fullmatch(name) else _quote(name)
 
 
@@ -431,7 +498,7 @@ def _changes(similarity: Similarity, schema: Schema | None) -> list[str]:
         lines.append(f"{name!r} {_moves(amount, sd)}{' levels' if is_ordinal else ''}")
     for name, values in similarity.vary:
         if values is None:
-            lines.append(f"{name!r} may be anything{_beyond(name, schema)}")
+            lines.append(f"{name!r} may be {_anything(name, schema)}")
         else:
             shown = ", ".join(map(repr, values))
             lines.append(f"the values {shown} of {name!r} are interchangeable")
@@ -442,10 +509,23 @@ def _changes(similarity: Similarity, schema: Schema | None) -> list[str]:
     return lines
 
 
-def _beyond(name: str, schema: Schema | None) -> str:
+def _anything(name: str, schema: Schema | None) -> str:
+    """Say what a variable may be that may be anything."""
     variable = None if schema is None else schema.find(name)
-    has_others = isinstance(variable, Category) and variable.others
-    return ", also a value that the model does not know" if has_others else ""
+    if isinstance(variable, Category) and variable.others:
+        return "anything, also a value that the model does not know"
+    if isinstance(variable, Ordinal) and not variable.values:
+        return f"any of {', '.join(map(str, variable.levels))}"
+    if not isinstance(variable, Number):
+        return "anything"
+    kind = "whole number" if isinstance(variable, Integer) else "number"
+    low, high = variable.lower, variable.upper
+    if low is not None and high is not None:
+        return f"any {kind} from {short(low)} to {short(high)}"
+    if low is high is None:
+        return f"any {kind} at all, without bounds"
+    end = f"at most {short(high)}" if high is not None else f"at least {low}"
+    return f"any {kind} that is {end}, without another bound"
 
 
 def _moves(amount: Amount, sd: float | None) -> str:

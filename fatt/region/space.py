@@ -96,6 +96,31 @@ class Space:
                     + _way_out(self._variables.schema.variables[index])
                 )
 
+    def alone(self, people: Matrix) -> NDArray[np.bool_]:
+        """Tell which people are similar to nobody else.
+
+        Parameters
+        ----------
+        people : ndarray of shape (n_people, n_variables)
+            What `Variables.gather` returned.
+
+        Returns
+        -------
+        ndarray of shape (n_people,)
+        """
+        boxes = self.boxes(people)
+        bits = np.unpackbits(np.ascontiguousarray(boxes.codes).view(np.uint8), axis=1)
+        # A variable has a number, a code or a gap at least; one more is somebody else.
+        # (The ends of a category are both 0, so that it seems to have a number too.)
+        members = (boxes.lower <= boxes.upper).sum(axis=1) + boxes.missing.sum(axis=1)
+        members += bits.sum(axis=1, dtype=np.int64)
+        categories = int(np.count_nonzero(np.diff(self._words)))
+        moves = members > people.shape[1] + categories
+        moves |= (boxes.lower < boxes.upper).any(axis=1)
+        is_alone = np.ones(len(people), dtype=bool)
+        is_alone[boxes.person[moves]] = False
+        return is_alone
+
     def boxes(self, people: Matrix, *, scale: Matrix | None = None) -> Boxes:
         """Return where people may move.
 

@@ -40,6 +40,7 @@ def repair(
     *,
     similarity: Relation,
     schema: Schema | None = None,
+    by_position: bool = False,
     max_accuracy_loss: float = 0.01,
     budget: Budget | None = None,
     n_jobs: int | None = None,
@@ -63,8 +64,9 @@ def repair(
         Their true labels.
     similarity
         Who is similar to whom.
-    schema
-        What the columns mean, as in `fatt.verify`.
+    schema, by_position
+        What the columns mean, and whether they may be taken by position, as in
+        `fatt.verify`.
     max_accuracy_loss
         By how much the accuracy on these people, and the balanced accuracy, may fall;
         also where each half of them is judged by leaf values made for the other half,
@@ -117,7 +119,11 @@ def repair(
             f"max_accuracy_loss is {max_accuracy_loss!r}; write a share from 0 to 1, "
             "such as 0.01."
         )
-    given: dict[str, Any] = {"similarity": similarity, "n_jobs": n_jobs}
+    given: dict[str, Any] = {
+        "similarity": similarity,
+        "n_jobs": n_jobs,
+        "by_position": by_position,
+    }
     auditor = auditor_of(model, X, schema=schema, **given)
     schema, run = auditor.variables.schema, auditor.run(X, budget=budget)
     _ = auditor.model.ensemble.label_rule

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.report import Report
-from fatt.verdict import Bounds
+from fatt.verdict import Bounds, share
 
 Codes = NDArray[np.int64]
 
@@ -53,7 +53,7 @@ class Quality:
 
     def __str__(self) -> str:
         return (
-            f"fairness {_share(self.fairness)}, accuracy {self.accuracy:.2%}, "
+            f"fairness {share(self.fairness)}, accuracy {self.accuracy:.2%}, "
             f"balanced accuracy {self.balanced_accuracy:.2%}"
         )
 
@@ -152,9 +152,3 @@ def _error(groups: list[NDArray[np.float64]]) -> float:
     """Return the standard error of the mean of the groups' means."""
     squares = [mine.var() / len(mine) for mine in groups]
     return float(np.sqrt(sum(squares)) / len(groups))
-
-
-def _share(bounds: Bounds) -> str:
-    if bounds.lower == bounds.upper:
-        return f"{bounds.lower:.2%}"
-    return f"{bounds.lower:.2%} to {bounds.upper:.2%}"

@@ -36,6 +36,8 @@ class Provenance:
         The program and its version.
     notes
         Sentences on the data that a reader should know.
+    warnings
+        Sentences that stand at the top, beside those of the report.
     """
 
     title: str = "Fairness audit"
@@ -50,6 +52,7 @@ class Provenance:
     date: str = ""
     made_with: str = ""
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

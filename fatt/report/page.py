@@ -13,6 +13,7 @@ import numpy as np
 
 from fatt.ensemble import Label
 from fatt.ensemble.cutoff import rule_in_words
+from fatt.ensemble.table import by_position
 from fatt.importers.versions import releases_in_words
 from fatt.report import page_figures, page_people
 from fatt.report.details import Details, Provenance
@@ -27,7 +28,7 @@ from fatt.report.elements import (
     verbatim,
 )
 from fatt.report.groups import favourable_label
-from fatt.report.sentences import decision, headline, judge, share
+from fatt.report.sentences import decision, fair_of, headline, judge
 from fatt.threads import CHUNK
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def to_html(
             tag("h1", provenance.title),
             _of_what(provenance),
             _verdict(report, min_fairness),
+            _warnings([*report.warnings, *provenance.warnings]),
             tag("nav", tag("ul", links), aria_label="Sections"),
         ),
         tag("main", list(parts.values())),
@@ -106,9 +108,21 @@ def _verdict(report: Report, min_fairness: float | None) -> Markup:
     kind = "" if min_fairness is None else f" {judge(report.fairness, min_fairness)}"
     return tag(
         "div",
-        tag("p", tag("strong", share(report.fairness)), " treated fairly"),
+        tag("p", tag("strong", fair_of(report.total)), " treated fairly"),
         tag("p", headline(report, min_fairness)),
         class_=f"verdict{kind}",
+    )
+
+
+def _warnings(sentences: Sequence[str]) -> Markup | None:
+    """Say first why the findings may be about something else."""
+    if not sentences:
+        return None
+    return tag(
+        "div",
+        [tag("p", tag("strong", "Warning. "), one) for one in sentences],
+        class_="warnings",
+        role="note",
     )
 
 
@@ -164,6 +178,7 @@ def similarity(report: Report) -> Markup:
         "Who counts as similar",
         "similarity",
         *parts,
+        [tag("p", one) for one in report.notes],
         tag(
             "details",
             tag("summary", "The same for programs (TOML)"),
@@ -216,6 +231,7 @@ def evidence(report: Report, provenance: Provenance) -> Markup:
         ("People", _named(provenance.data)),
         ("Number of people", f"{len(report):,}"),
         ("Missing values", _missing(report)),
+        ("Columns, by position", _positions(report)),
         ("People file, SHA-256", _digest(provenance.data_digest)),
         ("Schema, SHA-256", _digest(_sha256(report.people.variables.schema))),
         ("Similarity, SHA-256", _digest(_sha256(report.similarity.to_toml()))),
@@ -256,6 +272,16 @@ def evidence(report: Report, provenance: Provenance) -> Markup:
             class_="signature",
         ),
     )
+
+
+def _positions(report: Report) -> Part:
+    """Say which column a model without names takes for which of its own."""
+    people = report.people
+    model = people.variables.model
+    if model.inputs.named or people.frame is None:
+        return None
+    pairs = by_position(people.frame, model.features)
+    return names_of([f"{own} = {name}" for own, name in pairs], ", ")
 
 
 def _missing(report: Report) -> Part:

@@ -23,8 +23,7 @@ from fatt.report.elements import (
     tag,
 )
 from fatt.report.page_people import person
-from fatt.report.sentences import share
-from fatt.verdict import Bounds, in_words
+from fatt.verdict import Bounds, in_words, share
 
 if TYPE_CHECKING:
     from fatt.report.report import Report

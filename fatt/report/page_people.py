@@ -22,8 +22,8 @@ from fatt.report.elements import (
     tag,
 )
 from fatt.report.groups import FOUR_FIFTHS, Group, Rate, selection_rates
-from fatt.report.sentences import caveats, share
-from fatt.verdict import Counterexample, Value, in_words
+from fatt.report.sentences import caveats, fair_of
+from fatt.verdict import Counterexample, Value, in_words, share
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -130,7 +130,7 @@ def _group_row(
         names_of([in_words(value) for value in key], ", "),
         f"{group.size:,}",
         [share_bar(numbers, list(group.counts)), written],
-        share(group.fairness),
+        fair_of(group),
     ]
     if rate is not None:
         row += [f"{rate.selected:.1%}", _ratio(rate.ratio)]

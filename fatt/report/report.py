@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from fatt.ensemble import Label
 from fatt.errors import SpecError, UnfairError
 from fatt.people import People
+from fatt.report import doubts
 from fatt.report.asked import Asked
 from fatt.report.groups import Group, by_group, count
 from fatt.report.sentences import caveats, counted
-from fatt.verdict import Bounds, Counterexamples, Findings, Value
+from fatt.verdict import Bounds, Counterexamples, Findings, Value, share
 
 if TYPE_CHECKING:
     from fatt.certificate import Certificate
@@ -69,27 +70,26 @@ class Report:
 
     def __repr__(self) -> str:
         counts = counted(self.counts, self.stopped)
-        lower, upper = self.fairness
-        share = f"{lower:.2%}" if lower == upper else f"{lower:.2%} to {upper:.2%}"
         ended = " (interrupted)" if self.interrupted else ""
         return (
             f"<Report on {len(self):,} people{ended}: {counts}\n"
-            f" fairness {share}, {self.similarity!r}>"
+            f" fairness {share(self.fairness)}, {self.similarity!r}>"
         )
 
     @functools.cached_property
-    def _total(self) -> Group:
+    def total(self) -> Group:
+        """Everybody as one group: size, counts and fairness."""
         return count(self.findings.verdict, self.sample_weight)
 
     @property
     def fairness(self) -> Bounds:
         """The share of fair people lies between these; unknown people lie between."""
-        return self._total.fairness
+        return self.total.fairness
 
     @property
     def counts(self) -> dict[str, int]:
         """How many people are ``"fair"``, ``"unfair"`` and ``"unknown"``."""
-        return dict(self._total.counts)
+        return dict(self.total.counts)
 
     @property
     def stopped(self) -> dict[str, int]:
@@ -106,6 +106,26 @@ class Report:
         return Counterexamples.of(
             self.findings.twins, features, self.findings.classes, spread
         )
+
+    @functools.cached_property
+    def alone(self) -> int:
+        """How many people are similar to nobody else: they are fair for no merit."""
+        return doubts.alone(self)
+
+    @functools.cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the rows may not be those that the model was made for, in sentences."""
+        return doubts.warnings(self)
+
+    @functools.cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What the similarity leaves out, or lets in without saying so, in sentences.
+
+        Such as people who are similar to nobody else, noise that covers all values of a
+        column, attributes that the model does not read, and columns that nearly give
+        away what varies and stayed fixed.
+        """
+        return doubts.notes(self)
 
     def by_group(self, *names: str) -> dict[Value | tuple[Value, ...], Group]:
         """Count the verdicts group by group.
@@ -171,15 +191,16 @@ class Report:
             An object with ``format`` (``"fatt-report-1"``), ``model`` (its ``digest``,
             ``library``, ``version``, ``kind``, ``classes``, and the ``decision`` in
             words if somebody gave it a cut-off), ``similarity``, ``budget``,
-            ``interrupted``, ``counts``, ``stopped`` (how many are unknown for which
-            reason), ``asked`` (how many ``people``, and how many people ``similar`` to
-            the fair, the model itself was asked about, or the ``reason`` why it was
-            not), ``fairness`` (``lower`` and ``upper``), ``findings`` (``verdict``,
-            ``label``, ``labels`` and ``stopped`` of each person, in order) and
-            ``counterexamples``, closest first (``index``, ``label``, ``twin_label``,
-            ``individual``, ``twin``, ``changes`` with ``before`` and ``after``,
-            ``replayed_on``). Missing values are null, and infinities the texts
-            ``"inf"`` and ``"-inf"``.
+            ``interrupted``, ``counts``, ``alone`` (how many are similar to nobody
+            else), ``warnings`` and ``notes`` (sentences), ``stopped`` (how many are
+            unknown for which reason), ``asked`` (how many ``people``, and how many
+            people ``similar`` to the fair, the model itself was asked about, or the
+            ``reason`` why it was not), ``fairness`` (``lower`` and ``upper``),
+            ``findings`` (``verdict``, ``label``, ``labels`` and ``stopped`` of each, in
+            order) and ``counterexamples``, closest first (``index``, ``label``,
+            ``twin_label``, ``individual``, ``twin``, ``changes`` with ``before`` and
+            ``after``, ``replayed_on``). Missing values are null, and infinities the
+            texts ``"inf"`` and ``"-inf"``.
         """
         from fatt.report.rows import to_json
 

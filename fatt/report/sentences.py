@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fatt.ensemble.cutoff import rule_in_words
-from fatt.verdict import BECAUSE, Bounds
+from fatt.report.groups import Group, share_of_fair
+from fatt.verdict import BECAUSE, Bounds, share
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -37,27 +37,20 @@ def judge(fairness: Bounds, min_fairness: float) -> Judgement:
     return Judgement.UNDECIDED
 
 
-def share(fairness: Bounds) -> str:
-    """Write a share that lies between two bounds; rounding claims no more than they.
+def fair_of(group: Group) -> str:
+    """Write how many people are fair, and their share.
 
     Examples
     --------
-    >>> share(Bounds(0.99999, 0.99999)), share(Bounds(0.5, 0.75))
-    ('99.99%', '50.00% to 75.00%')
+    >>> counts = {"fair": 272, "unfair": 28, "unknown": 0}
+    >>> fair_of(Group(300, counts, Bounds(272 / 300, 272 / 300)))
+    '272 of 300, 90.66%'
     """
-    lower, upper = fairness
-    if lower == upper:
-        return f"{_down(lower)}%"
-    return f"{_down(lower)}% to {_up(upper)}%"
-
-
-def _down(number: float) -> str:
-    # A share such as 0.29 is a little less than 29 hundredths.
-    return f"{math.floor(number * 1e4 + 1e-9) / 100:.2f}"
-
-
-def _up(number: float) -> str:
-    return f"{math.ceil(number * 1e4 - 1e-9) / 100:.2f}"
+    fair, unknown = group.counts["fair"], group.counts["unknown"]
+    most = f" to {fair + unknown:,}" if unknown else ""
+    plain = share_of_fair(*group.counts.values())
+    weighted = "" if share(plain) == share(group.fairness) else " by weight"
+    return f"{fair:,}{most} of {group.size:,}, {share(group.fairness)}{weighted}"
 
 
 def headline(report: Report, min_fairness: float | None = None) -> str:
@@ -86,8 +79,8 @@ def headline(report: Report, min_fairness: float | None = None) -> str:
         Judgement.REFUTED: "Refuted: fewer than",
         Judgement.UNDECIDED: "Undecided: it is not known whether",
     }[judge(report.fairness, min_fairness)]
-    share = f"{100 * min_fairness:.10g}%"
-    return f"{asked} {share} of {everybody} are {alike}; {counted}."
+    wanted = f"{100 * min_fairness:.10g}%"
+    return f"{asked} {wanted} of {everybody} are {alike}; {counted}."
 
 
 def _are(count: int) -> str:

@@ -204,6 +204,29 @@ def in_words(value: Value) -> str:
 OTHER = "(other)"
 
 
+def share(fairness: Bounds) -> str:
+    """Write a share that lies between two bounds; rounding claims no more than they.
+
+    Examples
+    --------
+    >>> share(Bounds(0.99999, 0.99999)), share(Bounds(0.5, 0.75))
+    ('99.99%', '50.00% to 75.00%')
+    """
+    lower, upper = fairness
+    if lower == upper:
+        return f"{_down(lower)}%"
+    return f"{_down(lower)}% to {_up(upper)}%"
+
+
+def _down(number: float) -> str:
+    # A share such as 0.29 is a little less than 29 hundredths.
+    return f"{math.floor(number * 1e4 + 1e-9) / 100:.2f}"
+
+
+def _up(number: float) -> str:
+    return f"{math.ceil(number * 1e4 - 1e-9) / 100:.2f}"
+
+
 def value_of(feature: Feature, number: float, *, is_made: bool = False) -> Value:
     """Return what a number or code means to people; None if it is missing.
 

@@ -173,7 +173,8 @@ def test_how_many_are_asked() -> None:
     assert only.asked.similar == only.counts["fair"]
     # Of somebody who is similar to nobody, nobody is asked.
     alone = Similarity(vary=["sex"], where={"age": "> 200"})
-    assert fatt.verify(forest, table, similarity=alone).asked.similar == 0
+    auditor = fatt.Auditor(forest, similarity=alone, schema=table)
+    assert auditor.verify(table).asked.similar == 0
     unknown = fatt.verify(
         forest, table, similarity=Similarity(noise=9), budget=Budget(total_nodes=0)
     )

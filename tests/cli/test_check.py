@@ -262,7 +262,8 @@ def test_columns_beside_the_models_are_named_as_in_an_audit(tmp_path: Path) -> N
     model, certificate = str(tmp_path / "tree.fatt"), str(tmp_path / "audit.cert")
     others = ("--label", "truth", "--id", "who", "--ignore", "note")
     made = run(
-        "audit", model, people, "--vary", "age", *others, "--certificate", certificate
+        *("audit", model, people, "--by-position", "--vary", "age", *others),
+        *("--certificate", certificate),
     )
     assert made.exit_code == 0
     found = run("check", certificate, model, people, *others)

@@ -48,5 +48,5 @@ def hard_case(folder: Path, n_people: int = 40) -> tuple[str, str]:
     label = (table[:, :4].prod(axis=1) > 0).astype(int)
     forest = RandomForestClassifier(40, max_depth=8, random_state=0).fit(table, label)
     fatt.load(forest).save(folder / "forest.fatt")
-    columns = {f"c{i}": table[:n_people, i].tolist() for i in range(8)}
+    columns = {f"x{i}": table[:n_people, i].tolist() for i in range(8)}
     return str(folder / "forest.fatt"), write_csv(folder / "crowd.csv", columns)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,42 @@ def infer(frame: dict[str, list[Any]]) -> dict[str, Any]:
 
 def test_types_of_columns_tell_the_kind() -> None:
     found = infer({"a": [1, 2, 4], "b": [True, False, True], "c": [0.0, 1.0, 1.0]})
-    assert found["a"] == Integer(name="a", columns="a", sd=float(np.std([1, 2, 4])))
+    assert found["a"] == Integer(
+        name="a", columns="a", sd=float(np.std([1, 2, 4])), seen=(1, 2, 4)
+    )
     assert found["b"] == Binary(name="b", columns="b", levels=(False, True))
     # A float column is never taken for binary or whole, whatever it holds.
-    assert found["c"] == Number(name="c", columns="c", sd=float(np.std([0, 1, 1])))
+    assert found["c"] == Number(
+        name="c", columns="c", sd=float(np.std([0, 1, 1])), seen=(0, 1)
+    )
+
+
+def test_values_are_kept_if_they_are_few() -> None:
+    rows = {
+        "twenty": [float(row % 20) / 8 for row in range(9000)],
+        "later": [float(row % 20 if row < 8999 else 99) for row in range(9000)],
+        "one": [1.0] * 9000,
+        "gaps": [None if row % 3 else row % 2 for row in range(9000)],
+        "endless": [
+            math.inf if row == 8000 else 1.0 * (row % 2) for row in range(9000)
+        ],
+    }
+    frame = pd.DataFrame(rows, dtype=float)
+    whole = Schema.infer(numeric_model(*rows), frame)
+    seen = {variable.name: variable.seen for variable in whole.variables}
+    assert seen["twenty"] == tuple(number / 8 for number in range(20))
+    assert seen["gaps"] == (0, 1)
+    assert {seen[name] for name in ("later", "one", "endless")} == {msgspec.UNSET}
+    # So do parts of the rows, put together.
+    model = numeric_model(*rows)
+    parts = [
+        observe(model, frame[start : start + 1000]) for start in range(0, 9000, 1000)
+    ]
+    joined = schema_of(model, parts)
+    assert {variable.name: variable.seen for variable in joined.variables} == seen
+    kept = joined.with_(gaps=Integer(), twenty=Number(lower=0))
+    assert kept.find("gaps").seen == (0, 1)
+    assert kept.find("twenty").seen is msgspec.UNSET
 
 
 def test_the_model_tells_the_kind() -> None:

@@ -290,7 +290,7 @@ def test_words() -> None:
         "- 'income' may be up to 1 higher",
         "- 'score' may be up to 1 higher",
         "- 'ratio' may be up to 1 higher",
-        "- 'age' may be anything",
+        "- 'age' may be any whole number from 0 to 120",
     ]
     assert "every number may be up to 1 higher" in similarity.describe()
 

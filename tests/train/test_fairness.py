@@ -55,7 +55,8 @@ def test_every_tree_is_as_fair_as_the_verifier_proves(
     assert len(tree.front_) > 1
     some = tree.front_[:: len(tree.front_) // 6 + 1]
     for each in [tree, *map(tree.with_tree, some)]:
-        report = fatt.verify(each, X, similarity=similarity, schema=tree.schema_)
+        auditor = fatt.Auditor(each, similarity=similarity, schema=tree.schema_)
+        report = auditor.verify(X)
         assert report.fairness == (each.fairness_, each.fairness_)
         assert each.accuracy_ == each.score(X, y)
 

@@ -1,0 +1,322 @@
+"""``fatt init``: a commented file to begin an audit with; its guesses are marked."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fatt.cli.names import ModelRequest, model_names
+from fatt.cli.options import model_options
+from fatt.cli.terminal import printable, say
+from fatt.errors import SpecError
+from fatt.storage import require_writable, write_text
+
+if TYPE_CHECKING:
+    from fatt.ensemble import Ensemble
+    from fatt.people.files import Table
+    from fatt.people.typed import TypedPeople
+
+#: Words in names of columns that laws protect, or that stand for such.
+_SENSITIVE = {
+    *("sex", "gender", "race", "ethnicity", "ethnic", "religion", "nationality"),
+    *("age", "birth", "born", "marital", "married", "disability", "disabled"),
+    *("pregnant", "pregnancy", "orientation", "foreign", "native", "colour", "color"),
+    *("language", "origin", "country", "citizenship", "caste", "veteran"),
+}
+_OUTCOMES = {
+    *("y", "label", "target", "outcome", "class", "truth", "default", "granted"),
+    *("approved", "response", "result", "income"),
+}
+_IDS = {"id", "name", "key", "uuid", "number", "no", "index"}
+_GUESS = "# GUESS:"
+
+
+@click.command("init", short_help="Write a file to begin an audit with.")
+@click.argument("model", type=click.Path())
+@click.argument("people", type=click.Path())
+@click.option("--output", "-o", type=click.Path(), default="audit.toml",
+              show_default=True, metavar="FILE", help="The file to write.")  # fmt: skip
+@model_names
+@model_options
+def command(model: str, people: str, output: str, **given: Any) -> None:
+    """Write a commented audit.toml for MODEL and PEOPLE; it says what is a guess.
+
+    \b
+      fatt init credit.json people.csv
+      fatt audit --spec audit.toml
+    """  # noqa: D301
+    require_writable(output, "--output")
+    if Path(output).exists():
+        raise SpecError(f"{output} exists; name another file with --output.")
+    text = draft(ModelRequest(**given), model, people, output)
+    write_text(output, text)
+    for line in text.splitlines():
+        what, guess, why = line.partition(_GUESS)
+        if guess and not what.lstrip().startswith("#"):
+            say(printable(f"guess: {what.strip()} ({why.strip()})"))
+    say(f"wrote {output}; check the guesses in it, then: fatt audit --spec {output}")
+
+
+def draft(request: ModelRequest, model: str, people: str, output: str) -> str:
+    """Return the text of the file.
+
+    Parameters
+    ----------
+    request
+        How the model is loaded.
+    model, people
+        Paths of both files.
+    output
+        Path of the file to be, to which the others are written relatively.
+    """
+    from fatt.people.files import read_table
+    from fatt.region.similarity import in_toml
+
+    ensemble = request.load(model).ensemble
+    table = read_table(people)
+    places = _Places(ensemble, table)
+    typed = places.typed()
+    folder = Path(output).resolve().parent
+    lines = [
+        "# Who is treated unlike similar people? Run: fatt audit --spec "
+        f"{Path(output).name}",
+        f"# Lines with {_GUESS[2:]} hold what fatt guessed: check each of them.",
+        "",
+        "[audit]",
+        f"model = {in_toml(os.path.relpath(model, folder))}",
+        f"people = {in_toml(os.path.relpath(people, folder))}",
+        *places.audit(),
+        "",
+        *_decision(ensemble),
+        "",
+        *places.columns(request),
+        "",
+        *_schema(typed, ensemble),
+        "",
+        *_similar(typed, ensemble, places),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Which column of the people goes where."""
+
+    ensemble: Ensemble
+    table: Table
+
+    @property
+    def label(self) -> str | None:
+        """The column that seems to hold the outcomes."""
+        classes = set(map(str, self.ensemble.classes))
+        for name in reversed(self._unread):
+            values = set(map(str, self.table.columns[name]))
+            if _words(name) & _OUTCOMES and values <= classes:
+                return name
+        return None
+
+    @property
+    def identity(self) -> str | None:
+        """The column that seems to hold people's names or numbers."""
+        for name in self._unread:
+            cells = list(self.table.columns[name])
+            if _words(name) & _IDS and len(set(cells)) == len(cells):
+                return name
+        return None
+
+    @property
+    def rename(self) -> dict[str, str]:
+        """The columns that seem to be the model's under another name."""
+        wanted = [feature.name for feature in self.ensemble.features]
+        if not self.ensemble.inputs.named:
+            return {}
+        absent = [name for name in wanted if name not in self.table.columns]
+        free = {_plain(n): n for n in self.table.columns if n not in wanted}
+        found = {}
+        for name in absent:
+            near = difflib.get_close_matches(_plain(name), free, n=1, cutoff=0.5)
+            starts = [one for one in free if one.startswith(_plain(name))]
+            for match in [*starts, *near][:1]:
+                found[free.pop(match)] = name
+        return found
+
+    @property
+    def _unread(self) -> list[str]:
+        """The columns that a model with names does not read; all if it has none."""
+        names = list(self.table.columns)
+        if not self.ensemble.inputs.named:
+            return names
+        wanted = {feature.name for feature in self.ensemble.features}
+        return [name for name in names if name not in wanted]
+
+    @property
+    def ignored(self) -> list[str]:
+        """What is left over where a model takes columns by position."""
+        count = len(self.ensemble.features)
+        named = {self.label, self.identity}
+        left = [name for name in self.table.columns if name not in named]
+        return [] if self.ensemble.inputs.named else left[count:]
+
+    def typed(self) -> TypedPeople:
+        """Return the people with the types that the model needs."""
+        from fatt.people.typed import type_for_model
+
+        others = [name for name in (self.label, self.identity) if name is not None]
+        renamed = self.table.renamed(self.rename)
+        sensitive = [name for name in self._unread if _is_sensitive(name)]
+        groups = sensitive if self.ensemble.inputs.named else []
+        return type_for_model(
+            renamed,
+            self.ensemble,
+            others=others,
+            ignored=self.ignored,
+            groups=[name for name in groups if name in renamed.columns],
+        )
+
+    def audit(self) -> Iterator[str]:
+        """Yield the lines on columns that are none of the model's."""
+        from fatt.region.similarity import in_toml
+
+        if self.label is not None:
+            yield f"label = {in_toml(self.label)}  {_GUESS} it holds the true outcomes"
+        if self.identity is not None:
+            yield f"id = {in_toml(self.identity)}  {_GUESS} it tells people apart"
+        if self.ignored:
+            yield (
+                f"ignore = {in_toml(self.ignored)}  {_GUESS} columns "
+                "beyond those that the model reads"
+            )
+
+    def columns(self, request: ModelRequest) -> Iterator[str]:
+        """Yield the table that says which column is which."""
+        from fatt.region.similarity import in_toml
+
+        yield "[columns]"
+        said = request.said()
+        if said.names is not None:
+            yield f"names = {in_toml(said.names)}"
+        for name in ("codes", "answers"):
+            if getattr(said, name):
+                yield f"{name} = {in_toml(getattr(said, name))}"
+        if not self.ensemble.inputs.named:
+            yield f"by_position = true  {_GUESS} the model has no names of columns"
+            left = [
+                name
+                for name in self.table.columns
+                if name not in {self.label, self.identity, *self.ignored}
+            ]
+            for feature, name in zip(self.ensemble.features, left, strict=False):
+                yield f"#   {in_toml(feature.name)} is read from {in_toml(name)}"
+        elif self.rename:
+            yield f"rename = {in_toml(self.rename)}  {_GUESS} by their names"
+        else:
+            yield "# Every column that the model reads is in the table under its name."
+        if not said.answers:
+            yield "# What the answers mean, if these are codes:"
+            pairs = ", ".join(f'{c} = "..."' for c in self.ensemble.classes)
+            yield f"# answers = {{ {pairs} }}"
+
+
+def _decision(ensemble: Ensemble) -> list[str]:
+    from fatt.summary import summarize
+
+    return [f"# How the model decides: {printable(summarize(ensemble).decision)}."]
+
+
+def _schema(typed: TypedPeople, ensemble: Ensemble) -> Iterator[str]:
+    """Yield the kinds of the columns, with what the people show of their values."""
+    import numpy as np
+
+    from fatt.people import People
+    from fatt.region import Number, Variables
+    from fatt.region.similarity import in_toml, toml_key
+
+    yield "# What the columns are. Bounds hold for everybody, also those not in the"
+    yield "# table: write them only where nobody can be beyond."
+    yield "[schema]"
+    variables = Variables(ensemble, typed.schema)
+    values = People(typed.table, variables).values(0, len(typed.table))
+    for index, variable in enumerate(typed.schema.variables):
+        if len(variable.columns) > 1:
+            yield f"# {in_toml(variable.name)} is in {len(variable.columns)} columns"
+            continue
+        kind = type(variable).__struct_config__.tag
+        if not isinstance(variable, Number):
+            feature = variables.ensemble.features[index]
+            levels = in_toml(list(getattr(feature, "categories", ())[:12]))
+            yield f"# {in_toml(variable.name)}: {kind}, {levels}"
+            continue
+        known = values[~np.isnan(values[:, index]), index]
+        ends = f"found {known.min():.6g} to {known.max():.6g}" if known.size else ""
+        if isinstance(variable.seen, tuple):
+            ends = f"found {', '.join(map(str, variable.seen))}"
+        yield f'{toml_key(variable.name)} = {{ type = "{kind}" }}  {_GUESS} {ends}'
+
+
+def _similar(typed: TypedPeople, ensemble: Ensemble, places: _Places) -> Iterator[str]:
+    """Yield a similarity to edit."""
+    from fatt.people import People
+    from fatt.region import Number, Variables
+    from fatt.region.similarity import in_toml
+    from fatt.report.doubts import stand_ins
+
+    variables = Variables(ensemble, typed.schema)
+    people = People(typed.table, variables)
+    numbers = set(typed.schema.numeric)
+    known = [variable.name for variable in typed.schema.variables]
+    sensitive = [name for name in known if _is_sensitive(name)]
+    few = [
+        variable.name
+        for variable in typed.schema.variables
+        if not isinstance(variable, Number) or isinstance(variable.seen, tuple)
+    ]
+    vary = [name for name in sensitive if name in few]
+    noise = {
+        name: "0.2 sd" for name in sensitive if name in numbers and name not in vary
+    }
+    yield "# Who is similar: who differs only as said here. Several tables [[similar]]"
+    yield "# are alternatives."
+    for name in sensitive:
+        if name in vary:
+            told = printable(stand_ins(people, name))
+            yield f"# {in_toml(name)}, which varies below. {told}"
+    unread = [
+        name for name in places.table.columns
+        if _is_sensitive(name) and name not in known and people.frame is not None
+        and name in people.frame.columns
+    ]  # fmt: skip
+    for name in unread:
+        told = printable(stand_ins(people, name))
+        yield f"# The model does not read {in_toml(name)}. {told}"
+    yield "[[similar]]"
+    if not vary and not noise:
+        vary, why = few[:1], "no name suggests what is sensitive"
+        if not vary:
+            yield f'noise = "0.1 sd"  {_GUESS} {why}'
+            return
+        yield f"vary = {in_toml(vary)}  {_GUESS} {why}"
+        return
+    if vary:
+        yield f"vary = {in_toml(vary)}  {_GUESS} sensitive by their names"
+    if noise:
+        yield f"noise = {in_toml(noise)}  {_GUESS} sensitive by their names, numbers"
+
+
+def _is_sensitive(name: str) -> bool:
+    return bool(_words(name) & _SENSITIVE)
+
+
+def _words(name: str) -> set[str]:
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return {word.lower() for word in re.findall(r"[A-Za-z]+", spaced)}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

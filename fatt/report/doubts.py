@@ -1,0 +1,284 @@
+"""Why a proof may be about the wrong thing: what does not fit, or was not thought of.
+
+A verdict is right about the rows that were given. Whether these are the rows that the
+model was made for, whether the similarity lets anybody move, and what gives away an
+attribute that may vary, is told here; all of it is measured on the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Categorical, Ensemble, Numeric
+from fatt.people import People
+from fatt.region import Number, Space
+from fatt.region.amounts import Step, short
+from fatt.threads import CHUNK
+
+if TYPE_CHECKING:
+    from fatt.report.report import Report
+
+Matrix = NDArray[np.float64]
+
+#: Fewer people tell nothing about whether rows fit a model.
+_ENOUGH = 10
+#: Most values are this share, and far from a threshold by this share of their spread.
+_MOST, _FAR = 0.9, 0.25
+#: From this association on a column nearly gives away another.
+_TELLS = 0.5
+#: How many people are looked at to measure associations.
+_LOOKED_AT = 20_000
+_BINS = 8
+_SHOWN = 5
+
+
+def alone(report: Report) -> int:
+    """Count the people who are similar to nobody else."""
+    space = Space(report.similarity, report.people.variables)
+    return sum(int(np.count_nonzero(space.alone(values))) for values in _chunks(report))
+
+
+def warnings(report: Report) -> tuple[str, ...]:
+    """Say why the rows may not be those that the model was made for."""
+    if len(report) < _ENOUGH:
+        return ()
+    found = []
+    beyond = _beyond_thresholds(report)
+    if beyond:
+        shown = "; ".join(beyond[:_SHOWN])
+        more = f"; and {len(beyond) - _SHOWN} more" if len(beyond) > _SHOWN else ""
+        found.append(
+            "These rows may not be prepared as the model's were: most values lie "
+            f"beyond all thresholds of the model in {shown}{more}. If the model was "
+            "trained on scaled or encoded columns, load it with its preparation, or "
+            "as the pipeline that holds both."
+        )
+    labels = np.unique(report.findings.label)
+    if len(labels) == 1 and labels[0] >= 0 and not report.interrupted:
+        answer = report.findings.classes[int(labels[0])]
+        found.append(
+            f"The model answers {answer!r} for everybody in this table. Then the rows "
+            "may not be prepared as the model's were, or its columns be in another "
+            "order; or it answers that always."
+        )
+    return tuple(found)
+
+
+def notes(report: Report) -> tuple[str, ...]:
+    """Say what the similarity leaves out, or lets in without saying so."""
+    found = []
+    if report.alone:
+        found.append(
+            f"{report.alone:,} of {len(report):,} are similar to nobody else, and "
+            "count as fair for that reason alone."
+        )
+    found += [
+        f"The model does not read {name!r}, so that it cannot matter. One must vary "
+        "what stands for it in the columns that the model reads."
+        for name in _unread(report)
+    ]
+    values = report.people.values(0, min(_LOOKED_AT, len(report)))
+    found += _covered(report, values)
+    found += _proxies(report, values)
+    return tuple(found)
+
+
+def _chunks(report: Report) -> Iterator[Matrix]:
+    people = report.people
+    for start in range(0, len(people), CHUNK):
+        yield people.values(start, min(start + CHUNK, len(people)))
+
+
+def _beyond_thresholds(report: Report) -> list[str]:
+    """Say in which columns most values lie far beyond all thresholds, on one side.
+
+    Near a threshold at the end of its column most people may well be; and where nearly
+    all have one value, no threshold can divide them.
+    """
+    ensemble = report.people.variables.ensemble
+    values = report.people.values(0, min(_LOOKED_AT, len(report)))
+    found = []
+    for index, feature in enumerate(ensemble.features):
+        if not isinstance(feature, Numeric):
+            continue
+        cuts = [*ensemble.thresholds(index).tolist(), *feature.edges]
+        cuts = [cut for cut in cuts if np.isfinite(cut)]
+        known = values[np.isfinite(values[:, index]), index]
+        if not cuts or not known.size:
+            continue
+        for side, end, away in (
+            ("at most", min(cuts), min(cuts) - known),
+            ("above", max(cuts), known - max(cuts)),
+        ):
+            is_beyond = away >= 0
+            near = float(np.quantile(away, 1 - _MOST))
+            spread = float(np.quantile(away, 0.95) - np.quantile(away, 0.05))
+            several = len(np.unique(known[is_beyond])) >= 3
+            if near > max(0.0, _FAR * spread) and several:
+                count = int(np.count_nonzero(is_beyond))
+                found.append(
+                    f"{feature.name!r} ({count:,} of {len(known):,} are {side} "
+                    f"{short(end)})"
+                )
+    return found
+
+
+def _moving(report: Report) -> tuple[dict[str, None], set[str]]:
+    """Return what may be anything, and all that may differ in some way, by name."""
+    schema = report.people.variables.schema
+    varied: dict[str, None] = {}
+    moving: set[str] = set()
+    for one in report.similarity.alternatives:
+        varied.update({schema.find(name).name: None for name, _ in one.vary})
+        amounts = one.noise
+        moving |= (
+            {schema.find(name).name for name, _ in amounts}
+            if isinstance(amounts, tuple)
+            else set(schema.numeric)
+        )
+        moving |= {schema.find(name).name for name in one.missing}
+    return varied, moving | set(varied)
+
+
+def _used(ensemble: Ensemble) -> NDArray[np.bool_]:
+    """Tell which variables a split asks about."""
+    used = np.zeros(len(ensemble.features) + 1, dtype=bool)
+    used[ensemble.trees.nodes["feature"]] = True
+    return used[:-1]
+
+
+def _unread(report: Report) -> list[str]:
+    ensemble = report.people.variables.ensemble
+    used = _used(ensemble)
+    varied, _ = _moving(report)
+    return [
+        feature.name
+        for index, feature in enumerate(ensemble.features)
+        if feature.name in varied and not used[index]
+    ]
+
+
+def _covered(report: Report, values: Matrix) -> list[str]:
+    """Say which noise is so large that it lets a column be anything."""
+    schema = report.people.variables.schema
+    names = [one.name for one in schema.variables]
+    found = []
+    for one in report.similarity.alternatives:
+        amounts = one.noise if isinstance(one.noise, tuple) else ()
+        for given, amount in amounts:
+            variable = schema.find(given)
+            if not isinstance(amount, Step) or not isinstance(variable, Number):
+                continue
+            numbers = values[:, names.index(variable.name)]
+            known = numbers[~np.isnan(numbers)]
+            size = min(amount.below, amount.above)
+            if amount.unit == "sd":
+                size *= variable.sd or 0.0
+            low, high = (known.min(), known.max()) if known.size else (0.0, 0.0)
+            if amount.unit != "%" and 0 < high - low <= size:
+                found.append(
+                    f"The noise on {variable.name!r} covers all its values here, from "
+                    f"{short(float(low))} to {short(float(high))}: it means that "
+                    f"{variable.name!r} may be any of them."
+                )
+    return found
+
+
+def _proxies(report: Report, values: Matrix) -> list[str]:
+    """Name the columns that stayed fixed and nearly give away what varies."""
+    features = report.people.variables.ensemble.features
+    varied, moving = _moving(report)
+    found = []
+    for name in varied:
+        [place] = [i for i, feature in enumerate(features) if feature.name == name]
+        target = _groups(values[:, place], isinstance(features[place], Categorical))
+        near = _telling(report.people, values, target, moving)
+        if near:
+            options = " ".join(f"--vary {_word(one)}" for one in [*varied, near[0][1]])
+            found.append(
+                f"Nearly giving away {name!r}, and the same for all similar people: "
+                f"{_listed(near)}. Such a column may stand for {name!r}; to vary it as "
+                f"well: {options}"
+            )
+    return found
+
+
+def stand_ins(people: People, name: str) -> str:
+    """Say which columns that the model reads nearly give away another one.
+
+    Parameters
+    ----------
+    people
+        The people, with a column of that name.
+    name
+        The column.
+    """
+    count = min(_LOOKED_AT, len(people))
+    group, _ = people.column(name)
+    near = _telling(people, people.values(0, count), group[:count], {name})
+    if not near:
+        return "No column that it reads nearly gives it away."
+    return f"Nearly giving it away: {_listed(near)}."
+
+
+def _telling(
+    people: People, values: Matrix, target: NDArray[np.int64], moving: set[str]
+) -> list[tuple[float, str]]:
+    """Return the columns read and fixed that tell a grouping, the best first."""
+    ensemble = people.variables.ensemble
+    used = _used(ensemble)
+    telling = [
+        (association(target, _groups(values[:, index], is_category)), feature.name)
+        for index, feature in enumerate(ensemble.features)
+        if feature.name not in moving and used[index]
+        for is_category in [isinstance(feature, Categorical)]
+    ]
+    return sorted((one for one in telling if one[0] >= _TELLS), reverse=True)
+
+
+def _listed(near: list[tuple[float, str]]) -> str:
+    shown = [f"{name!r} ({size:.2f})" for size, name in near[:_SHOWN]]
+    return ", ".join(shown) + ", of 1 at most"
+
+
+def _word(name: str) -> str:
+    return name if name.isidentifier() else repr(name)
+
+
+def _groups(values: Matrix, is_category: bool) -> NDArray[np.int64]:
+    """Return in which group each person is: a category, or a range of numbers."""
+    kinds, group = np.unique(values, return_inverse=True)
+    if is_category or len(kinds) <= _BINS:
+        return group.astype(np.int64)
+    known = values[~np.isnan(values)]
+    edges = np.unique(np.quantile(known, np.linspace(0, 1, _BINS + 1)[1:-1]))
+    return np.where(np.isnan(values), _BINS + 1, np.searchsorted(edges, values))
+
+
+def association(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
+    """Return how far two groupings tell each other: from 0, not at all, to 1.
+
+    This is Cramer's V, corrected for the bias that small tables have.
+
+    Examples
+    --------
+    >>> sex = np.array([0, 0, 1, 1] * 25)
+    >>> association(sex, 1 - sex) > 0.97, association(sex, np.array([0, 1] * 50))
+    (True, 0.0)
+    """
+    count = len(one)
+    table = np.zeros((one.max() + 1, other.max() + 1))
+    np.add.at(table, (one, other), 1.0)
+    table = table[table.any(axis=1)][:, table.any(axis=0)]
+    rows, columns = table.shape
+    if count < 2 or min(rows, columns) < 2:
+        return 0.0
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / count
+    phi = float(((table - expected) ** 2 / expected).sum()) / count
+    phi = max(0.0, phi - (rows - 1) * (columns - 1) / (count - 1))
+    least = min(n - (n - 1) ** 2 / (count - 1) for n in (rows, columns)) - 1
+    return min(1.0, float(np.sqrt(phi / least))) if least > 0 else 0.0

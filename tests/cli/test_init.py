@@ -1,0 +1,157 @@
+"""A file to begin an audit with, which runs as it is."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import fatt as library
+from fatt.cli import fatt
+from fatt.region import Similarity
+from tests.cli.test_audit import fails
+
+pandas = pytest.importorskip("pandas")
+
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.tree import DecisionTreeClassifier  # noqa: E402
+
+
+def people() -> Any:
+    rng = np.random.default_rng(0)
+    sex = rng.integers(0, 2, 120)
+    return pandas.DataFrame(
+        {
+            "Customer ID": [f"p{row}" for row in range(120)],
+            "age (years)": rng.integers(18, 80, 120),
+            "sex": sex,
+            "wife": np.where(rng.random(120) < 0.95, sex, 1 - sex),
+            "debt": rng.normal(10, 3, 120).round(3),
+            "outcome": 0,
+        }
+    )
+
+
+def made(folder: Path, *, named: bool) -> None:
+    """Write a model that reads all but id and outcome, and the people."""
+    frame = people()
+    columns = ["age (years)", "sex", "wife", "debt"]
+    X = frame[columns].rename(columns={"age (years)": "age"})
+    y = ((X["wife"] == 1) ^ (X["age"] > 45)).astype(int)
+    own = DecisionTreeClassifier(max_depth=5, random_state=0)
+    own.fit(X if named else X.to_numpy(), y)
+    library.load(own).save(folder / "model.fatt")
+    frame.assign(outcome=y).to_csv(folder / "people.csv", index=False)
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(fatt, words, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_what_is_written_runs_as_it_is(
+    named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(tmp_path, named=named)
+    spec = str(tmp_path / "audit.toml")
+    begun = run(
+        "init", str(tmp_path / "model.fatt"), str(tmp_path / "people.csv"), "-o", spec
+    )
+    assert begun.exit_code == 0
+    text = Path(spec).read_text(encoding="utf-8")
+    said = tomllib.loads(text)
+    assert said["audit"] == {
+        "model": "model.fatt",
+        "people": "people.csv",
+        "label": "outcome",
+        "id": "Customer ID",
+    }
+    if named:
+        assert said["columns"] == {"rename": {"age (years)": "age"}}
+    else:
+        assert said["columns"] == {"by_position": True}
+        assert '"x0" is read from "age (years)"' in text
+    assert "'wife' (0." in text
+    [similar] = said["similar"]
+    assert similar["vary"] == ["sex"]
+    # Each guess is marked, and told.
+    assert text.count("GUESS") - 1 == begun.stderr.count("guess: ")
+    assert 'vary = ["sex"] (sensitive by their names)' in begun.stderr
+    assert Similarity.from_toml(text).alternatives[0].vary == (("sex", None),)
+    # From another folder too: its paths are relative to itself.
+    monkeypatch.chdir(tmp_path.parent)
+    audited = run("audit", "--spec", spec)
+    assert audited.exit_code == 0
+    assert "The model's answer is that of column 'outcome' for 120 of 120" in (
+        audited.stdout
+    )
+    assert "By sex:" in audited.stdout
+    bounded = text.replace('debt = { type = "number" }', DEBT)
+    assert bounded != text
+    Path(spec).write_text(bounded, encoding="utf-8")
+    refused = CliRunner().invoke(fatt, ["audit", "--spec", spec])
+    assert "the schema says that 'debt' is from 0 to 1" in str(refused.exception)
+
+
+DEBT = 'debt = { type = "number", lower = 0, upper = 1 }'
+
+
+def test_nothing_is_overwritten(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made(tmp_path, named=True)
+    monkeypatch.chdir(tmp_path)
+    Path("audit.toml").write_text("mine", encoding="utf-8")
+    words = ("init", "model.fatt", "people.csv")
+    assert "exists; name another file" in fails(capsys, monkeypatch, *words)
+    assert Path("audit.toml").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_warning_is_told_and_strict_ends_with_2(tmp_path: Path) -> None:
+    made(tmp_path, named=True)
+    frame = people().rename(columns={"age (years)": "age"})
+    columns = ["age", "sex", "wife", "debt"]
+    y = ((frame["wife"] == 1) ^ (frame["age"] > 45)).astype(int)
+    scaled = StandardScaler().fit_transform(frame[columns])
+    own = DecisionTreeClassifier(random_state=0)
+    own.fit(pandas.DataFrame(scaled, columns=columns), y)
+    model, csv = str(tmp_path / "scaled.fatt"), str(tmp_path / "raw.csv")
+    library.load(own).save(model)
+    frame.assign(outcome=y).to_csv(csv, index=False)
+    page = str(tmp_path / "page.html")
+    words = ("audit", model, csv, "--vary", "sex", "--label", "outcome")
+    told = run(*words, "--html", page)
+    assert told.exit_code == 0
+    assert "warning: These rows may not be prepared as the model's were" in told.stderr
+    html = Path(page).read_text(encoding="utf-8")
+    assert html.index("These rows may not") < html.index("<main>")
+    assert run(*words, "--strict").exit_code == 2
+    fits = ("audit", str(tmp_path / "model.fatt"), csv, "--vary", "sex", "--strict")
+    assert run(*fits, "--label", "outcome").exit_code == 0
+    # The model fits, and is wrong about everybody.
+    frame.assign(outcome=1 - y).to_csv(csv, index=False)
+    wrong = run(*fits, "--label", "outcome", "--html", page)
+    assert wrong.exit_code == 2
+    assert "by column 'outcome'; always answering " in wrong.stderr
+    html = Path(page).read_text(encoding="utf-8")
+    assert html.index("always answering") < html.index("<main>")
+
+
+def test_a_column_that_the_model_does_not_read_is_told_by_name(tmp_path: Path) -> None:
+    made(tmp_path, named=True)
+    frame = people().rename(columns={"age (years)": "age"})
+    own = DecisionTreeClassifier(random_state=0)
+    own.fit(frame[["age", "wife"]], (frame["wife"] == 1) ^ (frame["age"] > 45))
+    library.load(own).save(tmp_path / "blind.fatt")
+    frame.to_csv(tmp_path / "raw.csv", index=False)
+    words = ["audit", str(tmp_path / "blind.fatt"), str(tmp_path / "raw.csv")]
+    refused = CliRunner().invoke(fatt, [*words, "--vary", "sex"])
+    message = str(refused.exception)
+    assert "the model does not read the column 'sex' of this table" in message
+    assert "'wife' (0." in message
