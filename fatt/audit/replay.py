@@ -228,15 +228,15 @@ class Replay:
             If the exact form gives people another class, or their twins the same.
         """
         rows = self._variables.scatter(np.vstack([people, twins]))
-        found, twin_label = np.split(self._decide(rows), 2)
+        classes, count = self._decide(rows), len(index)
+        found, twin_label = classes[:count], classes[count:]
         self._require_equal(index, found, label, "the person")
         for case in np.flatnonzero(twin_label == label):
             raise ReplayError(
                 f"row {index[case]}: the twin that was found gets the person's own "
                 f"label, {self._ensemble.classes[label[case]]!r}. {BUG}"
             )
-        own, other = np.split(rows, 2)
-        return own, other, twin_label
+        return rows[:count], rows[count:], twin_label
 
     def together(
         self, people: People, found: Findings, drawn: Drawn | None
