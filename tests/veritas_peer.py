@@ -7,6 +7,7 @@ cells becomes a few intervals of such numbers. This keeps every function as it w
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import time
 from typing import Any, NamedTuple
@@ -41,6 +42,8 @@ class Peer:
         self.ensemble = ensemble
         columns = range(len(ensemble.features))
         self.lines = [_line(ensemble, index, missing) for index in columns]
+        self._cuts = [line.cuts.tolist() for line in self.lines]
+        self._words = code_words(ensemble.features)
         weights, constant = margin_weights(ensemble, own, rival)
         self._leaves = leaf_margins(ensemble, weights)
         self.trees = veritas.AddTree(1, veritas.AddTreeType.REGR)
@@ -93,9 +96,19 @@ class Peer:
 
     def boxes(self, boxes: Boxes, box: int) -> list[list[Any]]:
         """Return a box as Veritas takes it: several, where a set is no run of cells."""
-        words, runs = code_words(self.ensemble.features), []
+        words, runs = self._words, []
+        lower, upper = boxes.lower[box].tolist(), boxes.upper[box].tolist()
+        missing = boxes.missing[box].tolist()
         for index, feature in enumerate(self.ensemble.features):
             line = self.lines[index]
+            is_run = lower[index] <= upper[index] and not missing[index]
+            if is_run and not isinstance(feature, Categorical):
+                # Most of them: a run of cells, found without an array.
+                cuts = self._cuts[index]
+                first = bisect.bisect_left(cuts, lower[index])
+                last = bisect.bisect_left(cuts, upper[index])
+                runs.append([veritas.Interval(first, last + 1)])
+                continue
             inside = np.zeros(len(line.values), dtype=bool)
             if isinstance(feature, Categorical):
                 bits = boxes.codes[box, words[index] : words[index + 1]].view(np.uint8)
