@@ -26,8 +26,8 @@ def read_as(
 ) -> None:
     """Let every model be read as something else."""
 
-    def load(given: Any) -> Model:
-        model = fatt.load(given)
+    def load(given: Any, **told: Any) -> Model:
+        model = fatt.load(given, **told)
         return replace(model, ensemble=read(model.ensemble))
 
     monkeypatch.setattr(auditor, "load", load)
