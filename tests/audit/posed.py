@@ -28,6 +28,9 @@ def read_as(
 
     def load(given: Any, **told: Any) -> Model:
         model = fatt.load(given, **told)
+        if isinstance(given, Model):
+            # It was read before.
+            return model
         return replace(model, ensemble=read(model.ensemble))
 
     monkeypatch.setattr(auditor, "load", load)

@@ -158,14 +158,17 @@ def test_the_table_is_handed_over_as_it_is() -> None:
 )
 def test_a_few_people_are_asked_about_in_one_call(kind: Any) -> None:
     """Everybody, their twins, and people similar to the fair: unfair and fair ones."""
-    model, calls = tree(), []
+    table = pd.DataFrame(AGES, columns=["x0"])
+    model, calls = DecisionTreeClassifier().fit(table, LABELS), []
 
     class Spy:
         def predict(self, X: Any) -> Any:
             calls.append(len(X))
             return model.predict(np.asarray(X, dtype=float))
 
-    rows = kind(np.array(AGES, dtype=float))
+    rows = (
+        kind(table) if kind is not pl.DataFrame else pl.DataFrame({"x0": table["x0"]})
+    )
     similarity = Similarity(noise={"x0": 6})
     auditor = fatt.Auditor(posed(Spy(), model), similarity=similarity)
     report = auditor.verify(rows)
