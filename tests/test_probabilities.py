@@ -11,6 +11,7 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
+from catboost import CatBoostClassifier
 from sklearn.ensemble import (
     BaggingClassifier,
     GradientBoostingClassifier,
@@ -54,6 +55,9 @@ KINDS: dict[str, Callable[[], Any]] = {
     "LightGBM entropy": lambda: lightgbm_with(objective="cross_entropy"),
     "LightGBM forest": lambda: lightgbm_with(
         boosting_type="rf", bagging_freq=1, bagging_fraction=0.6
+    ),
+    "CatBoost": lambda: CatBoostClassifier(
+        iterations=8, depth=3, verbose=False, random_seed=0, allow_writing_files=False
     ),
     "FATT": lambda: fatt.FATTClassifier(
         similarity=fatt.Similarity(vary=["sex"]), random_state=0

@@ -30,7 +30,12 @@ Groups: TypeAlias = Sequence[Mapping[str, float]]
 Coding: TypeAlias = tuple[Label, ...]
 
 
-def load_with(model: Any, preprocess: Any, threshold: float | None = None) -> Model:
+def load_with(
+    model: Any,
+    preprocess: Any,
+    threshold: float | None = None,
+    favorable: Any = None,
+) -> Model:
     """Load the model that reads what the transformer reads.
 
     Parameters
@@ -42,6 +47,8 @@ def load_with(model: Any, preprocess: Any, threshold: float | None = None) -> Mo
         reads the raw columns.
     threshold
         As in `fatt.load`.
+    favorable
+        The label that is cut off, if the model answers it; else its second class is.
 
     Raises
     ------
@@ -49,7 +56,7 @@ def load_with(model: Any, preprocess: Any, threshold: float | None = None) -> Mo
         If a transformer is given with a file, or with an `Ensemble`.
     """
     if preprocess is None:
-        return load(model, threshold=threshold)
+        return _cut(load(model), threshold, favorable)
     fitted = model.given if isinstance(model, Model) else model
     if fitted is None or isinstance(fitted, str | os.PathLike | Ensemble):
         raise SpecError(
@@ -62,7 +69,16 @@ def load_with(model: Any, preprocess: Any, threshold: float | None = None) -> Mo
     loaded = load(Pipeline([("preprocess", preprocess), ("model", fitted)]))
     if isinstance(model, Model):
         loaded = loaded.deciding_like(model)
-    return load(loaded, threshold=threshold)
+    return _cut(loaded, threshold, favorable)
+
+
+def _cut(model: Model, threshold: float | None, favorable: Any) -> Model:
+    if threshold is None:
+        return model
+    # Of several classes, several may be favorable.
+    is_one = isinstance(favorable, str | int | float) and favorable in model.classes
+    pos_label = favorable if is_one else None
+    return model.deciding(threshold=threshold, pos_label=pos_label)
 
 
 def codings_of(classes: Coding, labels: Sequence[Label]) -> list[Coding]:

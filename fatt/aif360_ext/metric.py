@@ -81,7 +81,8 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
         As in `fatt.verify`.
     threshold
         The cut-off with which the labels of `classified_dataset` were made of the
-        model's probabilities, as in `fatt.load`.
+        model's probabilities: the favorable label from this probability of it on. For
+        other rules pass a model that `fatt.load` was told them of.
 
     Raises
     ------
@@ -123,7 +124,9 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
             unprivileged_groups=unprivileged_groups,
             privileged_groups=privileged_groups,
         )
-        self._model = load_with(model, preprocess, threshold)
+        self._model = load_with(
+            model, preprocess, threshold, classified_dataset.favorable_label
+        )
         ensemble = self._model.ensemble
         # A model without names of its own knows its columns by position.
         self._people = rows_of(dataset, named=ensemble.inputs.named)

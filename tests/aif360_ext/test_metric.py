@@ -246,6 +246,34 @@ def test_another_model_is_refused() -> None:
         IndividualFairnessMetric(dataset, predicted(dataset, labels), model=other)
 
 
+@pytest.mark.parametrize("favorable", [1.0, 0.0])
+@pytest.mark.parametrize("scaler", [None, StandardScaler()])
+def test_a_cut_off_of_the_favorable_label(favorable: float, scaler: Any) -> None:
+    dataset = town()
+    dataset.favorable_label, dataset.unfavorable_label = favorable, 1 - favorable
+    features = dataset.features
+    if scaler is not None:
+        features = scaler.fit_transform(features)
+    model = RandomForestClassifier(15, max_depth=7, random_state=0)
+    model.fit(features, dataset.labels.ravel())
+    chances = model.predict_proba(features)[:, int(favorable)]
+    labels = np.where(chances >= 0.3, favorable, 1 - favorable)
+    classified = predicted(dataset, labels)
+    given: dict[str, Any] = {"model": model, "preprocess": scaler, "similarity": NOISE}
+    metric = IndividualFairnessMetric(dataset, classified, threshold=0.3, **given)
+    verified = model if scaler is None else make_pipeline(scaler, model)
+    cut = fatt.load(verified, threshold=0.3, pos_label=favorable)
+    schema = schema_of(dataset, model=verified)
+    report = fatt.verify(cut, dataset.features, similarity=NOISE, schema=schema)
+    verdicts = metric.report().findings.verdict
+    np.testing.assert_array_equal(verdicts, report.findings.verdict)
+    with pytest.raises(SpecError, match="the model gives other labels"):
+        IndividualFairnessMetric(dataset, classified, **given)
+    if scaler is None:
+        same = IndividualFairnessMetric(dataset, classified, model=cut)
+        assert same.num_unknown() == 0
+
+
 @pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()])
 def test_preprocess_keeps_raw_units(scaler: Any) -> None:
     dataset = town()
