@@ -119,6 +119,9 @@ class Codes:
                 str(label)
             ):
                 return code
+        if isinstance(self.variable, Category) and label in self.variable.texts:
+            # The model takes it for any text that it never saw.
+            return len(self.labels)
         alike = [code for code, known in enumerate(self.labels) if str(known) == label]
         if len(alike) != 1:
             raise CertificateError(
@@ -160,6 +163,8 @@ def _column(model: Ensemble, variable: AnyVariable, places: tuple[int, ...]) -> 
     if isinstance(variable, Number) and isinstance(first, Numeric):
         return _numbers(variable, places, first)
     if isinstance(variable, Category | Ordinal) and isinstance(first, Categorical):
+        if isinstance(variable, Category):
+            first = first.named_after(variable.texts)
         return Codes(
             variable,
             places,

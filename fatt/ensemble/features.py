@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -131,6 +132,9 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
         What the model itself reads for each category, where the categories are words
         that people gave to it; tables may hold either. Empty if they are the model's
         own.
+    other
+        The only text of a table that is no category, if there is just one: what to
+        call unknown values. It changes no answer.
     """
 
     name: str
@@ -144,6 +148,7 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
     missing_range: tuple[float, float] | None = None
     number_types: NumberTypes = "any"
     missing_as: Literal["any", "nan", "none"] = "any"
+    other: str = ""
     codes: tuple[Label, ...] = ()
 
     @property
@@ -185,6 +190,26 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
             texts = tuple(map(str, self.categories))
             return codes_by_fingerprint(texts).get(fingerprint(str(label)))
         return self.categories.index(label) if label in self.categories else None
+
+    def named_after(self, texts: Sequence[str]) -> Categorical:
+        """Return the column with texts of a table for those that were made up.
+
+        Parameters
+        ----------
+        texts
+            What a table holds there. Where the model knows its categories otherwise
+            than by fingerprints, nothing changes.
+        """
+        if self.coding != "fingerprint" or not texts:
+            return self
+        found = {fingerprint(text): text for text in texts}
+        known = tuple(str(text) for text in self.categories)
+        strangers = [text for text in texts if self.code_of(text) is None]
+        return msgspec.structs.replace(
+            self,
+            categories=tuple(found.get(fingerprint(text), text) for text in known),
+            other=strangers[0] if len(strangers) == 1 else "",
+        )
 
     @property
     def other_code(self) -> int:

@@ -162,8 +162,8 @@ def _cell(feature: Feature, number: float, by_label: bool) -> Any:
 
 
 def _unknown(feature: Categorical, known: tuple[Label, ...]) -> Label:
-    """Return a value that is no category."""
-    label = unknown_label(known)
+    """Return a value that is no category; one that somebody has, if it is the only."""
+    label = feature.other or unknown_label(known)
     while feature.coding == "fingerprint" and feature.code_of(label) is not None:
         label = f"{label}?"
     return label

@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from fatt.ensemble import Ensemble, Feature, Inputs
 from fatt.ensemble import Numeric as NumericFeature
 from fatt.ensemble.blocks import Blocks
-from fatt.ensemble.encode import gaps_of, has_unknown, mark_missing, read
+from fatt.ensemble.encode import (
+    gaps_of,
+    has_unknown,
+    mark_missing,
+    read,
+    text_of_category,
+)
 from fatt.ensemble.table import Column, as_frame, columns_of, places_of
 from fatt.errors import DataError, SpecError, hint
 from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number, OneHot
@@ -34,6 +40,8 @@ FEW = 20
 _BLOCK = 8192
 #: The same for all columns together.
 _CELLS = 2**17
+#: Texts that the model does not know are kept if they are few.
+_STRANGERS = 20
 
 
 def from_features(features: Sequence[Feature]) -> Schema:
@@ -82,6 +90,8 @@ class Statistics:
         How the numbers lie.
     values
         The numbers themselves, of columns that have few.
+    texts
+        The texts of the columns of which the model knows fingerprints only.
     """
 
     names: list[str]
@@ -90,6 +100,7 @@ class Statistics:
     groups: Groups
     moments: dict[str, Moments]
     values: dict[str, frozenset[float]]
+    texts: dict[str, frozenset[str]]
 
     def joined(self, other: Statistics) -> Statistics:
         """Return what the rows of both say."""
@@ -112,6 +123,7 @@ class Statistics:
                 for name in self.values.keys() & other.values.keys()
                 if len(both := self.values[name] | other.values[name]) <= FEW
             },
+            texts={name: self.texts[name] | other.texts[name] for name in self.texts},
         )
 
 
@@ -145,7 +157,12 @@ def _schema(ensemble: Ensemble, seen: Statistics) -> Schema:
     for name, feature in zip(seen.names, ensemble.features, strict=True):
         if name in taken:
             continue
-        variables[name] = _of_feature(name, feature, has_others=name in seen.others)
+        variables[name] = _of_feature(
+            name,
+            feature,
+            has_others=name in seen.others,
+            texts=seen.texts.get(name, frozenset()),
+        )
         if isinstance(feature, NumericFeature):
             whole = feature.integer or seen.types[name] in "iu"
             kind = Integer if whole else Number
@@ -271,6 +288,14 @@ class _Table:
             and feature.accepts_unknown
             and has_unknown(_distinct(ensemble, X, place) or columns[place](), feature)
         )
+        self.texts = {
+            name: _texts(_distinct(ensemble, X, place) or columns[place]())
+            for place, (name, feature) in enumerate(
+                zip(self.names, ensemble.features, strict=True)
+            )
+            if not isinstance(feature, NumericFeature)
+            and feature.coding == "fingerprint"
+        }
 
     @property
     def types(self) -> dict[str, str]:
@@ -320,6 +345,7 @@ class _Table:
             groups,
             self.moments(numbers),
             self.values(numbers),
+            self.texts,
         )
 
     def values(self, names: Sequence[str]) -> dict[str, frozenset[float]]:
@@ -371,6 +397,12 @@ class _Numbers:
             return None
         # Both zeros are one number; adding zero keeps the positive one.
         return frozenset(float(value) + 0.0 for value in found)
+
+
+def _texts(column: Column) -> frozenset[str]:
+    """Return the texts that a column of categories holds."""
+    texts = map(text_of_category, column.cells.tolist())
+    return frozenset(text for text in texts if text is not None)
 
 
 def _distinct(ensemble: Ensemble, X: Any, place: int) -> Column | None:
@@ -432,12 +464,20 @@ def _names(ensemble: Ensemble, X: Any) -> list[str]:
 
 
 def _of_feature(
-    name: str, feature: Feature, *, has_others: bool = False
+    name: str,
+    feature: Feature,
+    *,
+    has_others: bool = False,
+    texts: Collection[str] = (),
 ) -> AnyVariable:
     if not isinstance(feature, NumericFeature):
         # Where only codes are known, there are always more of them.
         others = has_others or feature.is_open
-        return Category(name=name, columns=(name,), others=others)
+        known = [text for text in texts if feature.code_of(text) is not None]
+        told = texts if len(texts) - len(known) <= _STRANGERS else known
+        return Category(
+            name=name, columns=(name,), others=others, texts=tuple(sorted(told))
+        )
     return (Integer if feature.integer else Number)(name=name, columns=(name,))
 
 

@@ -119,10 +119,14 @@ class Category(Variable, frozen=True, kw_only=True, omit_defaults=True, tag="cat
     others
         Whether there are people with a value that is none of them, so that `vary`
         leads there too. It always does where the model knows its categories by their
-        codes only, since it does not know all codes.
+        codes or fingerprints only, since it does not know all of them.
+    texts
+        What people have there, where the model stores only fingerprints of its
+        categories: what to call them.
     """
 
     others: bool = False
+    texts: tuple[str, ...] = ()
 
 
 class Levels(Variable, frozen=True, kw_only=True):

@@ -66,8 +66,9 @@ class Variables:
     ensemble: Ensemble
 
     def __init__(self, model: Ensemble, schema: Schema) -> None:
-        self.model, self.schema = model, schema
         place = places(schema, model)
+        model = _named(model, schema, place)
+        self.model, self.schema = model, schema
         self._merges = tuple(
             merge_columns(variable, [place[name] for name in variable.columns], model)
             for variable in schema.variables
@@ -216,11 +217,29 @@ class Variables:
         code = feature.code_of(label)
         if code is not None:
             return code
+        variable = self.schema.variables[index]
+        if isinstance(variable, Category) and str(label) in variable.texts:
+            # Somebody has it, and the model takes it for any text that it never saw.
+            return len(feature.categories)
         texts = [str(category) for category in feature.categories]
         # Only a text stands for a value of another type, and only for one.
         if isinstance(label, str) and texts.count(label) == 1:
             return texts.index(label)
         return None
+
+
+def _named(model: Ensemble, schema: Schema, place: dict[str, int]) -> Ensemble:
+    """Return the model with the texts that people have for its fingerprints."""
+    features = list(model.features)
+    for variable in schema.variables:
+        if isinstance(variable, Category) and variable.texts:
+            index = place[variable.columns[0]]
+            feature = features[index]
+            if isinstance(feature, Categorical):
+                features[index] = feature.named_after(variable.texts)
+    if tuple(features) == model.features:
+        return model
+    return replace(model, features=tuple(features))
 
 
 def places(schema: Schema, model: Ensemble) -> dict[str, int]:

@@ -256,7 +256,9 @@ def value_of(feature: Feature, number: float, *, is_made: bool = False) -> Value
     code = int(number)
     if code < len(feature.categories):
         return feature.categories[code]
-    return feature.other_code if is_made and not feature.labelled else OTHER
+    if is_made and not feature.labelled:
+        return feature.other_code
+    return feature.other or OTHER
 
 
 def unknown_label(categories: tuple[Label, ...]) -> Label:

@@ -7,16 +7,20 @@ import math
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fatt
+from fatt.cli import fatt as command
 from fatt.ensemble import Categorical, Cut, Ensemble
 from fatt.ensemble.fingerprint import fingerprint, stand_in, texts_behind
 from fatt.errors import (
@@ -500,6 +504,112 @@ def hashes_of(model: Any, pool: Any) -> dict[int, str]:
         content = json.loads(saved(model, Path(folder), pool=pool).read_text())
     found = content["features_info"]["cat_features_hash"]
     return {one["hash"]: one["value"] for one in found}
+
+
+def one_hot_model() -> tuple[Any, pd.DataFrame]:
+    """A model that asks for one sex, and so stores the fingerprint of one alone."""
+    rng = np.random.default_rng(6)
+    X = people(rng, 200, 3)
+    y = (X["x"] + (X["sex"] == "M") > 0.5).astype(int)
+    model = fit(
+        X,
+        y,
+        iterations=4,
+        depth=3,
+        cat_features=["town", "code", "sex"],
+        one_hot_max_size=20,
+        max_ctr_complexity=1,
+    )
+    return model, X
+
+
+def test_categories_are_called_what_the_table_calls_them(tmp_path: Path) -> None:
+    model, X = one_hot_model()
+    path = saved(model, tmp_path, "cbm")
+    for source in (model, path):
+        loaded = fatt.load(source)
+        [stored] = loaded.features[-1].categories
+        assert stored.endswith("-unnamed")
+        assert fingerprint(stored) in (fingerprint("F"), fingerprint("M"))
+        similarity = fatt.Similarity(vary=["sex"])
+        report = fatt.verify(source, X, similarity=similarity)
+        assert report.counts["unfair"] > 0
+        for case in report.counterexamples:
+            change = case.changes["sex"]
+            assert {change.before, change.after} == {"F", "M"}
+            assert change.before == X["sex"][case.index]
+            assert case.replayed_on == "model"
+        assert set(report.by_group("sex")) == {"F", "M"}
+        certificate = report.certificate()
+        assert certificate.check(path, X).fair == report.counts["fair"]
+        # A text that somebody has can be named, known to the model or not.
+        named = fatt.Similarity(vary={"sex": ["F", "M"]})
+        again = fatt.verify(source, X, similarity=named)
+        assert again.counts == report.counts
+        assert again.certificate().check(path).fair == report.counts["fair"]
+        assert fatt.Schema.infer(loaded, X).find("sex").texts == ("F", "M")
+        misspelt = fatt.Similarity(vary={"sex": ["Mael"]})
+        with pytest.raises(SpecError, match="'Mael'"):
+            fatt.verify(source, X, similarity=misspelt)
+
+
+def test_many_texts_that_the_model_does_not_know_stay_together() -> None:
+    model, X = one_hot_model()
+    strange = X.assign(sex=[f"text {i}" for i in range(len(X) - 1)] + ["M"])
+    schema = fatt.Schema.infer(fatt.load(model), strange)
+    assert len(schema.find("sex").texts) <= 1
+    report = fatt.verify(model, strange, similarity=fatt.Similarity(vary=["sex"]))
+    assert {case.individual["sex"] for case in report.counterexamples} <= {
+        "(other)",
+        "M",
+        *fatt.load(model).features[-1].categories,
+    }
+
+
+def test_names_do_not_change_what_is_computed() -> None:
+    model, X = one_hot_model()
+    ensemble = convert(model, missing=None).ensemble
+    *others, sex = ensemble.features
+    named = replace(ensemble, features=(*others, sex.named_after(["F", "M"])))
+    assert named.features != ensemble.features
+    assert named == ensemble
+    assert same_bits(named.raw_scores(X), ensemble.raw_scores(X))
+
+
+def test_whole_numbers_as_categories_in_twins() -> None:
+    """A twin's text must stand beside whole numbers, in every kind of table."""
+    rng = np.random.default_rng(7)
+    codes = rng.integers(0, 6, 200)
+    X = pd.DataFrame({"code": codes, "x": rng.normal(size=200).round(1)})
+    y = ((codes % 2 == 1) ^ (X["x"] > 1)).astype(int)
+    options = {"cat_features": [0], "one_hot_max_size": 20, "iterations": 4}
+    model = fit(X, y, **options)
+    similarity = fatt.Similarity(vary=["code"])
+    objects = X.to_numpy(dtype=object)
+    for table in (X, X.astype({"code": "Int64"}), pl.from_pandas(X), objects):
+        report = fatt.verify(model, table, similarity=similarity)
+        assert report.counts["unfair"] > 100
+        assert {case.replayed_on for case in report.counterexamples} == {"model"}
+    flags = X.assign(code=X["code"] > 2)
+    model = fit(flags, flags["code"].astype(int), **options)
+    for table in (flags, pl.from_pandas(flags)):
+        report = fatt.verify(model, table, similarity=similarity)
+        assert report.counts["unfair"] == 200
+        assert {case.replayed_on for case in report.counterexamples} == {"model"}
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    model, X = one_hot_model()
+    path, table = saved(model, tmp_path, "cbm"), tmp_path / "people.csv"
+    finite = X[np.isfinite(X["y"]) & (X["town"].str.strip() != "")]
+    finite.to_csv(table, index=False)
+    arguments = ["audit", str(path), str(table), "--vary", "sex"]
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 0, done.output
+    assert "sex F → M" in done.output
+    shown = CliRunner().invoke(command, ["inspect", str(path)])
+    assert "catboost 1.2" in shown.output
+    assert "stores fingerprints" in " ".join(shown.output.split())
 
 
 # Refusals
