@@ -29,6 +29,7 @@ def load(
     columns: Sequence[str] | None = None,
     codes: Codes | None = None,
     answers: Answers | None = None,
+    iteration: Literal["best", "all"] | None = None,
     threshold: float | None = None,
     strict: bool = False,
     cut_on: Literal["probability", "score"] = "probability",
@@ -57,6 +58,10 @@ def load(
         are all the values that there are.
     answers
         The words for some answers, such as ``{0: "denied", 1: "granted"}``.
+    iteration
+        Which trees of an XGBoost model with early stopping count: up to the ``"best"``
+        iteration, or ``"all"``. By default those that its own `predict` takes: a
+        `Booster` all, `XGBClassifier` up to the best, and so do files.
     threshold
         The cut-off by which the model decides, in place of its own label: class
         `pos_label` where ``predict_proba(X)`` of it ``>= threshold``, as NumPy 2
@@ -101,7 +106,7 @@ def load(
     >>> bool((model.raw_scores(X) == forest.predict_proba(X)).all())
     True
     """
-    loaded = _loaded(model, missing, allow_pickle)
+    loaded = _loaded(model, missing, allow_pickle, iteration)
     named = with_names(loaded, columns=columns, codes=codes, answers=answers)
     if threshold is not None:
         return named.deciding(
@@ -115,13 +120,20 @@ def load(
     return named
 
 
-def _loaded(model: Any, missing: float | None, allow_pickle: bool) -> Model:
-    if isinstance(model, Model):
-        return model
-    if isinstance(model, Ensemble):
-        return Model(model)
+def _loaded(
+    model: Any, missing: float | None, allow_pickle: bool, iteration: Any
+) -> Model:
+    if iteration not in {None, "best", "all"}:
+        raise SpecError(f"iteration is {iteration!r}; write 'best' or 'all'.")
+    # What only one library takes is handed to that one alone.
+    more = {} if iteration is None else {"iteration": iteration}
+    if isinstance(model, Model | Ensemble):
+        _refuse_iteration(iteration, "an exact form that was loaded before")
+        return model if isinstance(model, Model) else Model(model)
     if not isinstance(model, str | os.PathLike):
-        return library_of(model).convert(model, missing=missing)
+        if type(model).__module__.partition(".")[0] != "xgboost":
+            _refuse_iteration(iteration, f"a {type(model).__name__}")
+        return library_of(model).convert(model, missing=missing, **more)
     path = Path(model)
     try:
         data = path.read_bytes()
@@ -138,7 +150,17 @@ def _loaded(model: Any, missing: float | None, allow_pickle: bool) -> Model:
             "file; or, if you made this file yourself, pass fatt.load(path, "
             "allow_pickle=True) instead (on the command line: --allow-pickle)."
         )
+    if kind.module != "xgboost":
+        _refuse_iteration(iteration, f"the file {path}")
     try:
-        return kind.library().read(data, missing=missing)
+        return kind.library().read(data, missing=missing, **more)
     except ModelError as error:
         raise type(error)(f"{path}: {error}") from error
+
+
+def _refuse_iteration(iteration: Any, what: str) -> None:
+    if iteration is not None:
+        raise SpecError(
+            f"iteration={iteration!r} was given for {what}; only XGBoost's own files "
+            "and models take it. Leave the argument out."
+        )

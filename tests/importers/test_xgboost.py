@@ -311,6 +311,38 @@ def test_best_iteration_counts_for_classifiers_and_files_only() -> None:
     assert any("best iteration" in note for note in from_file.source.notes)
 
 
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+def test_iterations_on_request(booster: str, tmp_path: Path) -> None:
+    X, two, _ = table()
+    clf = classifier(n_estimators=40, early_stopping_rounds=3, booster=booster)
+    clf.fit(X[:50], two[:50], eval_set=[(X[50:], two[50:])], verbose=False)
+    plain, path = clf.get_booster(), tmp_path / "model.json"
+    clf.save_model(path)
+    best, rounds = clf.best_iteration + 1, plain.num_boosted_rounds()
+    assert best < rounds
+    for iteration, count in (("best", best), ("all", rounds)):
+        for source in (clf, path, plain):
+            model = fatt.load(source, iteration=iteration)  # type: ignore[arg-type]
+            assert len(model.ensemble.trees) == count
+            told = [note for note in model.ensemble.source.notes if "iteration" in note]
+            assert str(best) in told[0]
+            assert str(rounds) in told[0]
+            assert model.ask(X) == model.predict(X).tolist()
+            if source is plain:
+                matrix = xgboost.DMatrix(X)
+                asked = plain.predict(matrix, iteration_range=(0, count))
+            else:
+                asked = clf.predict_proba(X, iteration_range=(0, count))[:, 1]
+            assert same_bits(model.predict_proba(X)[:, 1], asked)
+    for source, iteration, reason in (
+        (classifier().fit(X, two), "best", "no best iteration"),
+        (clf, "last", "'best' or 'all'"),
+        (fatt.load(clf), "all", "loaded before"),
+    ):
+        with pytest.raises(SpecError, match=reason):
+            fatt.load(source, iteration=iteration)  # type: ignore[arg-type]
+
+
 def test_infinities_are_taken_in_place_and_refused_by_a_matrix() -> None:
     X, two, _ = table()
     clf = classifier().fit(X, two)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -61,14 +61,19 @@ _LEAST = np.float32(1e-6)
 _BOUNDED_SINCE = (3, 2)
 
 
+Iteration: TypeAlias = Literal["best", "all"]
+
+
 @dataclass(frozen=True)
 class _Caller:
     """Who asks the model for predictions, and how."""
 
     format: str
     model: str
-    # XGBClassifier reads arrays in place and honours the best iteration.
+    # XGBClassifier reads arrays in place.
     in_place: bool
+    # The iterations that count: up to the best one of early stopping, or all.
+    iteration: Iteration
     missing: float
     # What its answers are: labels or numbers, or as the objective has it.
     answers: Literal["labels", "numbers", "either"]
@@ -84,7 +89,9 @@ _ANSWERS: dict[str, Literal["labels", "numbers", "either"]] = {
 }
 
 
-def read(data: bytes, *, missing: float | None) -> Model:
+def read(
+    data: bytes, *, missing: float | None, iteration: Iteration | None = None
+) -> Model:
     """Read a JSON or UBJSON model file.
 
     Parameters
@@ -93,6 +100,8 @@ def read(data: bytes, *, missing: float | None) -> Model:
         The bytes of the file.
     missing
         The number that the model takes for missing besides NaN; files do not keep it.
+    iteration
+        As in `fatt.load`; by default the best, as `XGBClassifier` has it.
 
     Raises
     ------
@@ -119,11 +128,7 @@ def read(data: bytes, *, missing: float | None) -> Model:
         notes.append(
             "The file does not say which number counts as missing; only NaN does here."
         )
-    if file.best_iteration is not None:
-        notes.append(
-            f"Stops at the best iteration, {file.best_iteration}, as {loader} "
-            "does; Booster.predict would use all trees."
-        )
+    notes += _note_iteration(file, iteration or "best")
     if _rounds_against_base(file):
         notes.append(
             "Booster.predict on a DMatrix rounds the weights of dart differently."
@@ -137,15 +142,19 @@ def read(data: bytes, *, missing: float | None) -> Model:
         format=f"{file.format} file",
         model=file.booster,
         in_place=True,
+        iteration=iteration or "best",
         missing=math.nan if missing is None else missing,
         answers=_ANSWERS[file.saved_by],
         notes=tuple(notes),
     )
-    opened = partial(live.open_file, data, version, caller.missing, loader)
+    rounds = _rounds(file, iteration)
+    opened = partial(live.open_file, data, version, caller.missing, loader, rounds)
     return Model(_ensemble(file, caller), opened)
 
 
-def convert(model: Any, *, missing: float | None) -> Model:
+def convert(
+    model: Any, *, missing: float | None, iteration: Iteration | None = None
+) -> Model:
     """Convert a fitted Booster, classifier or regressor.
 
     Parameters
@@ -154,6 +163,8 @@ def convert(model: Any, *, missing: float | None) -> Model:
         The fitted object.
     missing
         The number that a Booster's DMatrix is told to take for missing.
+    iteration
+        As in `fatt.load`; by default that of the object's own `predict`.
 
     Raises
     ------
@@ -166,25 +177,28 @@ def convert(model: Any, *, missing: float | None) -> Model:
 
     refuse_replaced(model)
     if type(model) is xgboost.Booster:
+        file = parse(bytes(model.save_raw("ubj")))
         caller = _Caller(
             format="fitted object",
             model="Booster",
             in_place=False,
+            iteration=iteration or "all",
             missing=math.nan if missing is None else missing,
             answers="either",
             notes=(
                 *note_newer("XGBoost", xgboost.__version__),
                 "Computes what Booster.predict answers on a DMatrix.",
+                *_note_iteration(file, iteration or "all"),
             ),
         )
-        return _of_object(model, parse(bytes(model.save_raw("ubj"))), caller)
+        return _of_object(model, file, caller, _rounds(file, iteration))
     if type(model) in {
         xgboost.XGBClassifier,
         xgboost.XGBRFClassifier,
         xgboost.XGBRegressor,
         xgboost.XGBRFRegressor,
     }:
-        return _convert_estimator(model, missing)
+        return _convert_estimator(model, missing, iteration)
     name = type(model).__name__
     if name == "XGBRanker":
         raise UnsupportedModelError(
@@ -216,7 +230,9 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
     return replace(ensemble, features=tuple(features))
 
 
-def _convert_estimator(model: Any, missing: float | None) -> Model:
+def _convert_estimator(
+    model: Any, missing: float | None, iteration: Iteration | None
+) -> Model:
     import xgboost
 
     from fatt.importers.unfitted import unfitted
@@ -259,19 +275,23 @@ def _convert_estimator(model: Any, missing: float | None) -> Model:
         format="fitted object",
         model=name,
         in_place=True,
+        iteration=iteration or "best",
         missing=float(own),
         answers="numbers" if predicts else "labels",
         notes=(
             *note_newer("XGBoost", xgboost.__version__),
             f"Computes what {name}.predict answers on arrays.",
+            *_note_iteration(file, iteration or "best"),
         ),
         by_position="others",
     )
-    return _of_object(model, file, caller)
+    return _of_object(model, file, caller, _rounds(file, iteration))
 
 
-def _of_object(model: Any, file: ModelFile, caller: _Caller) -> Model:
-    opened = partial(live.XGBoost, model, file.objective, caller.missing)
+def _of_object(
+    model: Any, file: ModelFile, caller: _Caller, rounds: int | None
+) -> Model:
+    opened = partial(live.XGBoost, model, file.objective, caller.missing, rounds)
     return Model(_ensemble(file, caller), opened, given=model)
 
 
@@ -411,7 +431,7 @@ def _probability(file: ModelFile) -> np.float32:
 
 def _n_trees(file: ModelFile, caller: _Caller) -> int:
     """Return how many trees take part."""
-    if not caller.in_place or file.best_iteration is None:
+    if caller.iteration == "all" or file.best_iteration is None:
         return len(file.groups)
     if file.best_iteration >= len(file.round_ends):
         raise MalformedModelError(
@@ -425,6 +445,39 @@ def _n_trees(file: ModelFile, caller: _Caller) -> int:
             "predict with a dart that has none."
         )
     return n_trees
+
+
+def _rounds(file: ModelFile, iteration: Iteration | None) -> int | None:
+    """Return up to which iteration a model is asked; None if as it is by itself."""
+    if iteration == "all":
+        return len(file.round_ends)
+    if iteration is None:
+        return None
+    if file.best_iteration is None:
+        raise SpecError(
+            "iteration is 'best', and the XGBoost model has no best iteration: it was "
+            "not trained with early stopping. Leave the argument out."
+        )
+    return file.best_iteration + 1
+
+
+def _note_iteration(file: ModelFile, iteration: Iteration) -> tuple[str, ...]:
+    """Say how many trees count, if early stopping leaves some out."""
+    best, ends = file.best_iteration, file.round_ends
+    if best is None or best >= len(ends) or ends[best] == len(file.groups):
+        return ()
+    few, all_trees = int(ends[best]), len(file.groups)
+    if iteration == "best":
+        return (
+            f"Stops at the best iteration, {best}, with {few} of {all_trees} trees, as "
+            "XGBClassifier and XGBRegressor do; Booster.predict uses all. "
+            "iteration='all' reads all.",
+        )
+    return (
+        f"Uses all {all_trees} trees, as Booster.predict does; XGBClassifier and "
+        f"XGBRegressor stop at the best iteration, {best}, with {few} trees. "
+        "iteration='best' reads these.",
+    )
 
 
 def _rounds_against_base(file: ModelFile) -> bool:

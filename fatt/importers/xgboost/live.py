@@ -29,16 +29,19 @@ class XGBoost(Live):
         Its objective, which says what a booster's answers are.
     missing
         The number that a booster's tables are told to take for missing.
+    rounds
+        How many iterations count; None for as many as the model takes by itself.
     """
 
     model: Any
     objective: str
     missing: float
+    rounds: int | None = None
 
     def labels(self, table: Any) -> Any:
         """Return what `predict` answers; labels, where a booster has none."""
         if not self._is_booster:
-            return self.model.predict(table)
+            return self.model.predict(table, **self._how)
         answers = self._ask_booster(table)
         if self.objective == "multi:softprob":
             return np.argmax(answers, axis=1)
@@ -51,14 +54,14 @@ class XGBoost(Live):
     def probabilities(self, table: Any) -> Any:
         """Return the classifier's probabilities, or a booster's."""
         if not self._is_booster:
-            return self.model.predict_proba(table)
+            return self.model.predict_proba(table, **self._how)
         answers = self._ask_booster(table)
         return np.column_stack([1.0 - answers, answers])
 
     def scores(self, table: Any) -> Any:
         """Return the margins."""
         if not self._is_booster:
-            return self.model.predict(table, output_margin=True)
+            return self.model.predict(table, output_margin=True, **self._how)
         return self._ask_booster(table, output_margin=True)
 
     def _ask_booster(self, table: Any, **how: Any) -> Any:
@@ -73,7 +76,7 @@ class XGBoost(Live):
         matrix = xgboost.DMatrix(
             table, missing=self.missing, enable_categorical=True, **names
         )
-        return self.model.predict(matrix, **how)
+        return self.model.predict(matrix, **self._how, **how)
 
     def leaves(self) -> Floats:
         """Return what each node adds to the score, of all trees, one row per node.
@@ -103,6 +106,10 @@ class XGBoost(Live):
         return changed
 
     @property
+    def _how(self) -> dict[str, Any]:
+        return {} if self.rounds is None else {"iteration_range": (0, self.rounds)}
+
+    @property
     def _is_booster(self) -> bool:
         return type(self.model).__name__ == "Booster"
 
@@ -112,7 +119,9 @@ class XGBoost(Live):
         return json.loads(bytes(booster.save_raw("json")))
 
 
-def open_file(data: bytes, version: str, missing: float, loader: str) -> XGBoost:
+def open_file(
+    data: bytes, version: str, missing: float, loader: str, rounds: int | None
+) -> XGBoost:
     """Let XGBoost read a file.
 
     Parameters
@@ -125,6 +134,8 @@ def open_file(data: bytes, version: str, missing: float, loader: str) -> XGBoost
         The number that it takes for missing.
     loader
         Name of the class that loads it.
+    rounds
+        As in `XGBoost`.
 
     Raises
     ------
@@ -141,7 +152,7 @@ def open_file(data: bytes, version: str, missing: float, loader: str) -> XGBoost
         )
     model = getattr(xgboost, loader)(enable_categorical=True, missing=missing)
     model.load_model(bytearray(data))
-    return XGBoost(model, "", missing)
+    return XGBoost(model, "", missing, rounds)
 
 
 def _trees(content: Any) -> list[Any]:
