@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import TypeAlias
@@ -38,9 +40,52 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
 
 
+class Patience:
+    """Says how far something is, if it takes long: seldom, for lines stay in a log.
+
+    What counts is processor time, so that a busy machine makes nobody say more.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._done = self._total = 0
+        self._next = 2.0
+
+    def note(self, done: int, total: int) -> None:
+        """Remember how many are done, and how many there are."""
+        self._done, self._total = done, total
+
+    def look(self, seconds: float) -> None:
+        """Say so after two seconds; then whenever four times as many have gone."""
+        if seconds < self._next:
+            return
+        self._next = 4 * seconds
+        how_far = f", {self._done:,} of {self._total:,} done" if self._total else ""
+        say(f"{self._what}{how_far}, after {seconds:.0f} s of processor time.")
+
+
+@contextlib.contextmanager
+def lines(what: str) -> Iterator[Progress]:
+    """Say at times how far something is, as `Patience` does."""
+    patience, is_over = Patience(what), threading.Event()
+    start = time.process_time()
+
+    def watch() -> None:
+        while not is_over.wait(0.2):
+            patience.look(time.process_time() - start)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield patience.note
+    finally:
+        is_over.set()
+        watcher.join()
+
+
 @contextlib.contextmanager
 def progress(what: str, *, quiet: bool) -> Iterator[Progress | None]:
-    """Show a bar with the time that is left, if there is a terminal to show it on.
+    """Show a bar with the time that is left; without a terminal, say a line at times.
 
     Parameters
     ----------
@@ -49,8 +94,12 @@ def progress(what: str, *, quiet: bool) -> Iterator[Progress | None]:
     quiet
         Whether to show nothing.
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet:
         yield None
+        return
+    if not sys.stderr.isatty():
+        with lines(what) as tell:
+            yield tell
         return
     from rich.console import Console
     from rich.progress import (

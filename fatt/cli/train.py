@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt.cli.options import similarity_of, similarity_options
-from fatt.cli.terminal import Exit, printable, say
+from fatt.cli.terminal import Exit, lines, printable, say
 from fatt.storage import require_writable
 
 if TYPE_CHECKING:
@@ -137,7 +138,9 @@ def _train(request: Request, similarity: Relation) -> FATTClassifier:
     )
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", UserWarning)
-        classifier.fit(people.table, people.labels)
+        is_silent = sys.stderr.isatty() or request.quiet
+        with contextlib.nullcontext() if is_silent else lines("training"):
+            classifier.fit(people.table, people.labels)
     for warning in told:
         say(printable(str(warning.message)))
     return classifier

@@ -8,12 +8,14 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fatt.cli import terminal
 from tests.cli import town
 
 FATT = [sys.executable, "-m", "fatt"]
@@ -189,6 +191,31 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     assert "The run was interrupted" in out
     assert "The run was interrupted" in page.read_text(encoding="utf-8")
     assert len(table.read_text(encoding="utf-8").splitlines()) == 3_001
+
+
+def test_what_takes_long_says_so_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    patience = terminal.Patience("searching")
+    patience.look(1.9)
+    assert capsys.readouterr().err == ""
+    patience.look(2.0)
+    patience.look(7.9)
+    assert capsys.readouterr().err == "fatt: searching, after 2 s of processor time.\n"
+    patience.note(1_500, 20_000)
+    patience.look(8.0)
+    told = "fatt: searching, 1,500 of 20,000 done, after 8 s of processor time.\n"
+    assert capsys.readouterr().err == told
+
+    said = threading.Event()
+    monkeypatch.setattr(terminal, "say", lambda message: said.set())
+    monkeypatch.setattr(terminal.time, "process_time", iter(range(0, 9999, 3)).__next__)
+    with terminal.progress("searching", quiet=False) as show:
+        assert show is not None
+        show(1, 2)
+        assert said.wait(timeout=60)
+    with terminal.progress("searching", quiet=True) as show:
+        assert show is None
 
 
 def test_progress_is_shown_on_a_terminal_only() -> None:
