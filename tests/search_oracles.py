@@ -82,7 +82,9 @@ def members(ensemble: Ensemble, boxes: Boxes, box: int, index: int) -> Floats:
     if feature.missing_range is not None:
         start, end = feature.missing_range
         cuts = np.append(cuts, [np.nextafter(start, -np.inf), end])
-    points = np.concatenate([[low, high], cuts, np.nextafter(cuts, np.inf)])
+    with np.errstate(over="ignore"):
+        above = np.nextafter(cuts, np.inf)
+    points = np.concatenate([[low, high], cuts, above])
     if feature.integer:
         points = np.concatenate([[low, high], np.floor(cuts), np.floor(cuts) + 1])
     inside = np.unique(points[(points >= low) & (points <= high)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -31,26 +32,61 @@ from tests.search_oracles import (
 )
 
 POINTS = 300
+LARGEST = float(np.finfo(np.float64).max)
+#: As XGBoost reads numbers with ``missing=inf``, and whatever else ends at infinity.
+ENDLESS = [
+    (np.inf, np.inf),
+    (-np.inf, -np.inf),
+    (LARGEST, np.inf),
+    (-np.inf, -LARGEST),
+    (0.0, np.inf),
+    (-np.inf, 0.0),
+    (-np.inf, np.inf),
+]
+#: The numbers that are read as missing: those of the case, or an infinity with them.
+gaps = pytest.mark.parametrize("endless", [False, True])
 
 
-def small_case(seed: int, style: str | None = None) -> tuple[Case, np.ndarray]:
+def small_case(
+    seed: int, style: str | None = None, *, endless: bool = False
+) -> tuple[Case, np.ndarray]:
     case = random_case(seed, style=style, most_points=POINTS, n_people=2)
+    case = with_endless_gaps(case, seed) if endless else case
     return case, labels_of(case.ensemble, case.people)
 
 
+def with_endless_gaps(case: Case, seed: int) -> Case:
+    """Let the model read infinities as missing, and perhaps numbers beside them."""
+    rng = np.random.default_rng(seed)
+    features = [
+        msgspec.structs.replace(
+            feature,
+            missing_range=ENDLESS[int(rng.integers(len(ENDLESS)))],
+            accepts_missing=True,
+        )
+        if isinstance(feature, Numeric)
+        else feature
+        for feature in case.ensemble.features
+    ]
+    return replace(case, ensemble=replace(case.ensemble, features=tuple(features)))
+
+
+@gaps
 @for_seeds(60)
-def test_labels_are_those_of_the_ensemble(seed: int) -> None:
+def test_labels_are_those_of_the_ensemble(seed: int, endless: bool) -> None:
     case = random_case(seed, n_people=5, most_points=1)
+    case = with_endless_gaps(case, seed) if endless else case
     labels = judge_of(case.ensemble).labels(case.people)
     assert labels.tolist() == labels_of(case.ensemble, case.people).tolist()
 
 
+@gaps
 @pytest.mark.parametrize("style", STYLES)
 @for_seeds(15)
 def test_proved_boxes_hold_one_label_and_fair_ones_are_proved(
-    style: str, seed: int
+    style: str, seed: int, endless: bool
 ) -> None:
-    case, own = small_case(seed, style)
+    case, own = small_case(seed, style, endless=endless)
     outcomes = Verifier(case.ensemble).verify(case.people, case.boxes, n_jobs=1)
     for box, way in enumerate(ways_of(case, own)):
         person = case.boxes.person[box]
@@ -63,10 +99,11 @@ def test_proved_boxes_hold_one_label_and_fair_ones_are_proved(
             assert not is_fair, "a fair person without a proof"
 
 
+@gaps
 @for_seeds(60)
-def test_no_part_is_closed_wrongly(seed: int) -> None:
+def test_no_part_is_closed_wrongly(seed: int, endless: bool) -> None:
     """Cut at random, whatever the person's label is said to be."""
-    case, own = small_case(seed)
+    case, own = small_case(seed, endless=endless)
     rng = np.random.default_rng(seed)
     n_classes = len(case.ensemble.classes)
     said = rng.integers(n_classes, size=len(own)) if rng.random() < 0.5 else own
