@@ -60,7 +60,7 @@ def cut_off(ensemble: Ensemble, asked: CutOff) -> Ensemble:
         )
     _check_threshold(asked)
     if isinstance(decision, Argmax):
-        ensemble, place = _one_output(ensemble, place), 1
+        ensemble, place = one_output(ensemble, place), 1
     return replace(ensemble, decision=Cut(at=_cut(ensemble, asked, place), asked=asked))
 
 
@@ -102,8 +102,21 @@ def _check_threshold(asked: CutOff) -> None:
         )
 
 
-def _one_output(ensemble: Ensemble, place: int) -> Ensemble:
-    """Return the ensemble with the score of one class alone, which comes last."""
+def one_output(ensemble: Ensemble, place: int) -> Ensemble:
+    """Return the ensemble with the score of one class alone, which comes last.
+
+    Parameters
+    ----------
+    ensemble
+        One with a score for each class.
+    place
+        Which class.
+
+    Returns
+    -------
+    Ensemble
+        Its cut has no meaning yet.
+    """
     classes, trees, scoring = ensemble.classes, ensemble.trees, ensemble.scoring
     other: Label = f"not {classes[place]}"
     if len(classes) == 2:
@@ -143,7 +156,7 @@ def _cut(ensemble: Ensemble, asked: CutOff, place: int) -> float:
             return ~asked.reached(1.0 - linked)
         return asked.reached(linked)
 
-    return _turn(is_second, dtype)
+    return turn(is_second, dtype)
 
 
 def _link(ensemble: Ensemble, asked: CutOff) -> Link:
@@ -159,10 +172,25 @@ def _link(ensemble: Ensemble, asked: CutOff) -> Link:
     return ensemble.link
 
 
-def _turn(is_second: Callable[[NDArray[Any]], NDArray[np.bool_]], dtype: Any) -> float:
+def turn(is_second: Callable[[NDArray[Any]], NDArray[np.bool_]], dtype: Any) -> float:
     """Return the smallest number for which a rule holds, which then goes on to hold.
 
-    Minus infinity if it holds for all, infinity if for none.
+    Parameters
+    ----------
+    is_second
+        The rule, on arrays of numbers.
+    dtype
+        Their type.
+
+    Returns
+    -------
+    float
+        Minus infinity if it holds for all, infinity if for none.
+
+    Raises
+    ------
+    SpecError
+        If it holds, and then does not, close to the number.
     """
     most = float(np.finfo(dtype).max)
     ends = is_second(np.array([-most, most], dtype=dtype))

@@ -59,20 +59,34 @@ class Link(Record, frozen=True, kw_only=True):
         By what the sigmoid multiplies scores.
     divisor
         Scores are divided by this number first.
+    calibration
+        Slope and shift of one more sigmoid behind all that, of scikit-learn's:
+        ``1 / (1 + exp(slope * x + shift))`` in float64; the slope is negative.
     """
 
     function: Literal["identity", "sigmoid", "exp", "numpy exp"] = "identity"
     scale: float = 1.0
     divisor: float = 1.0
+    calibration: tuple[float, float] | None = None
 
     def __call__(self, scores: Scores) -> Scores:
-        """Return what the library makes of each score, in the type of the scores.
+        """Return what the library makes of each score, in the type of the library.
 
         Parameters
         ----------
         scores : ndarray, float32 or float64
             As `Ensemble.raw_scores` returns them.
         """
+        if self.calibration is None:
+            return self._linked(scores)
+        slope, shift = self.calibration
+        wide = self._linked(scores).astype(np.float64)
+        with np.errstate(over="ignore"):
+            wide = -(slope * wide + shift)
+        linked = [sigmoid(x) for x in wide.ravel().tolist()]
+        return np.array(linked, dtype=np.float64).reshape(wide.shape)
+
+    def _linked(self, scores: Scores) -> Scores:
         if self.divisor != 1.0:
             scores = scores / scores.dtype.type(self.divisor)
         if self.function == "identity":

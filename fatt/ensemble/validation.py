@@ -228,6 +228,8 @@ def _check_link(ensemble: Ensemble) -> None:
         fits = 0 < link.scale < math.inf and 1 <= link.divisor < math.inf
         # float32 knows no other sigmoid.
         plain = link.scale == link.divisor == 1
+        slope, shift = link.calibration or (-1.0, 0.0)
+        fits = fits and -math.inf < slope < 0 and math.isfinite(shift)
         fits = fits and (plain or not ensemble.scoring.single)
         _require(fits, "the scale or the divisor of a link is out of range.")
 

@@ -628,7 +628,7 @@ TREE = DecisionTreeClassifier()
 REFUSED = [
     (Cautious(2), "Cautious"),
     (forests.AdaBoostRegressor(n_estimators=2), "AdaBoostRegressor"),
-    (CalibratedClassifierCV(TREE, cv=2), "CalibratedClassifierCV.*inside"),
+    (CalibratedClassifierCV(TREE, cv=2), "CalibratedClassifierCV averages 2"),
     (FixedThresholdClassifier(LogisticRegression()), "LogisticRegression"),
     (TunedThresholdClassifierCV(LogisticRegression(), cv=2), "LogisticRegression"),
     (GridSearchCV(TREE, {"max_depth": [1]}, cv=2), "best_estimator_"),

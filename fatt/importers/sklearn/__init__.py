@@ -12,7 +12,7 @@ import msgspec
 from fatt.ensemble import Ensemble
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.registry import library_of, refuse_missing
-from fatt.importers.sklearn import thresholds
+from fatt.importers.sklearn import calibration, thresholds
 from fatt.importers.sklearn.live import ScikitLearn
 from fatt.importers.sklearn.members import check_members
 from fatt.model import Model
@@ -37,10 +37,6 @@ _HINTS = {
     "AdaBoostClassifier": _SEVERAL,
     "AdaBoostRegressor": "it answers a weighted median, which is no sum of leaves. "
     "Train a forest or a boosted model.",
-    "CalibratedClassifierCV": "it makes other probabilities of those of the model "
-    "inside, which fatt does not follow. If it has one calibrator, a cut-off of its "
-    "probabilities is a cut-off of those inside: pass the model inside with that "
-    "threshold=.",
     "ClassifierChain": _COLUMNS,
     "FrozenEstimator": "pass its estimator.",
     "GridSearchCV": _SEARCH,
@@ -93,10 +89,10 @@ def convert(model: Any, *, missing: float | None) -> Model:
         from fatt.importers import pipeline
 
         return pipeline.convert(model, missing=missing)
-    if type(model).__module__.startswith("sklearn.") and (
-        type(model).__name__ in thresholds.NAMES
-    ):
-        return thresholds.convert(model, missing=missing)
+    wrapper = _wrapper_of(model)
+    if wrapper is not None:
+        made: Model = wrapper.convert(model, missing=missing)
+        return made
     converter = _converter_for(model)
     refuse_missing(missing, f"a scikit-learn {type(model).__name__}")
     check_members(model)
@@ -121,13 +117,23 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
 
     Zeros are zeros, and NaN is refused whatever the training data.
     """
-    if type(model).__name__ in thresholds.NAMES:
-        inner = thresholds.inside(model)
+    wrapper = _wrapper_of(model)
+    if wrapper is not None:
+        inner = wrapper.inside(model)
         return library_of(inner).on_sparse_rows(ensemble, inner)
     features = [
         msgspec.structs.replace(f, accepts_missing=False) for f in ensemble.features
     ]
     return replace(ensemble, features=tuple(features))
+
+
+def _wrapper_of(model: Any) -> Any:
+    """Return the module that reads models of this kind around others, if one does."""
+    if not type(model).__module__.startswith("sklearn."):
+        return None
+    if type(model).__name__ in thresholds.NAMES:
+        return thresholds
+    return calibration if type(model).__name__ == "CalibratedClassifierCV" else None
 
 
 def _converter_for(model: Any) -> Callable[[Any], Ensemble]:

@@ -104,6 +104,11 @@ _KNOWN = {
         best_score_ best_threshold_ cv_results_ estimator_ _curve_scorer
     """,
     "FrozenEstimator": "estimator",
+    "CalibratedClassifierCV": """
+        cv ensemble estimator method n_jobs calibrated_classifiers_ classes_
+    """,
+    "_CalibratedClassifier": "calibrators classes estimator method",
+    "_SigmoidCalibration": "a_ b_",
     "Pipeline": "memory steps transform_input verbose",
     "ColumnTransformer": """
         force_int_remainder_cols n_jobs remainder sparse_threshold transformer_weights
