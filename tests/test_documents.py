@@ -82,6 +82,13 @@ PROOF = {
         r"- 0 are claimed to be fair without a proof",
         r"the certificate is about another model",
     ],
+    "10_catboost_file.py": [
+        r"<Model of catboost: 60 trees, ",
+        r"stored: 1 fingerprint of colour\n",
+        r"5,226 people: [\d,]+ fair, [1-9]\d* unfair, 0 unknown\n",
+        r"colour (White → Black|Black → White).* - asked of the model\n",
+        r"same scores: True\n",
+    ],
     "09_dask.py": [
         r"5,226 people: \{'fair': \d+, 'unfair': [1-9]\d*, 'unknown': 0\}\n",
         r"Black: 1288 people, \d\d\.\d% proved fair\n",

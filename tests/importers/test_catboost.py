@@ -396,6 +396,49 @@ def test_a_plain_catboost_and_its_note() -> None:
     assert loaded.ask(X) == labels_of(model, X)
 
 
+# Numbers
+
+LOSSES = [
+    *("RMSE", "MAE", "Quantile:alpha=0.3", "LogLinQuantile", "Expectile:alpha=0.3"),
+    *("Huber:delta=0.5", "LogCosh", "Lq:q=2", "MAPE", "Poisson"),
+    "Tweedie:variance_power=1.5",
+]
+
+
+@pytest.mark.parametrize("policy", ["SymmetricTree", "Depthwise"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_regressors(loss: str, policy: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(len(loss))
+    X = people(rng, 120, 2).replace([np.inf, -np.inf], 7.0)
+    y = np.exp(X["x"] / 2 + (X["town"] == "Ulm")).round(2)
+    options = {"loss_function": loss, "grow_policy": policy, "iterations": 6, **QUIET}
+    options |= {"cat_features": ["town", "code"], "max_ctr_complexity": 1}
+    plain = catboost.CatBoost(options).fit(X, y)
+    loaded = fatt.load(plain)
+    assert loaded.classes == ()
+    assert loaded.ensemble.source.objective == loss.partition(":")[0]
+    for table in (X, probes(loaded.ensemble, rng, 150)):
+        assert same_bits(loaded.raw_scores(table), raw_scores(plain, table))
+        numbers = np.asarray(plain.predict(table))
+        assert same_bits(np.asarray(loaded.predict(table)), numbers)
+        assert loaded.ask(table) == numbers.tolist()
+    for form in ("cbm", "json"):
+        path = saved(plain, tmp_path, form)
+        assert fatt.load(path).ask(X) == fatt.load(path).predict(X).tolist()
+    model = catboost.CatBoostRegressor(**options).fit(X, y)
+    if loss.startswith(("Poisson", "Tweedie")):
+        assert "logarithm" in loaded.ensemble.source.notes[-1]
+        with pytest.raises(UnsupportedModelError, match="exponential"):
+            fatt.load(model)
+        return
+    found = fatt.load(model)
+    assert same_bits(np.asarray(found.predict(X)), np.asarray(model.predict(X)))
+    gap = fatt.score_gap(
+        model, X[:5], similarity=fatt.Similarity(vary=["town"]), of="prediction"
+    )
+    assert all(one.bounds.lower <= one.bounds.upper for one in gap)
+
+
 # Columns and categories
 
 
@@ -615,8 +658,20 @@ def test_the_command_line(tmp_path: Path) -> None:
 # Refusals
 
 
-def fitted_regressor() -> Any:
-    return catboost.CatBoostRegressor(iterations=2, **QUIET).fit([[0], [1]], [0.0, 1.0])
+def counting() -> Any:
+    options = {"iterations": 2, "loss_function": "Poisson", **QUIET}
+    return catboost.CatBoostRegressor(**options).fit([[0], [1]], [0.0, 1.0])
+
+
+def ranker() -> Any:
+    options = {"iterations": 2, "loss_function": "QueryRMSE", **QUIET}
+    model = catboost.CatBoostRanker(**options)
+    return model.fit([[0], [1], [2]], [0.0, 1.0, 2.0], group_id=[0, 0, 0])
+
+
+def two_numbers() -> Any:
+    options = {"iterations": 2, "loss_function": "MultiRMSE", **QUIET}
+    return catboost.CatBoostRegressor(**options).fit([[0], [1]], [[0, 1], [1, 0]])
 
 
 class Odd(catboost.CatBoostClassifier):
@@ -651,7 +706,9 @@ def replaced() -> Any:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (fitted_regressor, "CatBoostRegressor"),
+        (counting, "Poisson.*exponential.*load the file"),
+        (ranker, "CatBoostRanker.*ranks"),
+        (two_numbers, "MultiRMSE and has 2 outputs"),
         (catboost.CatBoostClassifier, "not fitted; call fit"),
         (lambda: Odd(iterations=2, **QUIET).fit([[0], [1]], [0, 1]), "Odd"),
         (joining, r"joins '(town|job)' and '(town|job)'.*max_ctr_complexity=1"),

@@ -24,6 +24,7 @@ from fatt.ensemble import (
     Inputs,
     Label,
     Link,
+    Prediction,
     Scoring,
     Source,
 )
@@ -39,6 +40,23 @@ from fatt.model import Model
 _BINARY = ("Logloss", "CrossEntropy", "Focal")
 _MULTI = ("MultiClass", "MultiClassOneVsAll")
 _SEVERAL = ("MultiLogloss", "MultiCrossEntropy")
+#: Losses of which a number is predicted: the score itself.
+_PREDICTIONS = (
+    "RMSE",
+    "MAE",
+    "Quantile",
+    "LogLinQuantile",
+    "Expectile",
+    "Huber",
+    "LogCosh",
+    "Lq",
+    "MAPE",
+    "RMSPE",
+    "Poisson",
+    "Tweedie",
+)
+#: Losses whose score is the logarithm of what is expected.
+_LOGARITHMS = ("Poisson", "Tweedie")
 #: Losses whose probabilities are the logistic function of each score.
 _SIGMOID = ("Logloss", "CrossEntropy", "MultiClassOneVsAll")
 _LINK = Link(function="sigmoid")
@@ -55,6 +73,10 @@ _JSON_NOTE = (
     "The numbers are those that CatBoost itself reads from the JSON file; they can be "
     "some units in the last place off those of the model that wrote it. A .cbm file "
     "has them exactly."
+)
+_LOGARITHM_NOTE = (
+    "The number is the score, the logarithm of what is expected: CatBoost.predict "
+    "answers it, and CatBoostRegressor its exponential."
 )
 _TEXT_NOTE = (
     "The model stores fingerprints of its categories, not their texts. Where nothing "
@@ -79,12 +101,14 @@ def read(data: bytes, *, missing: float | None) -> Model:
         format=f"{file.format} file",
         notes=(*notes, _JSON_NOTE) if is_json else notes,
     )
-    opened = partial(live.open_file, data, "json" if is_json else "cbm")
-    return Model(_ensemble(file, source), opened)
+    ensemble = _ensemble(file, source)
+    predicts = isinstance(ensemble.decision, Prediction)
+    opened = partial(live.open_file, data, "json" if is_json else "cbm", predicts)
+    return Model(ensemble, opened)
 
 
 def convert(model: Any, *, missing: float | None) -> Model:
-    """Convert a fitted `catboost.CatBoostClassifier` or `catboost.CatBoost`."""
+    """Convert a fitted `CatBoostClassifier`, `CatBoostRegressor` or `CatBoost`."""
     refuse_missing(missing, "a CatBoost model")
     refuse_replaced(model)
     import catboost
@@ -92,21 +116,36 @@ def convert(model: Any, *, missing: float | None) -> Model:
     from fatt.importers.unfitted import unfitted
 
     name = type(model).__name__
-    if type(model) not in {catboost.CatBoost, catboost.CatBoostClassifier}:
+    known = {
+        catboost.CatBoost,
+        catboost.CatBoostClassifier,
+        catboost.CatBoostRegressor,
+    }
+    if type(model) not in known:
         raise UnsupportedModelError(
-            f"cannot import a catboost {type(model).__qualname__}: it gives no class "
-            "labels, or other ones than CatBoost's own classes. Pass a "
-            "CatBoostClassifier or CatBoost."
+            f"cannot import a catboost {type(model).__qualname__}: it ranks, or may "
+            "answer something else than CatBoost's own classes. Pass a "
+            "CatBoostClassifier, CatBoostRegressor or CatBoost."
         )
     if not model.is_fitted():
         raise unfitted(model)
     notes = note_newer("CatBoost", catboost.__version__)
-    if type(model) is catboost.CatBoost:
+    file = cbm.parse(live.written(model))
+    if type(model) is catboost.CatBoost and file.loss not in _PREDICTIONS:
         notes += (
             "CatBoost.predict answers raw scores; the label here is what it answers "
             "with prediction_type='Class'.",
         )
-    file = cbm.parse(live.written(model))
+    if (
+        type(model) is catboost.CatBoostRegressor
+        and model._get_default_prediction_type() != "RawFormulaVal"
+    ):
+        raise UnsupportedModelError(
+            f"the CatBoostRegressor was trained with {file.loss} and predicts an "
+            "exponential that CatBoost computes in a way of its own, which may not "
+            "grow with the score everywhere. Save it and load the file, which is read "
+            "as the score itself, the logarithm."
+        )
     source = Source(
         library="catboost",
         version=catboost.__version__,
@@ -119,7 +158,9 @@ def convert(model: Any, *, missing: float | None) -> Model:
         # It finds columns by name, and takes some for categories by their places.
         inputs = msgspec.structs.replace(ensemble.inputs, by_position="all")
         ensemble = replace(ensemble, inputs=inputs)
-    return Model(ensemble, partial(live.CatBoost, model), given=model)
+    predicts = isinstance(ensemble.decision, Prediction)
+    opened = partial(live.CatBoost, model, predicts)
+    return Model(ensemble, opened, given=model)
 
 
 def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
@@ -145,7 +186,9 @@ def _ensemble(file: ModelFile, source: Source) -> Ensemble:
         source=msgspec.structs.replace(
             source,
             objective=file.loss,
-            notes=source.notes + (_TEXT_NOTE,) * has_categories,
+            notes=source.notes
+            + (_TEXT_NOTE,) * has_categories
+            + (_LOGARITHM_NOTE,) * (file.loss in _LOGARITHMS),
         ),
     )
 
@@ -183,11 +226,14 @@ def _decision(file: ModelFile) -> tuple[tuple[Label, ...], Decision]:
             f"the CatBoost model was trained with {loss} and gives each row several "
             "labels at once; verify a model for each label by itself."
         )
+    if loss in _PREDICTIONS and n_outputs == 1:
+        return (), Prediction()
     if loss not in _BINARY + _MULTI:
         raise UnsupportedModelError(
-            f"the CatBoost model was trained with the loss {loss[:40] or '(unknown)'}, "
-            f"which has no class labels. Losses with labels: "
-            f"{', '.join(_BINARY + _MULTI)}."
+            f"the CatBoost model was trained with the loss {loss[:40] or '(unknown)'} "
+            f"and has {n_outputs} outputs, of which fatt knows no answer. Losses with "
+            f"labels: {', '.join(_BINARY + _MULTI)}; with one number: "
+            f"{', '.join(_PREDICTIONS)}."
         )
     if loss in _BINARY and n_outputs != 1:
         raise fail(f"the loss {loss} has {n_outputs} outputs")

@@ -18,13 +18,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CatBoost(Live):
-    """A fitted `CatBoost` or `CatBoostClassifier`."""
+    """A fitted `CatBoost`, `CatBoostClassifier` or `CatBoostRegressor`.
+
+    Attributes
+    ----------
+    model
+        The fitted object.
+    predicts
+        Whether it predicts numbers, and has no labels.
+    """
 
     model: Any
+    predicts: bool = False
 
     def labels(self, table: Any) -> Any:
-        """Return the label of each row."""
-        answers = np.asarray(self._predict(table, "Class"))
+        """Return the label of each row, or the number."""
+        kind = "RawFormulaVal" if self.predicts else "Class"
+        answers = np.asarray(self._predict(table, kind))
         return answers.reshape(len(answers))
 
     def probabilities(self, table: Any) -> Any:
@@ -73,7 +83,7 @@ def written(model: Any) -> bytes:
         return path.read_bytes()
 
 
-def open_file(data: bytes, form: str) -> CatBoost:
+def open_file(data: bytes, form: str, predicts: bool) -> CatBoost:
     """Let CatBoost read a file.
 
     Parameters
@@ -82,12 +92,14 @@ def open_file(data: bytes, form: str) -> CatBoost:
         The bytes of the file.
     form
         ``"cbm"`` or ``"json"``.
+    predicts
+        Whether the model predicts numbers.
     """
     import catboost
 
-    model = catboost.CatBoostClassifier()
+    model = catboost.CatBoost() if predicts else catboost.CatBoostClassifier()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         path.write_bytes(data)
         model.load_model(str(path), format=form)
-    return CatBoost(model)
+    return CatBoost(model, predicts)
