@@ -145,6 +145,8 @@ class Model:
     given
         The fitted object, if there is one: what it refuses, its library refuses. A
         model that the library reads from a file may only want another form of table.
+    file_digest
+        The SHA-256 of the file that the model was read from; empty if there is none.
 
     Examples
     --------
@@ -164,6 +166,7 @@ class Model:
         "what was passed is its exact form, not the model itself"
     )
     given: Any = None
+    file_digest: str = ""
     # Not every library lets several threads ask a model at the same time.
     _lock: Any = field(default_factory=threading.RLock, init=False)
 
@@ -175,7 +178,7 @@ class Model:
         return hash(self.ensemble)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Model, (self.ensemble, self.opened, self.given)
+        return Model, (self.ensemble, self.opened, self.given, self.file_digest)
 
     def __repr__(self) -> str:
         return "<Model" + repr(self.ensemble).removeprefix("<Ensemble")

@@ -38,6 +38,13 @@ from fatt.threads import n_threads
 from fatt.verdict import FAIR, Findings
 from fatt.verifier import Budget, Verifier
 
+#: What an answer may need of compiled code, also what only the unfair do.
+_COMPILED = (
+    "fatt.ensemble.kernels",
+    "fatt.region.kernels",
+    "fatt.region.growth",
+    "fatt.verifier.kernels.decide",
+)
 #: About how much work is lost at most if a run with a journal is killed.
 _KEEP_SECONDS = 2.0
 
@@ -144,7 +151,8 @@ class Auditor:
         is_inferred: bool,
     ) -> None:
         # Compiled code is loaded now, and not while the first person waits for it.
-        importlib.import_module("fatt.verifier.kernels.decide")
+        for name in _COMPILED:
+            importlib.import_module(name)
         self._schema = schema
         self.variables = Variables(model.ensemble, narrowed(schema, similarity))
         self.model, self._is_inferred = model, is_inferred

@@ -390,7 +390,8 @@ def _provenance(request: Request, sources: Sources, agreement: Agreement) -> Pro
     model, certificate = request.model, request.certificate
     return Provenance(
         model=model or "a model that fatt made up",
-        model_digest=_digest(model),
+        # Of what was read: the file may be another one by now.
+        model_digest=sources.auditor.model.file_digest,
         data=sources.table.name,
         data_digest=sources.table.digest,
         certificate=certificate or "",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -153,9 +155,10 @@ def _loaded(
     if kind.module != "xgboost":
         _refuse_iteration(iteration, f"the file {path}")
     try:
-        return kind.library().read(data, missing=missing, **more)
+        read = kind.library().read(data, missing=missing, **more)
     except ModelError as error:
         raise type(error)(f"{path}: {error}") from error
+    return replace(read, file_digest=hashlib.sha256(data).hexdigest())
 
 
 def _refuse_iteration(iteration: Any, what: str) -> None:

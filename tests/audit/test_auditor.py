@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -188,3 +190,40 @@ def test_flags_that_rows_tear_apart_are_refused_of_these_rows() -> None:
     auditor = Auditor(model, similarity=Similarity(noise={"race_A": 1}))
     with pytest.raises(SpecError, match="look like one variable 'race'"):
         auditor.verify(table)
+
+
+_SEARCHES = """
+import sys
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+import fatt
+
+def compiled():
+    found = {
+        name: getattr(module, "__file__", None) or ""
+        for name, module in sys.modules.items()
+        if name.startswith("fatt")
+    }
+    return sorted(n for n, path in found.items() if path.endswith((".so", ".pyd")))
+
+rng = np.random.default_rng(0)
+rows = rng.normal(size=(300, 8))
+label = (rows[:, :4].prod(axis=1) > 0).astype(int)
+forest = RandomForestClassifier(20, max_depth=6, random_state=0).fit(rows, label)
+similarity = fatt.Similarity(noise={f"x{i}": 0.3 for i in range(8)})
+auditor = fatt.Auditor(fatt.load(forest).ensemble, similarity=similarity)
+before = compiled()
+assert before, "nothing compiled is found"
+counts = auditor.verify(rows[:60]).counts
+assert counts["fair"] and counts["unfair"], counts
+auditor.verify(rows[:60], n_jobs=2, budget=fatt.Budget(nodes=3))
+assert compiled() == before, set(compiled()) - set(before)
+"""
+
+
+def test_the_auditor_loads_all_compiled_code() -> None:
+    """Also what only the unfair need: no person waits for it."""
+    done = subprocess.run(
+        [sys.executable, "-c", _SEARCHES], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
