@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -19,8 +20,9 @@ from fatt.ensemble.table import as_frame
 from fatt.errors import DataError, SpecError
 from fatt.region import Relation, Schema
 from fatt.threads import n_threads
+from fatt.train.groups import Groups, group_people, join_features
 from fatt.train.models import leaves_of
-from fatt.train.people import gather_people
+from fatt.train.people import People, gather_people
 from fatt.train.result import Candidate
 from fatt.train.settings import Settings
 from fatt.train.splits import Portable, blank_tree
@@ -46,6 +48,21 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     min_fairness : float, optional
         The share of training people who must be treated fairly; chooses the smallest
         weight of fairness with which that is reached.
+    group : str or list of str, optional
+        The variables that make groups, whose rates of the second class are compared;
+        several make intersections. Or pass `sensitive_features` to `fit`, for groups
+        that the tree may not read.
+    constraint : str, default "demographic_parity"
+        Whose rates: ``"demographic_parity"`` compares everybody,
+        ``"true_positive_rate_parity"`` and ``"false_positive_rate_parity"`` those who
+        truly are, and are not, of the second class, and ``"equalized_odds"`` both.
+    max_gap : float, optional
+        The largest difference between the rates of two groups, held by a margin of its
+        standard error. It is estimated, where fairness to individuals is proved.
+    min_ratio : float, optional
+        Instead, the smallest ratio of two rates; 0.8 is the rule of four fifths.
+    group_weight : float, optional
+        Instead, how much accuracy a gap of 1 costs.
     algorithm : {"descent", "paper"}, default "descent"
         ``"descent"`` gives each node in turn the best of all splits that it may have;
         ``"paper"`` is the genetic algorithm of Ranzato, Urban and Zanella.
@@ -113,6 +130,11 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         All trees that no other beats in accuracy, fairness and size at once.
     accuracy_, balanced_accuracy_, fairness_ : float
         What the tree reaches on the training people; fairness is certified.
+    gap_ : float
+        How far the rates of groups lie apart among the training people, as an estimate;
+        absent without groups.
+    gap_interval_ : tuple of float
+        The 95 % interval of that estimate, for people who are drawn alike.
     fairness_weight_ : float
         The weight of fairness with which the tree was chosen.
     hints_ : Hints
@@ -144,6 +166,11 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         fairness_weight: float | Literal["auto"] = "auto",
         min_fairness: float | None = None,
+        group: str | Sequence[str] | None = None,
+        constraint: str = "demographic_parity",
+        max_gap: float | None = None,
+        min_ratio: float | None = None,
+        group_weight: float | None = None,
         algorithm: Literal["descent", "paper"] = "descent",
         balance: float | None = None,
         class_weight: Any = None,
@@ -171,6 +198,11 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.similarity = similarity
         self.fairness_weight = fairness_weight
         self.min_fairness = min_fairness
+        self.group = group
+        self.constraint = constraint
+        self.max_gap = max_gap
+        self.min_ratio = min_ratio
+        self.group_weight = group_weight
         self.algorithm = algorithm
         self.balance = balance
         self.class_weight = class_weight
@@ -196,7 +228,12 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.split_share = split_share
 
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        sensitive_features: Any = None,
     ) -> FATTClassifier:
         """Train the tree.
 
@@ -209,6 +246,8 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Their labels.
         sample_weight : array-like of shape (n_people,), optional
             Their weights, in accuracy and in fairness.
+        sensitive_features : array-like of shape (n_people,) or (n_people, n), optional
+            What makes groups, instead of `group`; the tree does not read it.
 
         Raises
         ------
@@ -238,6 +277,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             similarity=similarity,
             balance=settings.balance,
         )
+        groups = self._groups(people, sensitive_features)
         earlier = self._earlier(blank)
         random = check_random_state(self.random_state)
         trained = train(
@@ -245,6 +285,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             settings,
             rng=np.random.default_rng(random.randint(2**31 - 1)),
             n_threads=n_threads(self.n_jobs),
+            groups=groups,
             earlier=earlier,
             verbose=bool(self.verbose),
             keep_interrupted=self.keep_interrupted,
@@ -254,6 +295,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.fairness_weight_ = trained.fairness_weight
         self.n_iter_ = trained.n_iter
         self.interrupted_ = trained.interrupted
+        self._has_groups = groups is not None
         self._take(trained.best)
         self._warn(trained)
         return self
@@ -330,6 +372,18 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         useless = "the tree gives everybody the same label: fair, and useless. "
         if not len(trained.front):
             warnings.warn(useless + self._reason(trained), stacklevel=3)
+        elif self.max_gap is not None and trained.best.gap > self.max_gap:
+            warnings.warn(
+                f"no tree was found whose groups are at most {self.max_gap} apart; "
+                f"these are {trained.best.gap:.3f} apart.",
+                stacklevel=3,
+            )
+        elif self.min_ratio is not None and trained.best.ratio < self.min_ratio:
+            warnings.warn(
+                f"no tree was found whose groups have rates in a ratio of at least "
+                f"{self.min_ratio}; here it is {trained.best.ratio:.3f}.",
+                stacklevel=3,
+            )
         elif trained.best.fairness < (self.min_fairness or 0):
             warnings.warn(
                 f"no tree was found that treats {self.min_fairness:.2%} of the "
@@ -364,6 +418,10 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.balanced_accuracy_ = chosen.balanced_accuracy
         self.fairness_ = chosen.fairness
         self.hints_ = chosen.hints
+        if self._has_groups:
+            self.gap_ = chosen.gap
+            reach = 1.96 * chosen.gap_error
+            self.gap_interval_ = (max(0.0, chosen.gap - reach), chosen.gap + reach)
 
     def _read(self, X: Any, *, is_new: bool = False) -> Any:
         """Check a table as scikit-learn does, and return it in the type it has."""
@@ -406,6 +464,26 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         check_weights(by_class)
         return codes.astype(np.int64), weights, by_class
+
+    def _groups(self, people: People, sensitive: Any) -> Groups | None:
+        """Return the groups of the people, if any are asked for."""
+        if sensitive is None and self.group is None:
+            for name in ("max_gap", "min_ratio", "group_weight"):
+                if getattr(self, name) is not None:
+                    raise SpecError(
+                        f"{name} is about groups: name the variables that make them, "
+                        "group='sex', or pass sensitive_features to fit."
+                    )
+            return None
+        if sensitive is not None and self.group is not None:
+            raise SpecError(
+                "both group and sensitive_features say what makes groups; pass one."
+            )
+        if sensitive is None:
+            found = group_people(self.group, people)
+        else:
+            found = join_features(sensitive, len(people.codes))
+        return Groups.of(found, people.codes, people.weights, self.constraint)
 
     def _earlier(self, blank: Ensemble) -> list[Portable]:
         """Return the trees of the last fit, if they are to be used again."""

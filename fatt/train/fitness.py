@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from fatt.train.genome import (
     n_leaves,
     tidy,
 )
+from fatt.train.groups import Groups
 from fatt.train.training_set import UNITS, TrainingSet
 
 Integers = NDArray[np.int64]
@@ -49,13 +51,16 @@ class Scored:
         The tree.
     accuracy, fairness
         What its labels are worth, and the share of people whom it treats fairly.
+    gap
+        How far the rates of groups lie apart; 0 if there are none.
     fitness
-        The weighted sum of both, minus what its leaves cost.
+        The weighted sum of both, minus what its leaves and the gap cost.
     """
 
     tree: Genome
     accuracy: float
     fairness: float
+    gap: float
     fitness: float
 
     @property
@@ -64,10 +69,11 @@ class Scored:
         return n_leaves(self.tree)
 
 
+@dataclass(frozen=True, eq=False)
 class Objective:
-    """A weighted sum of accuracy and fairness, minus what leaves cost.
+    """A weighted sum of accuracy and fairness, minus what leaves and gaps cost.
 
-    Parameters
+    Attributes
     ----------
     people
         The training people.
@@ -79,31 +85,45 @@ class Objective:
         How many people more each leaf must get right.
     limits
         How large a tree may be.
-
-    Attributes
-    ----------
-    priced, cost, per_leaf
-        What labels are worth, what it costs to be unfair to a person, and what a leaf
-        costs, in units of fitness.
+    groups
+        The groups whose rates are compared, if any.
+    gap_price
+        How much accuracy the gap between groups costs, if one of them always gets what
+        another never gets.
+    slope : ndarray of shape (n_people,)
+        By how much the gap grows with the positive label of each person.
     """
 
-    def __init__(
-        self,
-        people: TrainingSet,
-        worth: Integers,
-        fairness_weight: float,
-        leaf_cost: float,
-        limits: Limits,
-    ) -> None:
-        self.people = people
-        self.worth = worth
-        self.fairness_weight = fairness_weight
-        self.leaf_cost = leaf_cost
-        self.limits = limits
-        rest = 1 - fairness_weight
-        self.priced = np.rint(rest * worth).astype(np.int64)
-        self.cost = np.rint(fairness_weight * people.weight).astype(np.int64)
-        self.per_leaf = round(rest * leaf_cost * UNITS / people.n_people)
+    people: TrainingSet
+    worth: Integers
+    fairness_weight: float
+    leaf_cost: float
+    limits: Limits
+    groups: Groups | None = None
+    gap_price: float = 0.0
+    slope: NDArray[np.float64] | None = None
+
+    @cached_property
+    def priced(self) -> Integers:
+        """What labels are worth, in units of fitness."""
+        rest = 1 - self.fairness_weight
+        priced = np.rint(rest * self.worth).astype(np.int64)
+        if self.slope is not None:
+            shift = rest * self.gap_price * self.slope * UNITS
+            priced[:, 1] -= np.rint(shift).astype(np.int64)
+        return np.asarray(priced)
+
+    @cached_property
+    def cost(self) -> Integers:
+        """What it costs to be unfair to each person, in units of fitness."""
+        cost = np.rint(self.fairness_weight * self.people.weight)
+        return np.asarray(cost, dtype=np.int64)
+
+    @property
+    def per_leaf(self) -> int:
+        """What a leaf costs, in units of fitness."""
+        rest = 1 - self.fairness_weight
+        return round(rest * self.leaf_cost * UNITS / self.people.n_people)
 
     @property
     def is_one_sided(self) -> bool:
@@ -114,42 +134,40 @@ class Objective:
 
     def weighted(self, fairness_weight: float) -> Objective:
         """Return the same with another weight of fairness."""
-        return Objective(
-            self.people, self.worth, fairness_weight, self.leaf_cost, self.limits
-        )
-
-    def limited(self, limits: Limits) -> Objective:
-        """Return the same with other limits."""
-        return Objective(
-            self.people, self.worth, self.fairness_weight, self.leaf_cost, limits
-        )
+        return replace(self, fairness_weight=fairness_weight)
 
     def of_people(self, chosen: Integers) -> Objective:
         """Return the same for some of the people, who stand for all."""
-        people = self.people
-        share = len(chosen) / people.n_people
+        share = len(chosen) / self.people.n_people
         worth = self.worth[chosen]
         scale = self.worth.sum() / worth.sum()
         least = max(1, round(share * self.limits.min_leaf))
-        return Objective(
-            people.of_people(chosen),
-            np.rint(scale * worth).astype(np.int64),
-            self.fairness_weight,
-            share * self.leaf_cost,
-            replace(self.limits, min_leaf=least),
+        return replace(
+            self,
+            people=self.people.of_people(chosen),
+            worth=np.rint(scale * worth).astype(np.int64),
+            leaf_cost=share * self.leaf_cost,
+            limits=replace(self.limits, min_leaf=least),
+            groups=None if self.groups is None else self.groups.of_people(chosen),
         )
+
+    def labels(self, tree: Genome) -> Integers:
+        """Return the label that a tree gives to each person."""
+        return np.asarray((-1 - tree[tree < 0])[self.people.leaf_of(tree)])
 
     def score(self, tree: Genome) -> Scored:
         """Tell what a tree is worth."""
-        labels = (-1 - tree[tree < 0])[self.people.leaf_of(tree)]
+        labels = self.labels(tree)
         right = int(self.worth[np.arange(len(labels)), labels].sum())
         unfair = int(self.people.weight[self.people.is_unfair(tree)].sum())
-        return self.valued(Scored(tree, right / UNITS, 1 - unfair / UNITS, 0.0))
+        gap = 0.0 if self.groups is None else self.groups.spread(labels).gap
+        return self.valued(Scored(tree, right / UNITS, 1 - unfair / UNITS, gap, 0.0))
 
     def valued(self, scored: Scored) -> Scored:
         """Return a tree that was scored with the same people, by this objective."""
         weight = self.fairness_weight
         gain = scored.accuracy - scored.n_leaves * self.leaf_cost / self.people.n_people
+        gain -= self.gap_price * scored.gap
         fitness = (1 - weight) * gain + weight * scored.fairness
         return replace(scored, fitness=fitness)
 
@@ -228,7 +246,7 @@ class Objective:
 
 
 class Archive:
-    """Keeps the trees that no other tree beats in accuracy, fairness and size."""
+    """Keeps the trees that no other beats in accuracy, fairness, size and gap."""
 
     def __init__(self) -> None:
         self._kept: dict[bytes, Scored] = {}
@@ -245,9 +263,9 @@ class Archive:
             if not is_constant(scored.tree):
                 self._kept.setdefault(scored.tree.tobytes(), scored)
         kept = list(self._kept.values())
-        worth = np.array([[s.accuracy, s.fairness, -s.n_leaves] for s in kept])
+        worth = np.array([[s.accuracy, s.fairness, -s.n_leaves, -s.gap] for s in kept])
         self._kept = {
-            kept[i].tree.tobytes(): kept[i] for i in _unbeaten(worth.reshape(-1, 3))
+            kept[i].tree.tobytes(): kept[i] for i in _unbeaten(worth.reshape(-1, 4))
         }
 
 

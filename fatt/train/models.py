@@ -50,10 +50,15 @@ def appraise(tree: Genome, objective: Objective, people: People) -> Candidate:
     labels = -1 - tree[tree < 0].astype(np.int64)
     at_leaves = np.bincount(leaf_of, minlength=len(labels))
     accuracy, balanced, fairness = _shares(labels[leaf_of], people, unfair)
+    groups = objective.groups
+    spread = None if groups is None else groups.spread(labels[leaf_of])
     return Candidate(
         accuracy=accuracy,
         balanced_accuracy=balanced,
         fairness=fairness,
+        gap=0.0 if spread is None else spread.gap,
+        gap_error=0.0 if spread is None else spread.error,
+        ratio=1.0 if spread is None else spread.ratio,
         n_leaves=n_leaves(tree),
         fitness=objective.score(tree).fitness,
         ensemble=ensemble,

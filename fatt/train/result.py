@@ -44,6 +44,10 @@ class Candidate:
         The share of people with the right label, of all and as the mean over classes.
     fairness
         The share of people who are proved to be treated fairly.
+    gap, gap_error, ratio
+        How far the rates of groups lie apart among the training people, the standard
+        error of that as an estimate for others, and the smallest ratio of two rates; 0,
+        0 and 1 without groups.
     n_leaves
         Number of leaves.
     fitness
@@ -59,6 +63,9 @@ class Candidate:
     accuracy: float
     balanced_accuracy: float
     fairness: float
+    gap: float
+    gap_error: float
+    ratio: float
     n_leaves: int
     fitness: float
     ensemble: Ensemble
@@ -73,7 +80,7 @@ class Candidate:
 
 
 class Front(Sequence[Candidate]):
-    """The trees that no other beats in accuracy, fairness and size at once.
+    """The trees that no other beats in accuracy, fairness, size and gap at once.
 
     The fairest come first. All figures are about the training people.
 
@@ -81,9 +88,14 @@ class Front(Sequence[Candidate]):
     ----------
     candidates
         The trees.
+    chosen
+        The one that the training chose.
     """
 
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
+    def __init__(
+        self, candidates: Sequence[Candidate], *, chosen: Candidate | None = None
+    ) -> None:
+        self.chosen = chosen
         self._candidates = tuple(
             sorted(candidates, key=lambda c: (-c.fairness, -c.fitness, c.n_leaves))
         )
@@ -107,6 +119,7 @@ class Front(Sequence[Candidate]):
         fairness_weight: float | None = None,
         min_fairness: float = 0.0,
         min_accuracy: float = 0.0,
+        max_gap: float = 1.0,
         max_leaves: int | None = None,
     ) -> Candidate:
         """Return the best tree among those that meet all conditions.
@@ -116,7 +129,7 @@ class Front(Sequence[Candidate]):
         fairness_weight
             The weight of fairness against balanced accuracy; by default the fitness
             counts that the search maximised.
-        min_fairness, min_accuracy, max_leaves
+        min_fairness, min_accuracy, max_gap, max_leaves
             What the tree must reach, on the training people.
 
         Raises
@@ -129,12 +142,14 @@ class Front(Sequence[Candidate]):
             for candidate in self
             if candidate.fairness >= min_fairness
             and candidate.accuracy >= min_accuracy
+            and candidate.gap <= max_gap
             and (max_leaves is None or candidate.n_leaves <= max_leaves)
         ]
         if not fit:
             raise SpecError(
                 f"none of the {len(self)} trees has fairness {min_fairness} and "
                 f"accuracy {min_accuracy} at least"
+                + ("" if max_gap == 1 else f" and a gap of {max_gap} at most")
                 + ("" if max_leaves is None else f" and {max_leaves} leaves at most")
                 + f"; they reach fairness {self._span('fairness')} and accuracy "
                 f"{self._span('accuracy')}. Ask for less, or train with another "
@@ -149,8 +164,27 @@ class Front(Sequence[Candidate]):
 
     def to_dict(self) -> dict[str, list[float]]:
         """Return the figures as columns, ready for a data frame."""
-        names = ("accuracy", "balanced_accuracy", "fairness", "n_leaves", "fitness")
-        return {name: [getattr(c, name) for c in self] for name in names}
+        names = ("accuracy", "balanced_accuracy", "fairness", "gap", "n_leaves")
+        return {
+            name: [getattr(each, name) for each in self] for name in (*names, "fitness")
+        }
+
+    def to_frame(self) -> Any:
+        """Return the figures as a pandas data frame, one row per tree.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingDependencyError(
+                "a data frame needs pandas: pip install 'fatt[tables]', or take "
+                "to_dict()."
+            ) from error
+        return pd.DataFrame(self.to_dict())
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw accuracy over fairness, small trees as small dots.
@@ -176,10 +210,13 @@ class Front(Sequence[Candidate]):
         columns: dict[str, Any] = {k: np.array(v) for k, v in self.to_dict().items()}
         size = 12 + 4 * columns["n_leaves"]
         ax.scatter(columns["fairness"], columns["balanced_accuracy"], s=size, alpha=0.6)
-        for candidate in {max(self, key=lambda c: c.fitness)} if len(self) else set():
+        if self.chosen is not None:
+            chosen = self.chosen
+            place = (chosen.fairness, chosen.balanced_accuracy)
+            ax.scatter(*place, s=120, marker="*", color="black", zorder=3)
             ax.annotate(
-                f"chosen, {candidate.n_leaves} leaves",
-                (candidate.fairness, candidate.balanced_accuracy),
+                f"chosen, {chosen.n_leaves} leaves",
+                place,
                 textcoords="offset points",
                 xytext=(6, 6),
             )

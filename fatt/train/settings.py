@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from fatt.errors import SpecError
 from fatt.train.fitness import Limits
+from fatt.train.groups import check_group_parameters
 from fatt.train.population import Operators
 
 #: What is meant by None, for each algorithm.
@@ -58,6 +59,10 @@ class Settings:
     algorithm: Literal["descent", "paper"]
     fairness_weight: float | Literal["auto"]
     min_fairness: float | None
+    constraint: str
+    max_gap: float | None
+    min_ratio: float | None
+    group_weight: float | None
     balance: float
     leaf_cost: float | None
     max_leaves: int
@@ -114,6 +119,7 @@ class Settings:
         for name, value in implied.items():
             if given[name] is None:
                 given[name] = value
+        check_group_parameters(given)
         _check_weight(given["fairness_weight"], given["min_fairness"], is_paper)
         for name, (low, high, whole) in _RANGES.items():
             if given[name] is not None:
@@ -141,6 +147,21 @@ class Settings:
             split_share=self.split_share,
         )
 
+    def is_close(self, gap: float, error: float, ratio: float) -> bool:
+        """Tell whether groups are close enough, by a margin of their standard error.
+
+        Parameters
+        ----------
+        gap, error
+            How far their rates lie apart, and the standard error of that.
+        ratio
+            The smallest ratio of two rates.
+        """
+        if self.max_gap is not None:
+            # Of small groups nothing better can be asked than a part of the gap.
+            return gap <= max(self.max_gap - error, self.max_gap / 5)
+        return self.min_ratio is None or ratio >= self.min_ratio
+
     @property
     def first_weight(self) -> float:
         """The weight of fairness that the search begins with."""
@@ -152,6 +173,9 @@ _INFINITE = float("inf")
 #: Smallest and largest value, and whether only whole numbers are meant.
 _RANGES: dict[str, tuple[float, float, bool]] = {
     "min_fairness": (0, 1, False),
+    "max_gap": (0, 1, False),
+    "min_ratio": (0, 1, False),
+    "group_weight": (0, _INFINITE, False),
     "balance": (0, 1, False),
     "leaf_cost": (0, _INFINITE, False),
     "max_leaves": (2, _INFINITE, True),

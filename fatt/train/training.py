@@ -16,6 +16,7 @@ from fatt.train import population
 from fatt.train.descent import descend
 from fatt.train.fitness import Archive, Objective, Scored
 from fatt.train.genome import Genome, leaf
+from fatt.train.groups import Groups
 from fatt.train.growth import grow
 from fatt.train.models import appraise
 from fatt.train.people import People
@@ -48,6 +49,11 @@ _ATTEMPTS = 6
 _ASIDE = (0.25, 4.0)
 #: How many leaves small ones may have.
 _SIZES = (2, 3, 4, 6, 8)
+
+#: What the gap between groups costs, in turn: finely, because small steps matter.
+_PRICES = (0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.7, 1.0, 2.0)
+#: With which caution trees are grown anew for each of these.
+_REGROWN = (0.1, 0.4)
 
 #: Makes the tree with which a descent begins.
 Start: TypeAlias = Callable[[Objective], Genome]
@@ -90,6 +96,7 @@ def train(
     *,
     rng: Generator,
     n_threads: int,
+    groups: Groups | None = None,
     earlier: Sequence[Portable] = (),
     verbose: bool = False,
     keep_interrupted: bool = False,
@@ -106,6 +113,8 @@ def train(
         Makes all choices.
     n_threads
         Number of threads; the result does not depend on it.
+    groups
+        The groups of the people whose rates are compared, if any.
     earlier
         Trees of an earlier training to start from.
     verbose
@@ -122,7 +131,10 @@ def train(
     )
     with Workers(n_threads) as workers:
         search = _Search(
-            _objective(people, training_set, settings, rng, workers.share),
+            replace(
+                _objective(people, training_set, settings, rng, workers.share),
+                groups=groups,
+            ),
             settings,
             rng,
             deadline,
@@ -142,15 +154,14 @@ def train(
             bar.close()
     objective = search.objective
     found = [appraise(scored.tree, objective, people) for scored in search.archive]
-    front = Front(found)
     if found:
-        best = _chosen(front, settings.min_fairness)
+        best = _chosen(found, settings)
     else:
         majority = leaf(int(np.argmax(people.worth.sum(axis=0))))
         best = appraise(majority, objective, people)
     return Trained(
         best,
-        front,
+        Front(found, chosen=best),
         objective.fairness_weight,
         search.n_iter,
         not training_set.n_splits and training_set.n_left_out > 0,
@@ -159,10 +170,21 @@ def train(
     )
 
 
-def _chosen(front: Front, min_fairness: float | None) -> Candidate:
-    """Return the fittest tree that is fair enough, else the fairest."""
-    most = max(candidate.fairness for candidate in front)
-    return front.select(min_fairness=min(most, min_fairness or 0.0))
+def _chosen(front: list[Candidate], settings: Settings) -> Candidate:
+    """Return the fittest tree that is fair enough, else the fairest.
+
+    Of those whose groups are too far apart, the closest ones count.
+    """
+    close = [
+        one for one in front if settings.is_close(one.gap, one.gap_error, one.ratio)
+    ]
+    if not close:
+        least = min(front, key=lambda one: (one.gap, -one.fitness)).gap
+        close = [one for one in front if one.gap == least]
+    most = max(candidate.fairness for candidate in close)
+    wanted = min(most, settings.min_fairness or 0.0)
+    fair = [one for one in close if one.fairness >= wanted]
+    return max(fair, key=lambda one: one.fitness)
 
 
 def _objective(
@@ -261,14 +283,25 @@ def _descend(search: _Search, earlier: list[Genome]) -> None:
         search.objective, found = everybody.of_people(some), search.archive
         search.archive = Archive()
         try:
-            _settle(search, starts)
+            _search(search, starts)
         finally:
             rough, search.archive = search.archive, found
             weight = search.objective.fairness_weight
             search.objective = everybody.weighted(weight)
-            found.add(map(everybody.score, (scored.tree for scored in rough)))
-        starts = [partial(_as_it_is, tree=scored.tree) for scored in search.best(_KEPT)]
+            # A leaf that was large enough among some may be too small among all.
+            tidied = (everybody.tidied(scored.tree) for scored in rough)
+            found.add(map(everybody.score, tidied))
+        if len(found):
+            _go_on(search, 1)
+            _come_closer(search)
+    else:
+        _search(search, starts)
+
+
+def _search(search: _Search, starts: list[Start]) -> None:
+    """Find a weight, close gaps, and look for other trees to choose from."""
     _settle(search, starts)
+    _come_closer(search)
     if search.settings.min_fairness is not None and len(search.archive):
         _reach(search, search.settings.min_fairness)
     elif len(search.archive) and 0 < search.objective.fairness_weight < 1:
@@ -284,7 +317,7 @@ def _look_aside(search: _Search) -> None:
     for size in _SIZES:
         limits = replace(objective.limits, max_leaves=size)
         if size < objective.limits.max_leaves:
-            search.objective = objective.limited(limits)
+            search.objective = replace(objective, limits=limits)
             _improve(search, [partial(grow, limits=limits, caution=_CAUTIONS[4])])
     search.objective = objective
 
@@ -307,6 +340,46 @@ def _settle(search: _Search, starts: list[Start]) -> None:
             return
         search.objective = search.objective.weighted(weight)
         _go_on(search, _KEPT)
+
+
+def _come_closer(search: _Search) -> None:
+    """Raise the price of the gap between groups until it is small enough."""
+    settings, groups = search.settings, search.objective.groups
+    asked = (settings.max_gap, settings.min_ratio, settings.group_weight)
+    if groups is None or not len(search.archive) or asked == (None, None, None):
+        return
+    prices = _PRICES if settings.group_weight is None else (settings.group_weight,)
+    n_close = 0
+    for price in prices:
+        best = search.best(1)[0]
+        spread = groups.spread(search.objective.labels(best.tree))
+        # A little beyond what is enough, there may be better trees that are close.
+        n_close += settings.is_close(spread.gap, spread.error, spread.ratio)
+        if n_close > 2 and settings.group_weight is None:
+            break
+        search.objective = replace(
+            search.objective, gap_price=price, slope=spread.slope
+        )
+        starts: list[Start] = [
+            partial(_as_it_is, tree=scored.tree) for scored in search.best(_KEPT)
+        ]
+        starts += [partial(_regrow, caution=caution) for caution in _REGROWN]
+        _improve(search, starts)
+    if settings.group_weight is None:
+        # What is close enough is chosen without a price.
+        search.objective = replace(search.objective, gap_price=0.0, slope=None)
+
+
+def _regrow(objective: Objective, caution: float) -> Genome:
+    """Grow a tree for which labels are worth what they are with the price of a gap."""
+    assert objective.slope is not None
+    shift = np.rint(objective.gap_price * objective.slope * UNITS).astype(np.int64)
+    worth = objective.worth.copy()
+    worth[:, 0] += np.maximum(shift, 0)
+    worth[:, 1] += np.maximum(-shift, 0)
+    limits = objective.limits
+    first = replace(limits, max_leaves=min(limits.max_leaves, _FIRST_LEAVES))
+    return grow(replace(objective, worth=worth), first, caution=caution)
 
 
 def _reach(search: _Search, min_fairness: float) -> None:

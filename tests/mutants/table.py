@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from tests.mutants import checker, kernels, python
+from tests.mutants import checker, kernels, python, train
 
-MUTANTS = (*kernels.MUTANTS, *python.MUTANTS, *checker.MUTANTS)
+MUTANTS = (
+    *kernels.MUTANTS,
+    *train.MUTANTS,
+    *python.MUTANTS,
+    *checker.MUTANTS,
+)

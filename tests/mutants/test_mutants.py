@@ -23,6 +23,8 @@ COMPILED = {
     "if top - leaves[leaf].value >= slack:",
     # Sums are rounded as another library does.
     "return number",
+    # At their own rank people are taken to be outside.
+    "inside = rank < place",
 }
 
 #: A few that are compiled, each in some seconds, and a few of the others.

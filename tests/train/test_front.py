@@ -41,12 +41,22 @@ def test_choosing_another_tree() -> None:
         TREE.front_.select(max_leaves=1)
 
 
+def test_the_figures_as_a_table() -> None:
+    table = TREE.front_.to_frame()
+    assert table.to_dict("list") == TREE.front_.to_dict()
+    assert {"accuracy", "balanced_accuracy", "fairness", "gap", "n_leaves"} < set(table)
+    assert (table["gap"] == 0).all()
+
+
 def test_a_plot_shows_every_tree() -> None:
     figure = pytest.importorskip("matplotlib.figure").Figure()
     ax = TREE.front_.plot(figure.subplots())
     assert len(ax.collections[0].get_offsets()) == len(TREE.front_)
     assert "fairly" in ax.get_xlabel()
     assert f"{TREE.get_n_leaves()} leaves" in ax.texts[0].get_text()
+    # The chosen one stands out, where it lies.
+    (place,) = ax.collections[1].get_offsets()
+    assert tuple(place) == (TREE.fairness_, TREE.balanced_accuracy_)
 
 
 def test_representations_say_what_counts() -> None:

@@ -265,6 +265,16 @@ def test_the_best_change_is_the_best_of_all(case: Case) -> None:
 
 
 @for_cases(20)
+def test_no_change_leaves_everybody_with_one_label(case: Case) -> None:
+    alike = random_tree(case, depth=3)
+    alike[alike < 0] = -1
+    change = best_change(case.objective, alike, 0)
+    # There is none if no split leaves enough people on both sides.
+    if change is not None:
+        assert not is_constant(change.apply(alike))
+
+
+@for_cases(20)
 def test_some_of_the_people_stand_where_they_stood(case: Case) -> None:
     chosen = case.rng.permutation(case.objective.people.n_people)[:17]
     few = case.objective.of_people(chosen)

@@ -1,0 +1,240 @@
+"""Rates of groups: how far they lie apart, and what it is worth to bring them closer.
+
+A gap is linear in the labels: everybody of the group that is ahead counts so much for
+the positive label, and everybody of the group behind as much against it. So a price on
+the gap only shifts what labels are worth to people, and the search stays exact. Unlike
+the fairness of individuals, which is proved, a gap is an estimate: it is about these
+people, and about others only within an interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Categorical
+from fatt.errors import DataError, SpecError, hint
+from fatt.train.people import People
+
+Matrix = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+
+#: Whose rates are compared, by their true labels: everybody's, or some classes'.
+CONSTRAINTS: dict[str, tuple[tuple[int, ...], ...]] = {
+    "demographic_parity": ((0, 1),),
+    "true_positive_rate_parity": ((1,),),
+    "false_positive_rate_parity": ((0,),),
+    "equalized_odds": ((1,), (0,)),
+}
+
+
+#: More groups than that are a mistake.
+_MOST_GROUPS = 50
+
+
+class Spread(NamedTuple):
+    """How far the rates of groups lie apart.
+
+    Attributes
+    ----------
+    gap
+        The largest difference between two groups.
+    error
+        Its standard error, as an estimate for other people.
+    ratio
+        The smallest ratio between two groups.
+    slope : ndarray of shape (n_people,)
+        By how much the gap grows with the positive label of each person.
+    """
+
+    gap: float
+    error: float
+    ratio: float
+    slope: Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The groups of the people, and whose rates are compared.
+
+    Attributes
+    ----------
+    names
+        The names of the groups.
+    shares : tuple of ndarray of shape (n_groups, n_people)
+        For each comparison what each person counts in the rate of each group.
+    """
+
+    names: tuple[str, ...]
+    shares: tuple[Matrix, ...]
+
+    @classmethod
+    def of(
+        cls, groups: NDArray[Any], codes: Integers, weights: Matrix, constraint: str
+    ) -> Groups:
+        """Sort people into groups.
+
+        Parameters
+        ----------
+        groups : ndarray of shape (n_people,)
+            The group of each person; an empty text for those who are in none.
+        codes, weights
+            Their classes and weights.
+        constraint
+            One of `CONSTRAINTS`.
+
+        Raises
+        ------
+        DataError
+            If there are not two groups with people to compare, or not two classes.
+        """
+        names, number = np.unique(groups, return_inverse=True)
+        if names[0] == "":
+            names, number = names[1:], number - 1
+        if codes.max() > 1:
+            raise DataError(
+                "groups are compared by their rates of the second of two classes, and "
+                f"there are {codes.max() + 1} classes; leave the group out."
+            )
+        shares = []
+        for classes in CONSTRAINTS[constraint]:
+            count = (number == np.arange(len(names))[:, np.newaxis]) * weights
+            count = count * np.isin(codes, classes)
+            total = count.sum(axis=1, keepdims=True)
+            for name in names[total[:, 0] == 0].tolist():
+                raise DataError(
+                    f"group {name!r} has nobody whose rate {constraint} compares; "
+                    "leave it out, or put it together with another."
+                )
+            shares.append(count / total)
+        if len(names) < 2:
+            raise DataError("there are not two groups, and so there is no gap.")
+        return cls(tuple(map(str, names)), tuple(shares))
+
+    def of_people(self, chosen: Integers) -> Groups:
+        """Return the groups of some people; they must all be left."""
+        shares = [share[:, chosen] for share in self.shares]
+        sums = [share.sum(axis=1, keepdims=True) for share in shares]
+        return Groups(
+            self.names,
+            tuple(
+                np.divide(share, total, out=np.zeros_like(share), where=total > 0)
+                for share, total in zip(shares, sums, strict=True)
+            ),
+        )
+
+    def rates(self, labels: Integers) -> list[Matrix]:
+        """Return the rate of each group, for each comparison."""
+        return [share @ (labels == 1) for share in self.shares]
+
+    def spread(self, labels: Integers) -> Spread:
+        """Tell how far the rates lie apart if people get such labels."""
+        rates = self.rates(labels)
+        worst = int(np.argmax([np.ptp(rate) for rate in rates]))
+        rate, share = rates[worst], self.shares[worst]
+        ahead, behind = int(np.argmax(rate)), int(np.argmin(rate))
+        # A rate of people who count differently varies as that of fewer people.
+        variance = (rate * (1 - rate)).clip(0) * (share**2).sum(axis=1)
+        return Spread(
+            gap=float(rate[ahead] - rate[behind]),
+            error=float(np.sqrt(variance[ahead] + variance[behind])),
+            ratio=float(min(low_to_high(rate) for rate in rates)),
+            slope=share[ahead] - share[behind],
+        )
+
+
+def low_to_high(rate: Matrix) -> float:
+    """Return the lowest rate divided by the highest; 1 if all are 0."""
+    return float(rate.min() / rate.max()) if rate.max() > 0 else 1.0
+
+
+def check_group_parameters(parameters: dict[str, Any]) -> None:
+    """Refuse parameters about groups that make no sense together.
+
+    Raises
+    ------
+    SpecError
+        If something is no constraint, or demands what another one excludes.
+    """
+    constraint = parameters["constraint"]
+    if constraint not in CONSTRAINTS:
+        known = ", ".join(map(repr, CONSTRAINTS))
+        raise SpecError(f"constraint is {constraint!r}; choose one of {known}.")
+    asked = [
+        name
+        for name in ("max_gap", "min_ratio", "group_weight")
+        if parameters[name] is not None
+    ]
+    if len(asked) > 1:
+        raise SpecError(
+            f"{' and '.join(asked)} each say how close groups must be; pass one."
+        )
+    if asked and parameters["algorithm"] == "paper":
+        raise SpecError(
+            f"{asked[0]} is not for algorithm='paper', which knows no groups; leave it "
+            "out, or choose algorithm='descent'."
+        )
+
+
+def group_people(group: Any, people: People) -> NDArray[Any]:
+    """Return the group of each person by some of the variables.
+
+    Parameters
+    ----------
+    group
+        The name of a variable, or several.
+    people
+        The people.
+
+    Raises
+    ------
+    SpecError
+        If a variable does not exist, or has too many values to make groups.
+    """
+    features = people.variables.ensemble.features
+    names = [feature.name for feature in features]
+    parts = []
+    for name in [group] if isinstance(group, str) else list(group):
+        if name not in names:
+            raise SpecError(f"group names {name!r}. {hint(name, tuple(names))}")
+        place = names.index(name)
+        feature, values = features[place], people.values[:, place]
+        distinct = np.unique(values)
+        if len(distinct) > _MOST_GROUPS:
+            raise SpecError(
+                f"group names {name!r}, which has {len(distinct)} values; cut it into "
+                "a few groups, and pass these as sensitive_features."
+            )
+        known = feature.categories if isinstance(feature, Categorical) else ()
+        parts.append([_word(value, known) for value in values.tolist()])
+    return np.array([" ".join(words) for words in zip(*parts, strict=True)])
+
+
+def _word(value: float, categories: tuple[Any, ...]) -> str:
+    if np.isnan(value):
+        return "missing"
+    if not categories:
+        return f"{value:g}"
+    return str(categories[int(value)]) if value < len(categories) else "other"
+
+
+def join_features(sensitive: Any, n_people: int) -> NDArray[Any]:
+    """Return the group of each person by one or several columns.
+
+    Raises
+    ------
+    DataError
+        If there are not as many rows as people.
+    """
+    columns = np.asarray(sensitive, dtype=object)
+    columns = columns.reshape(len(columns), -1)
+    if len(columns) != n_people:
+        raise DataError(
+            f"sensitive_features has {len(columns)} rows, and there are {n_people} "
+            "people; pass one row for each."
+        )
+    return np.array([" ".join(map(str, row)) for row in columns.tolist()])
