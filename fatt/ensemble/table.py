@@ -179,8 +179,8 @@ def places_of(frame: Any, features: Sequence[Feature], inputs: Inputs) -> list[i
 def refuse_positions(frame: Any, features: Sequence[Feature]) -> None:
     """Refuse a frame with names for a model without: nobody said which is which.
 
-    A frame that was made of an array has no names, but numbers; or those that the
-    importer made up.
+    A frame that was made of an array has no names: its columns are numbered from 0, as
+    polars, for one, calls them ``column_0``.
 
     Parameters
     ----------
@@ -197,10 +197,10 @@ def refuse_positions(frame: Any, features: Sequence[Feature]) -> None:
     if frame is None:
         return
     names = list(map(str, frame.columns))
-    made_up = [feature.name for feature in features]
-    if names in (made_up, [str(place) for place in range(len(names))]):
+    stem = names[0].removesuffix("0") if names else ""
+    if names == [f"{stem}{place}" for place in range(len(names))]:
         return
-    if len(names) != len(made_up):
+    if len(names) != len(features):
         places_by_name(frame, features, Inputs(named=False))
     pairs = by_position(frame, features)
     shown = ", ".join(f"{own} = {name}" for own, name in pairs[:_SHOWN])
