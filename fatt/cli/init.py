@@ -92,6 +92,7 @@ def draft(request: ModelRequest, model: str, people: str, output: str) -> str:
         "[audit]",
         f"model = {in_toml(os.path.relpath(model, folder))}",
         f"people = {in_toml(os.path.relpath(people, folder))}",
+        *_prepared(request, folder),
         *places.audit(),
         "",
         *_decision(ensemble),
@@ -222,6 +223,14 @@ class _Places:
             yield "# What the answers mean, if these are codes:"
             pairs = ", ".join(f'{c} = "..."' for c in self.ensemble.classes)
             yield f"# answers = {{ {pairs} }}"
+
+
+def _prepared(request: ModelRequest, folder: Path) -> Iterator[str]:
+    from fatt.region.similarity import in_toml
+
+    if request.prepare:
+        files = [os.path.relpath(file, folder) for file in request.prepare]
+        yield f"prepare = {in_toml(files)}"
 
 
 def _decision(ensemble: Ensemble) -> list[str]:

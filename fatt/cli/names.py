@@ -25,6 +25,10 @@ def model_names(command: F) -> F:
         click.option("--codes", type=click.Path(), metavar="FILE",
                      help="JSON: the words for codes, such as "
                      '{"race": {"4": "Black"}}.'),
+        click.option("--prepare", multiple=True, type=click.Path(), metavar="FILE",
+                     help="What stands before the model: a pickle of a fitted "
+                     'transformer, or JSON such as {"sex": {"M": 0, "F": 1}}. '
+                     "Repeatable, in the order in which they work."),
         click.option("--columns", type=click.Path(), metavar="FILE",
                      help="Names of the columns of a model that has none, one in a "
                      "line."),
@@ -58,6 +62,7 @@ class ModelRequest:
     columns: str | None
     codes: str | None
     answers: str | None
+    prepare: tuple[str, ...]
     rename: str | None = None
     by_position: bool = False
     spec: str | None = None
@@ -74,11 +79,19 @@ class ModelRequest:
             columns=said.names,
             codes=said.codes,
             answers=said.answers,
+            prepare=self._prepare() or None,
         )
         from fatt.cli.spec import decision_of
 
         rule = decision_of(self.spec, self.threshold, self.pos_label, named.classes)
         return load(named, **rule)
+
+    def _prepare(self) -> list[str]:
+        if self.prepare or self.spec is None:
+            return list(self.prepare)
+        from fatt.cli.spec import audit_in
+
+        return audit_in(self.spec).prepare
 
     def read_people(self, path: str) -> Table:
         """Read a table of people, with its columns renamed."""
@@ -103,7 +116,7 @@ class ModelRequest:
 
     def words(self) -> list[str]:
         """Return the options with which another command loads the same model."""
-        from fatt.cli.spec import Columns, columns_in, decision_in
+        from fatt.cli.spec import Columns, audit_in, columns_in, decision_in
 
         words = []
         if self.missing_value is not None:
@@ -113,8 +126,12 @@ class ModelRequest:
         for name in ("threshold", "pos_label", "columns", "codes", "answers", "rename"):
             if getattr(self, name) is not None:
                 words += [f"--{name.replace('_', '-')}", str(getattr(self, name))]
+        for file in self.prepare:
+            words += ["--prepare", file]
         if self.spec is not None and (
-            columns_in(self.spec) != Columns() or decision_in(self.spec) is not None
+            columns_in(self.spec) != Columns()
+            or decision_in(self.spec) is not None
+            or audit_in(self.spec).prepare
         ):
             words += ["--spec", self.spec]
         return words

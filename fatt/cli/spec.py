@@ -52,6 +52,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         The columns of true outcomes and of people's ids.
     ignore
         Columns that the model does not read.
+    prepare
+        Paths of what stands before the model, in the order in which they work.
     """
 
     model: str | None = None
@@ -59,6 +61,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     label: str | None = None
     id: str | None = None
     ignore: list[str] = []
+    prepare: list[str] = []
 
 
 def columns_of(spec: str | None, given: Mapping[str, str | None]) -> Columns:
@@ -98,11 +101,12 @@ def columns_in(path: str) -> Columns:
 def audit_in(path: str) -> Audit:
     """Read ``[audit]`` of an audit's file."""
     found: Audit = _section(path, "audit", Audit)
-    files = {
+    files: dict[str, Any] = {
         name: str(Path(path).parent / file)
         for name in ("model", "people")
         if (file := getattr(found, name)) is not None
     }
+    files["prepare"] = [str(Path(path).parent / file) for file in found.prepare]
     return msgspec.structs.replace(found, **files)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,6 +33,7 @@ def load(
     codes: Codes | None = None,
     answers: Answers | None = None,
     iteration: Literal["best", "all"] | None = None,
+    prepare: Any = None,
     threshold: float | None = None,
     strict: bool = False,
     cut_on: Literal["probability", "score"] = "probability",
@@ -64,6 +66,13 @@ def load(
         Which trees of an XGBoost model with early stopping count: up to the ``"best"``
         iteration, or ``"all"``. By default those that its own `predict` takes: a
         `Booster` all, `XGBClassifier` up to the best, and so do files.
+    prepare
+        What stands before the model, so that people and similarities are in raw
+        columns: a fitted transformer of scikit-learn, ``{column: {text: code}}`` (or a
+        fitted ``LabelEncoder`` for a column), the path of a pickle or JSON file with
+        one of these, or a list of them in the order in which they work. A transformer
+        that knows its columns by name may change some of the model's and leave the
+        others alone. What it makes is handed to the model dense.
     threshold
         The cut-off by which the model decides, in place of its own label: class
         `pos_label` where ``predict_proba(X)`` of it ``>= threshold``, as NumPy 2
@@ -108,8 +117,16 @@ def load(
     >>> bool((model.raw_scores(X) == forest.predict_proba(X)).all())
     True
     """
-    loaded = _loaded(model, missing, allow_pickle, iteration)
-    named = with_names(loaded, columns=columns, codes=codes, answers=answers)
+    loaded = with_names(
+        _loaded(model, missing, allow_pickle, iteration), columns=columns
+    )
+    if prepare is not None:
+        # By its name: it knows scikit-learn, which whoever checks proofs need not have.
+        preparation = importlib.import_module("fatt.importers.preparation")
+        loaded = preparation.with_preparation(
+            loaded, prepare, allow_pickle=allow_pickle
+        )
+    named = with_names(loaded, codes=codes, answers=answers)
     if threshold is not None:
         return named.deciding(
             threshold=threshold, strict=strict, cut_on=cut_on, pos_label=pos_label

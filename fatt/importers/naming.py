@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -64,6 +65,46 @@ def with_names(
     )
 
 
+def with_texts(model: Model, mapping: Mapping[str, Mapping[Label, Any]]) -> Model:
+    """Return a model whose tables hold labels, which become numbers before it.
+
+    Parameters
+    ----------
+    model
+        The model, which reads the numbers.
+    mapping
+        For some columns the number of each label; several may have the same.
+
+    Raises
+    ------
+    SpecError
+        If a column does not exist, has labels of its own, or a number is none.
+    """
+    own = ensemble = model.ensemble
+    numbers: dict[int, Sequence[Label]] = {}
+    for name, given in mapping.items():
+        index = _index(ensemble, name, "prepare=")
+        feature = ensemble.features[index]
+        if isinstance(feature, Categorical) and feature.labelled:
+            raise SpecError(
+                f"prepare= maps the labels of {name!r} to numbers, and the model reads "
+                "labels there itself; leave the column out."
+            )
+        found = [_code(feature, code, "prepare=") for code in given.values()]
+        named = Categorical(
+            name=name,
+            categories=tuple(given),
+            accepts_missing=False,
+            accepts_unknown=False,
+        )
+        numbers[index] = tuple(found)
+        ensemble = _merged(ensemble, index, named, found)
+    inputs = msgspec.structs.replace(ensemble.inputs, by_position="none")
+    ensemble = replace(ensemble, inputs=inputs)
+    opened = functools.partial(_open, model.opened, own, ensemble, numbers=numbers)
+    return replace(model, ensemble=ensemble, opened=opened)
+
+
 def _with_columns(ensemble: Ensemble, columns: Sequence[str]) -> Ensemble:
     features = ensemble.features
     if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
@@ -112,37 +153,28 @@ def _with_answers(ensemble: Ensemble, answers: Answers) -> Ensemble:
 
 def _with_words(ensemble: Ensemble, name: str, words: Mapping[Any, str]) -> Ensemble:
     """Give the codes of one column their words."""
-    names = [feature.name for feature in ensemble.features]
-    if name not in names:
-        raise SpecError(
-            f"codes= names the column {name!r}, which the model does not read. "
-            f"{hint(name, names)}"
-        )
+    index = _index(ensemble, name, "codes=")
     if not isinstance(words, Mapping) or not words:
         raise SpecError(
             f"codes= of {name!r} is {words!r}; write the word of each code, such as "
             "{1: 'White', 4: 'Black'}."
         )
-    index = names.index(name)
     feature = ensemble.features[index]
     if isinstance(feature, Categorical) and feature.labelled:
         named = _renamed(feature, words)
         features = list(ensemble.features)
         features[index] = named
         return replace(ensemble, features=tuple(features))
-    numbers = [_code(feature, code) for code in words]
+    numbers = [_code(feature, code, "codes=") for code in words]
     if len(set(numbers)) < len(numbers):
         raise SpecError(f"codes= of {name!r} names a code twice; name each once.")
     texts = list(words.values())
-    known = numbers
     if isinstance(feature, Categorical):
         # Codes without a word keep their number: somebody may have them.
         count = len(feature.categories)
         rest = [code for code in map(float, range(count)) if code not in set(numbers)]
         numbers += rest
         texts += [str(int(code)) for code in rest]
-        # All codes beyond those that a split names go the same way.
-        known = [min(number, float(count)) for number in numbers]
     _require_distinct(texts, f"codes= of {name!r} gives")
     named = Categorical(
         name=name,
@@ -151,6 +183,27 @@ def _with_words(ensemble: Ensemble, name: str, words: Mapping[Any, str]) -> Ense
         accepts_missing=feature.accepts_missing,
         accepts_unknown=False,
     )
+    return _merged(ensemble, index, named, numbers)
+
+
+def _index(ensemble: Ensemble, name: str, said_in: str) -> int:
+    names = [feature.name for feature in ensemble.features]
+    if name not in names:
+        raise SpecError(
+            f"{said_in} names the column {name!r}, which the model does not read. "
+            f"{hint(name, names)}"
+        )
+    return names.index(name)
+
+
+def _merged(
+    ensemble: Ensemble, index: int, named: Categorical, numbers: Sequence[float]
+) -> Ensemble:
+    """Return the model with a column of categories, each of which is a number."""
+    own, known = ensemble.features[index], list(numbers)
+    if isinstance(own, Categorical):
+        # All codes beyond those that a split names go the same way.
+        known = [min(number, float(len(own.categories))) for number in numbers]
     merges = [
         Merge(one, np.array([place])) for place, one in enumerate(ensemble.features)
     ]
@@ -191,7 +244,7 @@ def _place(wanted: Any, known: Sequence[Label]) -> int | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _code(feature: Feature, code: Any) -> float:
+def _code(feature: Feature, code: Any, said_in: str) -> float:
     """Return a code as the number that the model reads."""
     try:
         number = float(code)
@@ -206,8 +259,8 @@ def _code(feature: Feature, code: Any) -> float:
         )
     if not is_taken:
         raise SpecError(
-            f"codes= of {feature.name!r} names {code!r}, and the model reads a number "
-            "there, which this is not, or not one that it takes."
+            f"{said_in} of {feature.name!r} names {code!r}, and the model reads a "
+            "number there, which this is not, or not one that it takes."
         )
     return number + 0.0
 
@@ -218,8 +271,13 @@ def _require_distinct(names: Sequence[Any], what: str) -> None:
         raise SpecError(f"{what} {twice[0]!r} twice; give each its own.")
 
 
-def _open(opened: Callable[[], Live], own: Ensemble, named: Ensemble) -> InOwnWords:
-    return InOwnWords(opened(), own, named)
+def _open(
+    opened: Callable[[], Live],
+    own: Ensemble,
+    named: Ensemble,
+    numbers: Mapping[int, Sequence[Label]] = MappingProxyType({}),
+) -> InOwnWords:
+    return InOwnWords(opened(), own, named, dict(numbers))
 
 
 @dataclass(frozen=True)
@@ -232,11 +290,14 @@ class InOwnWords(Live):
         The model itself.
     own, named
         Its exact form as it was read, and with the names from outside.
+    numbers
+        What it reads for the categories of some columns, where tables never hold that.
     """
 
     live: Live
     own: Ensemble
     named: Ensemble
+    numbers: dict[int, Sequence[Label]] = field(default_factory=dict)
 
     def labels(self, table: Any) -> Any:
         """Return the labels under their new names."""
@@ -267,7 +328,8 @@ class InOwnWords(Live):
         if self.own.features == self.named.features:
             return ask(table)
         frame = as_frame(table)
-        if any(isinstance(one, Categorical) and one.codes for one in self._features):
+        is_coded = any(isinstance(f, Categorical) and f.codes for f in self._features)
+        if is_coded or self.numbers:
             return ask(self._in_codes(table))
         if frame is None:
             return ask(table)
@@ -286,7 +348,7 @@ class InOwnWords(Live):
         """Return a table of what the model itself reads, under its own names."""
         matrix = self.named.read(table)
         columns = [
-            _own_cells(own, named, matrix[:, index])
+            _own_cells(own, named, matrix[:, index], self.numbers.get(index, ()))
             for index, (own, named) in enumerate(
                 zip(self.own.features, self._features, strict=True)
             )
@@ -309,12 +371,17 @@ class InOwnWords(Live):
         return pandas.DataFrame(dict(zip(names, columns, strict=True)))
 
 
-def _own_cells(own: Feature, named: Feature, numbers: NDArray[np.float64]) -> Any:
+def _own_cells(
+    own: Feature,
+    named: Feature,
+    numbers: NDArray[np.float64],
+    given: Sequence[Label],
+) -> Any:
     """Return a column of what the model itself reads."""
     if isinstance(own, Numeric) and isinstance(named, Numeric):
         return numbers
     assert isinstance(named, Categorical)
-    codes = named.codes or named.categories
+    codes = tuple(given) or named.codes or named.categories
     missing = None if named.missing_as == "none" else np.nan
     unknown = unknown_label(codes)
     if isinstance(own, Categorical) and not own.labelled:

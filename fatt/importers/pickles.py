@@ -22,11 +22,12 @@ _OLDEST = release(TESTED["scikit-learn"][0])
 
 def read(data: bytes, *, missing: float | None) -> Model:
     """Unpickle a fitted object and convert it."""
-    model, versions = _unpickle(data)
+    model, versions = unpickle(data)
     return convert_loaded(model, versions, missing=missing, kind="pickle file")
 
 
-def _unpickle(data: bytes) -> tuple[Any, tuple[str, ...]]:
+def unpickle(data: bytes) -> tuple[Any, tuple[str, ...]]:
+    """Load an object, and return also the versions of scikit-learn that saved it."""
     # joblib reads plain pickles as well as its own compressed files.
     import joblib
 

@@ -115,6 +115,48 @@ def convert(model: Any, *, missing: float | None) -> Model:
     return Model(ensemble, partial(WholePipeline, model, last), given=model)
 
 
+def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble:
+    """Return a model in the raw columns of a transformer that stands before it.
+
+    Parameters
+    ----------
+    step
+        The fitted transformer; what it makes reaches the model dense.
+    inner
+        The model.
+    only
+        The columns of the model that the transformer changes, one by one, if it leaves
+        the others alone.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the step mixes columns, is of an unknown kind, is not fitted, or makes other
+        columns than the model reads.
+    """
+    own = [feature.name for feature in inner.features]
+    if only is None:
+        names, width = _raw_columns([("prepare", step)], inner)
+    else:
+        names, width = own, len(own)
+    places = range(width) if only is None else [own.index(name) for name in only]
+    table = Table([Chain(index) for index in range(width)])
+    with inside("the preparation"):
+        made = through(step, Table([table.columns[place] for place in places]))
+    columns = made.columns
+    if only is not None and len(made.columns) == len(places):
+        columns = list(table.columns)
+        for place, chain in zip(places, made.columns, strict=True):
+            columns[place] = chain
+    if len(columns) != len(own):
+        raise UnsupportedModelError(
+            f"the preparation makes {len(columns)} columns, and the model reads "
+            f"{len(own)}. Pass all that stands before the model, such as the "
+            "ColumnTransformer."
+        )
+    return _in_raw_columns(inner, Table(columns, idle=made.idle), names, width)
+
+
 def _flat_steps(model: Any) -> list[tuple[str, Any]]:
     """Return the steps of a pipeline, and of the pipeline that may be its last."""
     from sklearn.pipeline import Pipeline

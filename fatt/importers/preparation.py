@@ -1,0 +1,208 @@
+"""Preparation from outside: what stands before a model, pulled back like a pipeline."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from fatt.ensemble import Ensemble, Label
+from fatt.ensemble.table import as_frame
+from fatt.errors import (
+    ModelError,
+    SpecError,
+    UnsupportedModelError,
+    UntrustedModelError,
+)
+from fatt.importers.naming import with_texts
+from fatt.importers.pickles import unpickle
+from fatt.importers.pipeline import prepared
+from fatt.model import Live, Model
+
+
+def with_preparation(model: Model, prepare: Any, *, allow_pickle: bool) -> Model:
+    """Return a model in the raw columns of what stands before it.
+
+    Parameters
+    ----------
+    model
+        The model, which reads prepared columns.
+    prepare, allow_pickle
+        As in `fatt.load`.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a step cannot be pulled back, or makes other columns than the model reads.
+    SpecError
+        If a step is nothing of what `fatt.load` takes.
+    """
+    steps = prepare if isinstance(prepare, list | tuple) else [prepare]
+    for step in reversed([_opened(step, allow_pickle) for step in steps]):
+        if isinstance(step, Mapping):
+            model = with_texts(model, _numbers(step))
+        elif hasattr(step, "transform"):
+            model = _behind(step, model)
+        else:
+            raise SpecError(
+                f"prepare= holds a {type(step).__name__}; pass a fitted transformer, "
+                "{column: {text: code}}, a path of a file with one of them, or a list."
+            )
+    return model
+
+
+def _opened(step: Any, allow_pickle: bool) -> Any:
+    """Return what a file holds, if the step is the path of one."""
+    if not isinstance(step, str | os.PathLike):
+        return step
+    path = Path(step)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or error
+        raise ModelError(f"cannot read the preparation {path}: {reason}.") from error
+    if data.lstrip().startswith(b"{"):
+        try:
+            return msgspec.json.decode(data, type=dict[str, dict[str, float]])
+        except msgspec.MsgspecError as error:
+            raise SpecError(
+                f"{path} does not hold the code of each text of each column: {error}."
+            ) from None
+    if not allow_pickle:
+        raise UntrustedModelError(
+            f"{path} is no JSON, so that it may be a pickle, and loading one runs "
+            "whatever code its author put inside. If you made it yourself, pass "
+            "allow_pickle=True (on the command line: --allow-pickle)."
+        )
+    return unpickle(data)[0]
+
+
+def _numbers(step: Mapping[Any, Any]) -> dict[str, dict[Label, Any]]:
+    """Return the code of each label of each column; encoders number theirs."""
+    found: dict[str, dict[Label, Any]] = {}
+    for name, given in step.items():
+        labels = getattr(given, "classes_", None)
+        if type(given).__name__ == "LabelEncoder" and labels is not None:
+            numbered = enumerate(labels.tolist())
+            found[str(name)] = {label: code for code, label in numbered}
+        elif isinstance(given, Mapping) and given:
+            found[str(name)] = dict(given)
+        else:
+            raise SpecError(
+                f"prepare= says {given!r} of column {name!r}; write the code of each "
+                "text: {'M': 0, 'F': 1}."
+            )
+    return found
+
+
+def _behind(step: Any, model: Model) -> Model:
+    """Return the model behind a fitted transformer."""
+    inner = model.ensemble
+    names = getattr(step, "feature_names_in_", None)
+    only = None if names is None else [str(name) for name in names]
+    own = [feature.name for feature in inner.features]
+    if only is None or not inner.inputs.named or not set(only) < set(own):
+        only = None
+        _require_order(step, inner)
+    ensemble = prepared(step, inner, only)
+    opened = functools.partial(_open, model.opened, step, inner, only)
+    return replace(model, ensemble=ensemble, opened=opened, given=model.given or step)
+
+
+def _require_order(step: Any, inner: Ensemble) -> None:
+    """Refuse a step that makes the model's columns in another order than the model's.
+
+    As arrays they would be taken by position, as frames by name: nobody said which.
+    """
+    if not inner.inputs.named or not hasattr(step, "get_feature_names_out"):
+        return
+    try:
+        made = [str(name) for name in step.get_feature_names_out()]
+    except (ValueError, AttributeError, TypeError):
+        # Fitted without names, or a part of it has none.
+        return
+    own = [feature.name for feature in inner.features]
+    if made != own and set(made) == set(own):
+        raise UnsupportedModelError(
+            f"the preparation makes the columns {', '.join(made)}, and the model reads "
+            f"them in another order: {', '.join(own)}. Fit the {type(step).__name__} "
+            "on columns in the model's order."
+        )
+
+
+def _open(
+    opened: Callable[[], Live], step: Any, inner: Ensemble, only: list[str] | None
+) -> Prepared:
+    return Prepared(opened(), step, inner, only)
+
+
+@dataclass(frozen=True)
+class Prepared(Live):
+    """A model that is asked about rows behind a fitted transformer.
+
+    Attributes
+    ----------
+    live
+        The model itself.
+    step
+        The transformer; what it makes is handed on dense.
+    inner
+        What the model reads.
+    only
+        The columns that the transformer changes, if it leaves the others alone.
+    """
+
+    live: Live
+    step: Any
+    inner: Ensemble
+    only: Sequence[str] | None
+
+    def labels(self, table: Any) -> Any:
+        """Return what the model answers about the prepared rows."""
+        return self._asked(self.live.labels, table)
+
+    def probabilities(self, table: Any) -> Any:
+        """Return the probabilities of the prepared rows."""
+        return self._asked(self.live.probabilities, table)
+
+    def scores(self, table: Any) -> Any:
+        """Return the scores of the prepared rows."""
+        return self._asked(self.live.scores, table)
+
+    def _asked(self, ask: Callable[[Any], Any], table: Any) -> Any:
+        rows = self._rows(table)
+        if not self.inner.inputs.named:
+            return ask(rows)
+        import pandas as pd
+
+        names = [feature.name for feature in self.inner.features]
+        try:
+            return ask(pd.DataFrame(rows, columns=names).infer_objects())
+        except Exception:  # libraries raise what they like
+            return ask(rows)
+
+    def _rows(self, table: Any) -> Any:
+        """Return the rows as the transformer makes them."""
+        if self.only is None:
+            made = self.step.transform(table)
+            return np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+        import pandas as pd
+
+        names = [feature.name for feature in self.inner.features]
+        frame = as_frame(table)
+        if frame is None:
+            rows = pd.DataFrame(table, columns=names).infer_objects()
+        else:
+            rows = frame.to_pandas()[names].copy()
+        only = list(self.only)
+        made = self.step.transform(rows[only])
+        cells = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+        for place, name in enumerate(only):
+            rows[name] = cells[:, place]
+        return rows.to_numpy()

@@ -1,0 +1,208 @@
+"""Preparation from outside: raw rows, the real transformer, and the real model."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fatt
+from fatt import Similarity
+from fatt.cli import fatt as command
+from fatt.errors import (
+    DataError,
+    ModelError,
+    SpecError,
+    UnsupportedModelError,
+    UntrustedModelError,
+)
+from tests.laws.effort import for_seeds
+
+pandas = pytest.importorskip("pandas")
+
+from sklearn.compose import make_column_transformer  # noqa: E402
+from sklearn.decomposition import PCA  # noqa: E402
+from sklearn.ensemble import RandomForestClassifier  # noqa: E402
+from sklearn.preprocessing import (  # noqa: E402
+    LabelEncoder,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+NUMBERS = ["age", "income"]
+SEX = {"M": 0, "F": 1}
+SIMILAR = Similarity(noise={"age": 2}, vary=["sex"])
+
+
+def people(rng: np.random.Generator, count: int = 90) -> Any:
+    return pandas.DataFrame(
+        {
+            "age": rng.integers(18, 80, count).astype(float),
+            "sex": rng.choice(list(SEX), count),
+            "income": rng.normal(30_000, 9_000, count).round(),
+        }
+    )
+
+
+def outcomes(frame: Any) -> Any:
+    return ((frame["sex"] == "F") ^ (frame["age"] > 50)).astype(int)
+
+
+def fitted(kind: str, X: Any, y: Any) -> Any:
+    """Return a fitted model, of any library."""
+    if kind == "sklearn":
+        return RandomForestClassifier(5, random_state=0).fit(X, y)
+    if kind == "xgboost":
+        xgboost = pytest.importorskip("xgboost")
+        return xgboost.XGBClassifier(n_estimators=4, max_depth=3).fit(X, y)
+    lightgbm = pytest.importorskip("lightgbm")
+    made = lightgbm.LGBMClassifier(n_estimators=4, min_child_samples=2, verbose=-1)
+    return made.fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ["sklearn", "xgboost", "lightgbm"])
+@for_seeds(4)
+def test_raw_rows_get_the_answers_of_the_prepared(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = people(rng)
+    scalers = (StandardScaler(), MinMaxScaler(), RobustScaler())
+    scaler = scalers[seed % 3].fit(frame[NUMBERS])
+    ready = frame.assign(sex=frame["sex"].map(SEX))
+    ready[NUMBERS] = scaler.transform(frame[NUMBERS])
+    is_named = bool(rng.random() < 0.5)
+    own = fitted(kind, ready if is_named else ready.to_numpy(), outcomes(frame))
+    columns = None if is_named else list(ready.columns)
+    model = fatt.load(own, columns=columns, prepare=[{"sex": SEX}, scaler])
+    given = ready if is_named else ready.to_numpy()
+    expected = own.predict(given).tolist()
+    turned = frame[list(rng.permutation(frame.columns))].assign(more=1)
+    for table in (frame, turned, frame.astype({"age": int})):
+        assert model.predict(table).tolist() == expected
+        assert model.ask(table[list(frame.columns)]) == expected
+    assert (model.ask_proba(frame) == own.predict_proba(given)).all()
+    report = fatt.verify(model, turned, similarity=SIMILAR)
+    assert report.asked.people == len(frame)
+    assert report.counts["unfair"] > 0
+    for case in report.counterexamples:
+        assert case.replayed_on == "model"
+        twin = pandas.DataFrame([case.twin])[list(frame.columns)]
+        raw = twin.assign(sex=twin["sex"].map(SEX))
+        raw[NUMBERS] = scaler.transform(twin[NUMBERS])
+        assert own.predict(raw if is_named else raw.to_numpy()) == [case.twin_label]
+    assert report.certificate().check(model, turned)
+
+
+def test_a_column_transformer_stands_before_a_file(tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    frame = people(np.random.default_rng(0))
+    step = make_column_transformer(
+        (OneHotEncoder(), ["sex"]), (MinMaxScaler(), NUMBERS), sparse_threshold=1
+    ).fit(frame)
+    made = step.transform(frame)
+    assert hasattr(made, "toarray")
+    data = xgboost.DMatrix(made.toarray(), outcomes(frame))
+    own = xgboost.train({"objective": "binary:logistic"}, data, 4)
+    own.save_model(tmp_path / "model.json")
+    model = fatt.load(tmp_path / "model.json", prepare=step)
+    assert [feature.name for feature in model.features] == ["age", "sex", "income"]
+    assert model.ask(frame) == (own.predict(data) > 0.5).astype(int).tolist()
+    report = fatt.verify(model, frame, similarity=SIMILAR)
+    assert report.asked.people == len(frame)
+    assert report.counterexamples[0].twin["sex"] in SEX
+
+
+def test_files_on_the_command_line(tmp_path: Path) -> None:
+    frame = people(np.random.default_rng(1))
+    labels = {"sex": LabelEncoder().fit(frame["sex"])}
+    scaler = StandardScaler().fit(frame[NUMBERS])
+    ready = frame.assign(sex=labels["sex"].transform(frame["sex"]))
+    ready[NUMBERS] = scaler.transform(frame[NUMBERS])
+    own = fitted("lightgbm", ready, outcomes(frame))
+    own.booster_.save_model(tmp_path / "model.txt")
+    (tmp_path / "labels.pkl").write_bytes(pickle.dumps(labels))
+    (tmp_path / "labels.json").write_text(json.dumps({"sex": {"F": 0, "M": 1}}))
+    (tmp_path / "scaler.pkl").write_bytes(pickle.dumps(scaler))
+    frame.assign(y=own.predict(ready)).to_csv(tmp_path / "raw.csv", index=False)
+    (tmp_path / "audit.toml").write_text(
+        '[audit]\nmodel = "model.txt"\npeople = "raw.csv"\nlabel = "y"\n'
+        'prepare = ["labels.json", "scaler.pkl"]\n[[similar]]\nvary = ["sex"]\n'
+    )
+
+    def run(*words: str) -> Any:
+        files = [str(tmp_path / w) if (tmp_path / w).exists() else w for w in words]
+        return CliRunner().invoke(command, files)
+
+    audit = ("audit", "model.txt", "raw.csv", "--vary", "sex", "--label", "y")
+    pickled = ("--prepare", "labels.pkl", "--prepare", "scaler.pkl")
+    page, proof = str(tmp_path / "a.html"), str(tmp_path / "a.cert")
+    done = run(
+        *audit, *pickled, "--allow-pickle", "--html", page, "--certificate", proof
+    )
+    assert done.exit_code == 0
+    assert "is that of column 'y' for 90 of 90 people" in done.stdout
+    written = run("audit", "--spec", "audit.toml", "--allow-pickle")
+    assert written.stdout == done.stdout
+    check = ("check", proof, "model.txt", "raw.csv", "--label", "y")
+    assert run(*check, *pickled, "--allow-pickle").exit_code == 0
+    spec = ("--spec", "audit.toml", "--allow-pickle")
+    assert run(*check, *spec).exit_code == 0
+    told = Path(page).read_text(encoding="utf-8")
+    assert f"--prepare {tmp_path / 'labels.pkl'}" in told
+    refused = run(*audit, *pickled)
+    assert isinstance(refused.exception, UntrustedModelError)
+    begun = run("init", "model.txt", "raw.csv", *pickled, "--allow-pickle", "-o",
+                str(tmp_path / "begun.toml"))  # fmt: skip
+    assert begun.exit_code == 0
+    assert run("audit", "--spec", "begun.toml", "--allow-pickle").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("prepare", "error", "message"),
+    [
+        ({"sexx": SEX}, SpecError, "names the column 'sexx'"),
+        ({"sex": {"M": "zero"}}, SpecError, "names 'zero', and the model reads a"),
+        ({"sex": {}}, SpecError, "write the code of each text"),
+        (7, SpecError, "holds a int"),
+        ("absent.pkl", ModelError, "cannot read the preparation"),
+    ],
+)
+def test_what_is_no_preparation_is_refused(
+    prepare: Any, error: type[Exception], message: str
+) -> None:
+    frame = people(np.random.default_rng(0))
+    own = fitted("sklearn", frame.assign(sex=0.0), outcomes(frame))
+    with pytest.raises(error, match=message):
+        fatt.load(own, prepare=prepare)
+
+
+def test_steps_that_do_not_fit_are_refused() -> None:
+    frame = people(np.random.default_rng(0)).assign(sex=lambda f: f["sex"].map(SEX))
+    own = fitted("sklearn", frame, frame["sex"])
+    with pytest.raises(UnsupportedModelError, match="mixes columns"):
+        fatt.load(own, prepare=PCA(3).fit(frame))
+    with pytest.raises(UnsupportedModelError, match="makes 2 columns, and the model"):
+        fatt.load(own, prepare=StandardScaler().fit(frame[NUMBERS].to_numpy()))
+    turned = StandardScaler().fit(frame[frame.columns[::-1]])
+    with pytest.raises(UnsupportedModelError, match="in another order: age, sex, inc"):
+        fatt.load(own, prepare=turned)
+
+
+def test_a_text_without_a_code_is_refused() -> None:
+    frame = people(np.random.default_rng(0))
+    own = fitted("sklearn", frame.assign(sex=frame["sex"].map(SEX)), outcomes(frame))
+    model = fatt.load(own, prepare={"sex": {"M": 0, "m": 0, "F": 1}})
+    alike = frame.assign(sex=frame["sex"].replace("M", "m"))
+    assert model.predict(alike).tolist() == model.predict(frame).tolist()
+    assert model.ask(alike) == model.ask(frame)
+    with pytest.raises(DataError, match="'X', which the model never saw"):
+        model.predict(frame.assign(sex="X"))
+    # Numbers are raw values too, and never codes.
+    with pytest.raises(DataError, match="pass the column as texts"):
+        model.predict(frame.assign(sex=1.0))
