@@ -157,7 +157,8 @@ def _draft(rng: Rng) -> Draft:
             break
     found = Verifier(model).verify(people, boxes, n_jobs=1)
     unfair = np.flatnonzero(found.verdict == UNFAIR)
-    pairs = [(people[who], found.twin[who]) for who in unfair]
+    assert found.twins.index.tolist() == unfair.tolist()
+    pairs = [(people[who], found.twins.twin(case)) for case, who in enumerate(unfair)]
     certificate = make(
         model,
         schema,
