@@ -33,6 +33,9 @@ class Membership:
             for feature, is_code in zip(features, is_category, strict=True)
         ]
         self._missing_low, self._missing_high = np.array(ranges).reshape(-1, 2).T
+        # Of one person each step that is left out counts.
+        self._has_whole = bool(self._whole.any())
+        self._has_gaps = bool((self._missing_low <= self._missing_high).any())
 
     def are_similar(
         self, boxes: Boxes, people: NDArray[np.int64], values: NDArray[np.float64]
@@ -55,15 +58,24 @@ class Membership:
         mine = boxes.of_people(people)
         values = values[mine.person]
         inside = (values >= mine.lower) & (values <= mine.upper)
-        inside &= ~self._whole | (values == np.trunc(values))
+        if self._has_whole:
+            inside &= ~self._whole | (values == np.trunc(values))
         absent = np.isnan(values)
-        absent |= (values >= self._missing_low) & (values <= self._missing_high)
+        if self._has_gaps:
+            absent |= (values >= self._missing_low) & (values <= self._missing_high)
+        if self._categorical.size:
+            inside[:, self._categorical] = self._are_members(mine, values)
+        inside |= absent & mine.missing
+        return np.bincount(mine.person[inside.all(axis=1)], minlength=len(people)) > 0
+
+    def _are_members(
+        self, boxes: Boxes, values: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Tell which codes are in the sets of their boxes."""
         codes = values[:, self._categorical]
         is_code = ~np.isnan(codes)
         codes = np.where(is_code, codes, 0).astype(np.int64)
-        rows = np.arange(len(mine))[:, np.newaxis]
-        words = mine.codes[rows, self._words + codes // 64]
+        rows = np.arange(len(boxes))[:, np.newaxis]
+        words = boxes.codes[rows, self._words + codes // 64]
         is_member = (words >> (codes % 64).astype(np.uint64)) & np.uint64(1) == 1
-        inside[:, self._categorical] = is_member & is_code
-        inside |= absent & mine.missing
-        return np.bincount(mine.person[inside.all(axis=1)], minlength=len(people)) > 0
+        return np.asarray(is_member & is_code)

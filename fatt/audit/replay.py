@@ -7,7 +7,6 @@ is not ours ends the audit: then the model or the table was read wrongly.
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -64,8 +63,9 @@ class Replay:
 
     def anew(self) -> Replay:
         """Return one for another table, which may be of another kind."""
-        other = copy.copy(self)
-        other.reason, other._form = "", None
+        # For each call of an auditor: `copy.copy` takes three times as long.
+        other = object.__new__(Replay)
+        other.__dict__.update(self.__dict__, reason="", _form=None)
         return other
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 from dataclasses import astuple, dataclass
 
@@ -105,8 +104,9 @@ class Verifier:
 
     def for_one_run(self) -> Verifier:
         """Return one of the same model that is stopped without stopping others."""
-        other = copy.copy(self)
-        other._clocks, other._is_stopped = {}, False
+        # For each call of an auditor: `copy.copy` takes three times as long.
+        other = object.__new__(Verifier)
+        other.__dict__.update(self.__dict__, _clocks={}, _is_stopped=False)
         return other
 
     def stop(self) -> None:

@@ -220,7 +220,8 @@ def test_without_the_model_itself_nothing_is_asked(tmp_path: Path) -> None:
         "what was passed is its exact form, not the model itself",
     )
     answers = KEPT / "xgboost-2.0.3-softprob-vectors.npz"
-    rows = np.load(answers)["rows"][:5]
+    with np.load(answers) as kept:
+        rows = kept["rows"][:5]
     [path] = set(KEPT.glob(f"{answers.stem}.*")) - {answers}
     asked = fatt.verify(path, rows, similarity=Similarity(noise=0.1)).asked
     assert asked.people == 0

@@ -207,7 +207,8 @@ def audit_of_kept(answers: Path) -> fatt.Report:
     for feature in fatt.load(path).features:
         kinds[isinstance(feature, Numeric)].append(feature.name)
     similarity = Similarity(noise=dict.fromkeys(kinds[True], 0.5), vary=kinds[False])
-    kept = np.load(answers)
+    with np.load(answers) as file:
+        kept = dict(file)
     rows = kept["rows"][:60]
     if "texts" in kept:
         rows = np.hstack([rows.astype(object), kept["texts"][:60].astype(object)])

@@ -21,7 +21,8 @@ def test_there_are_kept_models_of_every_library() -> None:
 
 @pytest.mark.parametrize("answers", ANSWERS, ids=lambda path: path.stem)
 def test_a_kept_model_predicts_what_its_library_predicted(answers: Path) -> None:
-    kept = np.load(answers)
+    with np.load(answers) as file:
+        kept = dict(file)
     missing = float(kept["missing"]) if "missing" in kept else None
     [model] = set(MODELS.glob(f"{answers.stem}.*")) - {answers}
     ensemble = fatt.load(model, missing=missing)
