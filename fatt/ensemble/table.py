@@ -427,8 +427,9 @@ def _distinct_texts(series: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | Non
             # As after a concatenation.
             cells = cells.combine_chunks()
         encoded = cells.dictionary_encode()
-    except (ImportError, ValueError, NotImplementedError):
-        # Without pyarrow, or with texts that are no Unicode.
+    except (ImportError, TypeError, ValueError, NotImplementedError):
+        # Without pyarrow, with texts that are no Unicode, or where only the first
+        # hundred objects, at which narwhals looks, are texts.
         return None
     texts = np.array(encoded.dictionary.to_pylist(), dtype=object)
     return texts, encoded.indices.to_numpy().astype(np.int64)

@@ -8,6 +8,7 @@ else can be written with these characters.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import functools
 import re
@@ -107,7 +108,9 @@ def split(data: bytes, start: int, delimiter: str, width: int) -> list[Texts] | 
         return None
     rows = memoryview(data)[start:]
     has_quotes = b'"' in data
-    if b"\0" in data or data.count(b"\r") != data.count(b"\r\n"):
+    # What begins the first row is its own, and pyarrow takes it for the file's mark.
+    is_marked = data.startswith(codecs.BOM_UTF8, start)
+    if b"\0" in data or data.count(b"\r") != data.count(b"\r\n") or is_marked:
         return None
     if has_quotes and not _is_well_quoted(rows, delimiter):
         return None

@@ -383,6 +383,15 @@ def test_texts_that_repeat(column: Any) -> None:
         encoded(rows, known)
 
 
+@pytest.mark.parametrize("last", [5, 0.5, True, ("M",)])
+def test_an_object_far_behind_texts_is_read_as_in_a_short_column(last: object) -> None:
+    """narwhals calls a column of objects texts if its first hundred are."""
+    ward = Categorical(name="ward", categories=("M", 5, 0.5), coding="label")
+    cells = ["M"] * 150 + [last]
+    rows = pd.DataFrame({"ward": pd.Series(cells, dtype=object)})
+    assert encoded(rows, ward)[-1:] == encoded(rows[-2:], ward)[-1:]
+
+
 @pytest.mark.parametrize("encoding", ["mask", "encode"])
 def test_nulls_in_a_dictionary_of_pyarrow_are_refused(encoding: str) -> None:
     """scikit-learn takes such a null for the last entry of the dictionary."""

@@ -239,6 +239,8 @@ def as_catboost_reads(text: str, path: Path) -> float:
 
 KEPT_JSON = MODELS / "catboost-1.2.10-json.json"
 LONG = ["0.30000000000000004", "12345678901234567890.5", "3.14159265358979323846264"]
+#: Sixteen digits, which are beyond 2**53 without their point.
+NINES = ["9.473684210526315", "-973.2517614186191", "0.9473684210526315"]
 TINY = ["4.9e-324", "2.2250738585072014e-308", "1e-310", "1.5e-400", "1E-7"]
 WHOLE = ["-0", "-0.0", "9007199254740992", "92233720368547758070", "1e22", "7"]
 
@@ -248,7 +250,7 @@ def test_numbers_are_read_with_the_roundings_of_catboost(tmp_path: Path) -> None
     sizes = rng.normal(size=200) * 10.0 ** rng.integers(-320, 300, 200)
     texts = [f"{size:.17g}" for size in sizes] + [repr(size) for size in sizes.tolist()]
     inexact = 0
-    for text in [*texts[::8], *LONG, *TINY, *WHOLE]:
+    for text in [*texts[::8], *LONG, *NINES, *TINY, *WHOLE]:
         told = as_catboost_reads(text, tmp_path / "model.json")
         parse = {
             "parse_float": json_file.read_number,

@@ -316,6 +316,8 @@ def outcome(make: Callable[[], Any]) -> Any:
 @example(b'c0,c1\n"a"b,1\n')
 @example(b'c0,c1\na"b,"c\n')
 @example(b'c0,c1\n1,"a\n')
+@example(b"c0\n\xef\xbb\xbf\n1\n")
+@example(b"c0,c1\n\xef\xbb\xbf1,2\n")
 def test_pyarrow_reads_csv_as_python_does(data: bytes) -> None:
     ward = Categorical(name="ward", categories=(1, 2, "a", 0.5, "7"))
     found = []

@@ -94,8 +94,8 @@ def read_number(text: str) -> float:
     It collects digits in a whole number up to 2**53, then in a float up to 17 of them,
     and multiplies or divides that by a power of ten.
     """
-    if len(text) <= 17 and "e" not in text and "E" not in text:
-        # Few digits: both factors are exact, and their quotient is rounded once.
+    if len(text) <= 16 and "e" not in text and "E" not in text:
+        # At most 15 digits: both factors are exact, and the quotient is rounded once.
         return float(text)
     mantissa, _, exponent = text.lower().partition("e")
     whole, _, fraction = mantissa.removeprefix("-").partition(".")
