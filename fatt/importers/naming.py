@@ -218,6 +218,13 @@ def _merged(
 
 def _renamed(feature: Categorical, words: Mapping[Any, str]) -> Categorical:
     """Give the categories that a model knows other words."""
+    if feature.coding == "fingerprint":
+        # It would no longer know the texts behind the others.
+        raise SpecError(
+            f"codes= names the column {feature.name!r}, of whose categories the model "
+            "stores fingerprints only: they are called what the table calls them. "
+            "Leave it out, and pass the cells that the model was trained on."
+        )
     own = feature.codes or feature.categories
     named = list(feature.categories)
     for code, word in words.items():

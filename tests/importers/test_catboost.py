@@ -805,3 +805,14 @@ def test_a_file_needs_no_catboost(tmp_path: Path) -> None:
         check=True,
     )
     assert set(done.stdout.splitlines()) == {"catboost is not installed"}
+
+
+def test_categories_behind_fingerprints_get_no_words_from_outside() -> None:
+    """With words for some, cells of the others were read as unknown."""
+    rng = np.random.default_rng(0)
+    X = people(rng, 100)
+    model = fatt.load(fit(X, answers(rng, X, 2), cat_features=["town"], iterations=3))
+    known = next(f for f in model.features if f.name == "town")
+    assert isinstance(known, Categorical)
+    with pytest.raises(SpecError, match="fingerprints only"):
+        fatt.load(model, codes={"town": {known.categories[0]: "Home"}})
