@@ -5,13 +5,17 @@ that is prepared, `fatt.verify`, which prepares anew in each call, and Veritas, 
 boxes are built within the time, since ours are. On a busy machine only ratios within
 one run mean anything. The models are exact forms, so that no library is asked; people
 are rows of an array. ``--quick`` leaves out the 15,000 and the boosted models.
+``--threads`` measures instead how much sooner two threads are done than one, and how
+much sooner two are with work that shares nothing: a busy machine has no more to give.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -96,14 +100,53 @@ def lines_of(data: str, kind: str, counts: tuple[int, ...]) -> list[list[str]]:
     return lines
 
 
+def threads_of(data: str, kind: str) -> list[str]:
+    """Measure the time that passes with one thread and with two, in turn."""
+    ensemble = setting.train(data, kind)
+    similarity = setting.similarities(data)["noise"]
+    auditor = fatt.Auditor(
+        ensemble, similarity=similarity, schema=setting.schema(data, ensemble)
+    )
+    rows = setting.people(data).test.to_numpy(dtype=np.float64)
+    many = np.resize(rows, (COUNTS[-1], rows.shape[1]))
+    one, two = passed(lambda n_jobs: auditor.verify(many, n_jobs=n_jobs))
+    idle, shared = passed(digests)
+    ratios = [f"{one / two:.2f}", f"{idle / shared:.2f}"]
+    return [f"{data} {kind}", f"{one:.0f}", f"{two:.0f}", *ratios]
+
+
+def passed(work: Callable[[int], Any]) -> list[float]:
+    """Return the milliseconds that pass with one thread and with two, in turn."""
+    spent: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(ROUNDS):
+        for n_jobs, times in spent.items():
+            start = time.perf_counter()
+            work(n_jobs)
+            times.append(time.perf_counter() - start)
+    return [1000 * min(times) for times in spent.values()]
+
+
+def digests(n_jobs: int) -> None:
+    """Do what needs no lock: two threads gain by it what the machine has to give."""
+    data = bytes(20_000_000)
+    with ThreadPoolExecutor(n_jobs) as pool:
+        list(pool.map(hashlib.sha256, [data] * 4))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", nargs="*", default=DATA, choices=DATA)
+    parser.add_argument("--threads", action="store_true")
     options = parser.parse_args()
     kinds = KINDS[:2] if options.quick else KINDS
+    if options.threads:
+        found = [threads_of(data, kind) for data in options.only for kind in kinds]
+        titles = ["data, model", "one thread, ms", "two, ms", "one / two", "SHA-256"]
+        print_table(titles, found)
+        return
     counts = COUNTS[:2] if options.quick else COUNTS
     lines = [
         line
