@@ -141,7 +141,13 @@ def _with_answers(ensemble: Ensemble, answers: Answers) -> Ensemble:
                 f"answers= names {answer!r}, which the model does not answer. "
                 f"{hint(str(answer), map(str, ensemble.classes))}"
             )
-        classes[place] = word
+        given = word.item() if isinstance(word, np.generic) else word
+        is_nan = isinstance(given, float) and np.isnan(given)
+        if not isinstance(given, Label) or is_nan:
+            raise SpecError(
+                f"answers= calls {answer!r} {word!r}; write a text or a number."
+            )
+        classes[place] = given
     _require_distinct(classes, "answers= gives")
     rule = ensemble.decision
     if isinstance(rule, Cut) and rule.asked is not None and rule.asked.of is not None:

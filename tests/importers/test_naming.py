@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Similarity
@@ -213,3 +214,19 @@ def test_made_up_names_of_lightgbm_are_none(tmp_path: Path) -> None:
     model = fatt.load(tmp_path / "model.txt", columns=NAMES)
     table = pandas.DataFrame(X, columns=NAMES)[["race", "income", "age"]]
     assert model.ask(table) == own.predict(X).tolist()
+
+
+@pytest.mark.parametrize("word", [None, float("nan"), ("no",), ["no"]])
+def test_answers_are_texts_or_numbers(word: Any) -> None:
+    """A file that held another could be written, and not read."""
+    model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(SpecError, match="write a text or a number"):
+        fatt.load(model, answers={0: word})
+
+
+@pytest.mark.parametrize("word", [np.str_("no"), np.int64(3)])
+def test_answers_in_types_of_numpy_are_plain(word: Any, tmp_path: Path) -> None:
+    model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    named = fatt.load(model, answers={0: word})
+    named.save(tmp_path / "model.fatt")
+    assert fatt.load(tmp_path / "model.fatt").classes == (word.item(), 1)
