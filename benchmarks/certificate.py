@@ -48,6 +48,7 @@ def measure(
         rows,
         similarity=relation,
         schema=schema,
+        by_position=True,
         budget=fatt.Budget(seconds=5.0),
     )
     times.append(time.perf_counter())

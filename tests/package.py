@@ -55,7 +55,8 @@ def run(*command: str | Path) -> str:
 
 def write_people(path: Path, names: list[str]) -> int:
     """Write the people whose answers are kept beside the model."""
-    rows = np.load((MODELS / MODEL).with_suffix(".npz"))["rows"]
+    with np.load((MODELS / MODEL).with_suffix(".npz")) as kept:
+        rows = kept["rows"]
     rows = rows[np.isfinite(rows).all(axis=1)][:100]
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([names, *rows.tolist()])

@@ -112,7 +112,8 @@ def test_a_pipeline() -> None:
 @pytest.mark.parametrize("file", ["skl-tree", "skl-scaled"])
 def test_onnx(file: str) -> None:
     path = Path(__file__).parent / f"data/models/onnx-1.31.1-{file}.onnx"
-    rows = np.load(path.with_suffix(".npz"))["rows"]
+    with np.load(path.with_suffix(".npz")) as kept:
+        rows = kept["rows"]
     model = fatt.load(path)
     asked = model.ask_proba(rows)
     assert np.array_equal(model.predict_proba(rows), asked)

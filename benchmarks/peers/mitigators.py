@@ -136,6 +136,7 @@ def fair(case: Case, models: list[Any], relation: str) -> float:
             case.people.test,
             similarity=paper.similarities(case.data)[relation],
             schema=paper.schema(case.data, fatt.load(model).ensemble),
+            by_position=True,
         )
         everybody &= [finding.verdict == "fair" for finding in report.findings]
     return float(everybody.mean())

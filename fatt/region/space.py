@@ -71,6 +71,15 @@ class Space:
             for index in sorted({*one.free, *one.missing})
             if self._is_closed(index, anything)
         ]
+        self._with_open_category = [
+            number
+            for number, one in enumerate(rules)
+            if any(self._is_open(index) for index in one.free)
+        ]
+
+    def _is_open(self, index: int) -> bool:
+        feature = self._variables.ensemble.features[index]
+        return isinstance(feature, Categorical) and feature.is_open
 
     def check_reach(self, people: Matrix) -> None:
         """Raise `DataError` if a person has a value that nobody could come to have.
@@ -119,6 +128,9 @@ class Space:
         moves |= (boxes.lower < boxes.upper).any(axis=1)
         is_alone = np.ones(len(people), dtype=bool)
         is_alone[boxes.person[moves]] = False
+        for number in self._with_open_category:
+            # The values that the model does not know are one code, and many people.
+            is_alone &= ~self._meets(people, number)
         return is_alone
 
     def boxes(self, people: Matrix, *, scale: Matrix | None = None) -> Boxes:

@@ -24,7 +24,8 @@ FORESTS = {
 @pytest.mark.parametrize("name", FORESTS)
 def test_hard_votes_reproduce_the_paper(name: str) -> None:
     n_trees, depth, n_leaves, accuracy, balanced = FORESTS[name]
-    data = np.load(DATA / f"{name}.npz")
+    with np.load(DATA / f"{name}.npz") as file:
+        data = dict(file)
     forest = RandomForestClassifier(n_trees, max_depth=depth, random_state=0)
     forest.fit(data["X_train"], data["y_train"])
     ensemble = fatt.load(forest).ensemble

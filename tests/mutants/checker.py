@@ -179,8 +179,8 @@ _SIMILAR = [
         "columns.py",
         CODES,
         (
-            "anything[count] = feature.accepts_unknown and",
-            "anything[count] = False and",
+            "anything[count] = feature.is_open or",
+            "anything[count] = False or",
         ),
     ),
 ]
@@ -217,7 +217,7 @@ _BELIEVED = [
             "        if mine != other:\n            raise",
             "        if False:\n            raise",
         ),
-        ("claims.require_schema(schema)", "pass"),
+        ("claims.require_schema(narrowed(schema, certificate.similarity))", "pass"),
         ("claims.require_similarity(similarity)", "pass"),
     ),
     *_of(

@@ -22,7 +22,7 @@ MUTANTS = tuple(
         # Bounds on scores, without the library's own rounding.
         ("rounding.py", "np.nextafter(total + error, np.inf)", "total"),
         # Whole numbers that are read as missing.
-        ("twins.py", "np.where(whole, np.ceil(low) - 1,", "np.where(whole, low,"),
+        ("twins.py", "np.where(whole, low - 1,", "np.where(whole, low,"),
         ("twins.py", "missing[:, columns] |= some", "missing[:, columns] &= some"),
         # A budget of nodes for everybody.
         ("search.py", "answers.verdict[late] = UNKNOWN\n", ""),

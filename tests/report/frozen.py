@@ -32,7 +32,8 @@ def report_of(name: str) -> Report:
 
     No library is asked, so that the answers are the same wherever the tests run.
     """
-    question = read(np.load(FOLDER / f"{name}.npz"))
+    with np.load(FOLDER / f"{name}.npz") as kept:
+        question = read(kept)
     known = question.people
     people = np.concatenate([known, (known + np.roll(known, 1, axis=0)) / 2])
     noise = float(np.round(CASES[name] * known.std(), 6))

@@ -23,7 +23,8 @@ WRONG = (TypeError, ValueError, AttributeError)
 
 def question() -> dict[str, Any]:
     """Return arguments of `decide` that are right."""
-    case = read(np.load(FOLDER / "xgb-gaps.npz"))
+    with np.load(FOLDER / "xgb-gaps.npz") as kept:
+        case = read(kept)
     verifier = Verifier(case.ensemble)
     count, n_variables = case.people.shape
     boxes = case.boxes
