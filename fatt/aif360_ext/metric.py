@@ -25,7 +25,7 @@ from fatt.aif360_ext.dataset import (
     shares,
     weights_of,
 )
-from fatt.audit.auditor import auditor_of
+from fatt.audit.questions import auditor_of
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.region import Relation, Schema
 from fatt.report import Report

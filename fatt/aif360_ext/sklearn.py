@@ -29,7 +29,7 @@ from fatt.aif360_ext.dataset import (
     shares,
     with_levels,
 )
-from fatt.audit.auditor import auditor_of
+from fatt.audit.questions import auditor_of
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Ensemble
 from fatt.errors import SpecError

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 import msgspec
 
 from fatt import storage
-from fatt.audit.auditor import check_types
+from fatt.audit.arguments import check_spot_checks, check_types
 from fatt.audit.parts import Counts, Question, Tally, do_part
-from fatt.audit.spot_checks import SPOT_CHECKS, check_spot_checks
+from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Ensemble
 from fatt.errors import DataError, JournalError, MissingDependencyError, SpecError
 from fatt.importers import load

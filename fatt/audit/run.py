@@ -84,25 +84,20 @@ class Run:
         progress: Progress | None = None,
     ) -> None:
         self._question = question
-        self.variables, self.similarity, self._space, verifier = question
-        # Whoever stops this run stops no other.
-        self.verifier = verifier.for_one_run()
+        self.variables, self.similarity, self._space, _ = question
         self.people = people
         self.budget = Budget() if budget is None else budget
-        self.account = Account(self.budget)
-        self.interrupted = False
+        self.n_jobs = n_jobs
         self._n_threads = n_threads(n_jobs)
         self._progress = progress
+        self.start_over()
 
-    def anew(self) -> Run:
-        """Return another run of the same people, of which nothing is spent."""
-        return Run(
-            self._question,
-            self.people,
-            budget=self.budget,
-            n_jobs=self._n_threads,
-            progress=self._progress,
-        )
+    def start_over(self) -> None:
+        """Begin with the first person, as if nothing were spent."""
+        # Whoever stops this run stops no other.
+        self.verifier = self._question.verifier.for_one_run()
+        self.account = Account(self.budget)
+        self.interrupted = False
 
     @property
     def is_short(self) -> bool:

@@ -24,7 +24,6 @@ from fatt.certificate.similar import Reach, Rule, Similar
 from fatt.ensemble import Categorical, Ensemble, Numeric
 from fatt.ensemble.encode import gaps_of, mark_missing
 from fatt.ensemble.table import places_of
-from fatt.errors import SpecError
 from fatt.people import People
 from fatt.people.edits import with_changes
 from fatt.region import Boxes, Variables, code_words
@@ -89,16 +88,6 @@ class Drawn:
             values_of(features, own), values_of(features, other, made_of=own)
         )
         return ", ".join(f"{name} {change}" for name, change in changes.items())
-
-
-def check_spot_checks(count: Any) -> None:
-    """Raise a SpecError if something is no number of spot checks."""
-    is_whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-    if not is_whole or count < 0:
-        raise SpecError(
-            f"spot_checks is {count!r}; write a whole number such as {SPOT_CHECKS}, or "
-            "0 for none."
-        )
 
 
 def draw(run: Run, fair: Places, count: int) -> Drawn | None:

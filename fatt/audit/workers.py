@@ -47,7 +47,6 @@ def in_workers(
     auditor: Auditor,
     run: Run,
     here: Callable[[Chunk, int], Findings],
-    n_jobs: int | None,
     *,
     first: int = 0,
     every: float | None = None,
@@ -61,11 +60,10 @@ def in_workers(
     auditor
         Who is asked, in each process.
     run
-        The people.
+        The people; its `n_jobs` is the number of processes, None for what joblib was
+        told.
     here
         Examines a chunk in this process.
-    n_jobs
-        Number of processes; None for what joblib was told.
     first
         The row to begin with.
     every
@@ -74,7 +72,9 @@ def in_workers(
     import joblib
 
     n_people, people = len(run.people), run.people
-    n_jobs = joblib.parallel.get_active_backend()[1] if n_jobs is None else n_jobs
+    n_jobs = run.n_jobs
+    if n_jobs is None:
+        n_jobs = joblib.parallel.get_active_backend()[1]
     pace = Pace(chunk_size(n_people, joblib.effective_n_jobs(n_jobs)), every)
     question = pickle.dumps(auditor)
     spans: list[tuple[int, int]] = []

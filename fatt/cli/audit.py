@@ -158,7 +158,7 @@ def _run(request: Request) -> Exit:
     _require_inputs(request)
     similarity, budget = _similarity(request), budget_of(request.budget)
     model, table = _inputs(request)
-    from fatt.audit.auditor import auditor_of, refuse_vacuous
+    from fatt.audit.questions import auditor_of, refuse_vacuous
     from fatt.people.typed import type_for_model
     from fatt.report.groups import favourable_label
 

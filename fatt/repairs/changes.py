@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.auditor import Auditor, auditor_of
+from fatt.audit.auditor import Auditor
+from fatt.audit.questions import auditor_of
 from fatt.audit.run import Run
 from fatt.errors import DataError, SpecError
 from fatt.importers import load

@@ -11,7 +11,7 @@ import pytest
 
 import fatt
 from fatt import Ensemble, Model
-from fatt.audit import auditor
+from fatt.audit import auditor, questions
 from fatt.importers.sklearn.live import ScikitLearn
 
 
@@ -33,4 +33,5 @@ def read_as(
             return model
         return replace(model, ensemble=read(model.ensemble))
 
-    monkeypatch.setattr(auditor, "load", load)
+    for module in (auditor, questions):
+        monkeypatch.setattr(module, "load", load)

@@ -21,8 +21,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 import fatt
 from fatt import Budget, Ensemble, Schema, Similarity
-from fatt.audit import auditor
 from fatt.audit import journal as journals
+from fatt.audit import verification
 from fatt.audit.journal import OLD_MAGIC, Journal
 from fatt.errors import DataError, JournalError
 from fatt.region import Integer
@@ -333,7 +333,7 @@ def test_a_full_disk(
         return fatt.verify(model, people, similarity=NOISE, journal=path).to_json()
 
     # The sizes of chunks, and so the length of a journal, depend on no time then.
-    monkeypatch.setattr(auditor, "_KEEP_SECONDS", 1e9)
+    monkeypatch.setattr(verification, "_KEEP_SECONDS", 1e9)
     people = rows(3000)
     undisturbed = audit()
     size = path.stat().st_size

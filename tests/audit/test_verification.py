@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fatt
 from fatt import Bounds, Budget, Similarity, Verdict, threads
 from fatt import people as audited
-from fatt.audit import auditor, run
+from fatt.audit import auditor, questions, run
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.region import Binary, Ordinal
 from fatt.verdict import Twins
@@ -497,7 +497,7 @@ def test_an_audit_of_a_file_imports_no_framework(tmp_path: Path) -> None:
 
 
 def test_the_module_of_the_function_is_not_in_its_way() -> None:
-    assert fatt.verify is auditor.verify
+    assert fatt.verify is questions.verify
 
 
 def test_noise_in_deviations_of_equal_rows_is_refused() -> None:

@@ -1,0 +1,339 @@
+"""The questions: verify, score_gap and radius, each a line on top of the auditor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fatt.audit.arguments import check_schema, check_similarity
+from fatt.audit.auditor import Auditor
+from fatt.audit.gaps import Of, ScoreGaps
+from fatt.audit.radii import Radii
+from fatt.audit.run import Progress
+from fatt.audit.spot_checks import SPOT_CHECKS
+from fatt.ensemble import Ensemble
+from fatt.ensemble.table import as_frame
+from fatt.errors import SpecError
+from fatt.importers import load
+from fatt.people import People
+from fatt.region import Relation, Schema, Variables
+from fatt.region.flags import refuse_broken_groups
+from fatt.region.inference import infer
+from fatt.report import Report
+from fatt.report.doubts import stand_ins
+from fatt.verifier import Budget
+
+
+def verify(
+    model: Any,
+    X: Any,
+    *,
+    similarity: Relation,
+    schema: Schema | None = None,
+    by_position: bool = False,
+    budget: Budget | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    sample_weight: Any = None,
+    journal: str | Path | None = None,
+    spot_checks: int = SPOT_CHECKS,
+    threshold: float | None = None,
+) -> Report:
+    """Prove of each person that all similar people get the same label, or refute it.
+
+    Parameters
+    ----------
+    model
+        Fitted model or path of a model file, as `fatt.load` takes it.
+    X
+        The people: array, or data frame that `narwhals` knows, one row each.
+    similarity
+        Who is similar to whom.
+    schema
+        What the columns mean. By default it is inferred from the model and `X`. Then
+        bounds are never guessed, but a group of columns such as ``race=White`` has a
+        level for all columns 0 only if a row of `X` shows it, and arrays of floats or
+        objects know no whole numbers. For few rows, pass a schema that
+        `Schema.infer` made from all the data.
+    by_position
+        As in `fatt.Auditor`: whether a model without names of columns may take those
+        of a data frame in their order.
+    budget
+        Limits of the search; those that it does not decide are unknown. By default
+        there are none.
+    n_jobs
+        Number of threads, -1 for all processors; by default one. The result does not
+        depend on it. Inside ``joblib.parallel_config(backend=...)`` with a backend of
+        processes, such as ``"loky"`` or ``"dask"``, people are sent to its workers, and
+        this is their number; by default that which joblib was told.
+    progress
+        Called with the number of people done and the number of all.
+    sample_weight
+        Weight of each person in the shares of fair people.
+    journal
+        File in which findings are kept as they are made. If the run ends early, for
+        whatever reason, the same call goes on from there, also with other `n_jobs`, and
+        its report is the one of an undisturbed run. Budgets for the whole run count the
+        nodes and seconds of all its parts.
+    spot_checks
+        Where the model's own library is at hand, it is asked for everybody's own
+        answer, and for those of so many people at most who are similar to the fair;
+        0 for none of these. The same question gives the same people.
+    threshold
+        The cut-off by which the model decides: the second of its two classes where
+        ``predict_proba(X)[:, 1] >= threshold``. By default the label is that of the
+        model itself. `fatt.load` knows more of cut-offs.
+
+    Returns
+    -------
+    Report
+        If the run is interrupted from the keyboard, it holds what is done so far, and
+        `Report.interrupted` is true.
+
+    Raises
+    ------
+    SpecError
+        If the similarity or schema names something absent, nobody is similar to
+        anybody else, or the threshold contradicts the one that the model was loaded
+        with.
+    DataError
+        If there are no rows, or the model's library refuses one.
+    ModelError
+        If the model cannot be imported exactly.
+    ReplayError
+        If the model itself answers otherwise than was found: a bug in `fatt`.
+    JournalError
+        If the journal is damaged, is about something else, or cannot be written.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> ages = [[20.0], [30.0], [40.0], [50.0]]
+    >>> tree = DecisionTreeClassifier().fit(ages, ["deny", "deny", "grant", "grant"])
+    >>> report = fatt.verify(tree, ages, similarity=fatt.Similarity(noise={"x0": 6}))
+    >>> report.counts
+    {'fair': 2, 'unfair': 2, 'unknown': 0}
+    >>> report.fairness
+    Bounds(lower=0.5, upper=0.5)
+    >>> print(report.counterexamples[0])
+    #2  grant → deny   x0 40.0 → 35.0
+    """
+    auditor = auditor_of(
+        model,
+        X,
+        similarity=similarity,
+        schema=schema,
+        n_jobs=n_jobs,
+        by_position=by_position,
+        threshold=threshold,
+    )
+    report = auditor.verify(
+        X,
+        budget=budget,
+        n_jobs=n_jobs,
+        progress=progress,
+        sample_weight=sample_weight,
+        journal=journal,
+        spot_checks=spot_checks,
+    )
+    refuse_vacuous(report)
+    return report
+
+
+def score_gap(
+    model: Any,
+    X: Any,
+    *,
+    similarity: Relation,
+    of: Of = "score",
+    schema: Schema | None = None,
+    by_position: bool = False,
+    budget: Budget | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> ScoreGaps:
+    """Find the largest change of score between each person and all similar people.
+
+    Parameters
+    ----------
+    model, X, similarity, schema, by_position, n_jobs, progress
+        As in `fatt.verify`.
+    of
+        ``"score"`` for the raw scores that the label rests on, see
+        `Ensemble.raw_scores`; ``"probability"`` for what `Model.predict_proba` gives;
+        ``"prediction"`` for the number that a regressor predicts.
+    budget
+        As in `fatt.verify`, for each score.
+
+    Returns
+    -------
+    ScoreGaps
+        Of several scores, the change of the one that changes most.
+
+    Raises
+    ------
+    SpecError
+        If the similarity or schema names something absent, or probabilities are asked
+        of a model whose scores are not known to give any.
+    DataError
+        If there are no rows, or the model's library would refuse one.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
+    >>> gaps = fatt.score_gap(
+    ...     tree, [[25.0], [34.0]], similarity=fatt.Similarity(noise={"x0": 2}))
+    >>> gaps[0].bounds, gaps[1].bounds
+    (Bounds(lower=0.0, upper=0.0), Bounds(lower=1.0, upper=1.0))
+
+    Notes
+    -----
+    For a library without a fixed order of summation the scores are those in the order
+    of the trees; its own differ in their last bits.
+    """
+    auditor = auditor_of(
+        model,
+        X,
+        similarity=similarity,
+        schema=schema,
+        n_jobs=n_jobs,
+        by_position=by_position,
+    )
+    return auditor.score_gap(X, of=of, budget=budget, n_jobs=n_jobs, progress=progress)
+
+
+def radius(
+    model: Any,
+    X: Any,
+    *,
+    similarity: Relation,
+    schema: Schema | None = None,
+    by_position: bool = False,
+    budget: Budget | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Radii:
+    """Find the largest multiple of the noise for which each person is treated fairly.
+
+    Parameters
+    ----------
+    model, X, similarity, schema, by_position, n_jobs, progress
+        As in `fatt.verify`. Only the amounts in `noise` grow and shrink: what may vary,
+        and ranges of interchangeable numbers, stay as they are.
+    budget
+        As in `fatt.verify`, for each multiple that is tried; totals are for all.
+
+    Returns
+    -------
+    Radii
+        Exact to the last bit where the budget suffices.
+
+    Raises
+    ------
+    SpecError
+        If the similarity or schema names something absent, or there is no noise that
+        could grow.
+    DataError
+        If there are no rows, or the model's library would refuse one.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
+    >>> noise = fatt.Similarity(noise={"x0": 2})
+    >>> radii = fatt.radius(tree, [[25.0], [31.0]], similarity=noise)
+    >>> [f"{one.bounds.lower:.5f}" for one in radii]
+    ['5.00000', '2.00000']
+
+    Notes
+    -----
+    A larger multiple only adds similar people, so once unfair, always unfair; and it
+    changes what the trees can tell apart at finitely many multiples only. All float64
+    multiples are bisected, and the search runs only for those that the trees tell apart
+    from both ends.
+    """
+    auditor = auditor_of(
+        model,
+        X,
+        similarity=similarity,
+        schema=schema,
+        n_jobs=n_jobs,
+        by_position=by_position,
+    )
+    return auditor.radius(X, budget=budget, n_jobs=n_jobs, progress=progress)
+
+
+def auditor_of(
+    model: Any,
+    X: Any,
+    *,
+    similarity: Relation,
+    schema: Schema | None,
+    n_jobs: int | None = None,
+    by_position: bool = False,
+    threshold: float | None = None,
+) -> Auditor:
+    """Return an auditor for certain people, who tell the schema if there is none."""
+    check_similarity(similarity)
+    check_schema(schema)
+    known = X if schema is None else schema
+    model = load(model, threshold=threshold)
+    try:
+        return Auditor(
+            model,
+            similarity=similarity,
+            schema=known,
+            n_jobs=n_jobs,
+            by_position=by_position,
+        )
+    except SpecError:
+        if schema is not None:
+            # What is absent may be a group of columns that the schema tears apart.
+            refuse_broken_groups(similarity, Variables(model.ensemble, schema), X)
+        _refuse_unread(similarity, model.ensemble, schema, X)
+        raise
+
+
+def _refuse_unread(
+    similarity: Relation, ensemble: Ensemble, schema: Schema | None, X: Any
+) -> None:
+    """Say of a name that it is a column of the table which the model does not read."""
+    frame = as_frame(X)
+    if frame is None or not ensemble.inputs.named:
+        return
+    variables = Variables(ensemble, infer(ensemble, X) if schema is None else schema)
+    known = {*variables.schema.columns, *(v.name for v in variables.schema.variables)}
+    for name in similarity.names:
+        if name not in known and name in frame.columns:
+            raise SpecError(
+                f"the model does not read the column {name!r} of this table, so that "
+                "it cannot matter on its own; vary what stands for it. "
+                + stand_ins(People(X, variables), name)
+            )
+
+
+def refuse_vacuous(report: Report) -> None:
+    """Raise if nobody in a table is similar to anybody else.
+
+    An auditor may be asked about some people to whom the similarity says nothing; of
+    all people that is a mistake.
+
+    Raises
+    ------
+    SpecError
+        If so. What is fair then is fair because nothing was asked.
+    """
+    counts = report.counts
+    if counts["fair"] == len(report) and report.alone == len(report):
+        words = report.similarity.describe(report.people.variables.schema)
+        said = " ".join(words.split("\n"))
+        raise SpecError(
+            "nobody in this table is similar to anybody else, so that all would count "
+            "as fair and nothing be proved: a condition that nobody meets, noise below "
+            "the step of whole numbers, or a value that a condition holds fixed. "
+            f"{said}."
+        )
