@@ -7,33 +7,26 @@ is not ours ends the audit: then the model or the table was read wrongly.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.membership import Membership
+from fatt.audit.asking import BUG, Asking, RefusedError
 from fatt.audit.spot_checks import Drawn
-from fatt.ensemble.table import as_frame, places_of, series_of
-from fatt.errors import DataError, ReplayError
-from fatt.model import Model, NotAtHand, in_short
+from fatt.certificate import Certificate
+from fatt.errors import CertificateError, ReplayError
+from fatt.model import Model
 from fatt.people import People
 from fatt.people.edits import stacked, with_changes
 from fatt.region import Boxes, Variables
+from fatt.region.boxes import Membership
 from fatt.threads import CHUNK
-from fatt.verdict import Findings
+from fatt.verdict import UNFAIR, Findings
 
 Matrix = NDArray[np.float64]
 Classes = NDArray[np.int64]
 Places = NDArray[np.int64]
-
-#: Makes of a table one that the model's library takes.
-Form: TypeAlias = Callable[[Any], Any]
-
-#: Ends every message about an answer that contradicts the search.
-BUG = "This is a bug in fatt: please report it with the model and the row."
 
 
 class Replay:
@@ -45,38 +38,32 @@ class Replay:
         The model.
     variables
         How the model reads people.
-
-    Attributes
-    ----------
-    reason
-        Why the model itself cannot be asked; empty if it can, or was not yet.
     """
 
     def __init__(self, model: Model, variables: Variables) -> None:
-        self.reason = ""
         self._model = model
         self._variables = variables
         self._ensemble = variables.model
         self._codes = {label: code for code, label in enumerate(self._ensemble.classes)}
         self._membership = Membership(variables.ensemble.features)
-        self._form: Form | None = None
+        self._asking = Asking(model)
 
     def anew(self) -> Replay:
         """Return one for another table, which may be of another kind."""
         # For each call of an auditor: `copy.copy` takes three times as long.
         other = object.__new__(Replay)
-        other.__dict__.update(self.__dict__, reason="", _form=None)
+        other.__dict__.update(self.__dict__, _asking=Asking(self._model))
         return other
+
+    @property
+    def reason(self) -> str:
+        """Why the model itself cannot be asked; empty if it can, or was not yet."""
+        return self._asking.reason
 
     @property
     def is_at_hand(self) -> bool:
         """Whether the model itself can be asked, as far as is known; else `reason`."""
-        if not self.reason:
-            try:
-                _ = self._model.live
-            except NotAtHand as error:
-                self.reason = str(error)
-        return not self.reason
+        return self._asking.is_at_hand
 
     def everybody(self, people: People) -> Classes | None:
         """Ask for everybody's own answer, in the user's own table.
@@ -97,11 +84,11 @@ class Replay:
         for start in range(0, len(people), CHUNK):
             stop = min(start + CHUNK, len(people))
             try:
-                answers = self._ask(people.rows(start, stop))
-            except _RefusedError as error:
+                answers = self._asking.ask(people.rows(start, stop))
+            except RefusedError as error:
                 # What we refuse ourselves, we can say more about.
                 people.values(start, stop)
-                raise self._refused(people, start, stop, error) from error
+                raise self._asking.refused(people, start, stop, error) from error
             if answers is None:
                 return None
             parts.append(self._classes_of(answers, np.arange(start, stop)))
@@ -198,9 +185,9 @@ class Replay:
         if self.reason:
             return twin_label, False
         rows = everybody.take(index)
-        if self._form is None:
+        if not self._asking.has_form:
             # Elsewhere than where everybody was asked: how does it take such rows?
-            answers = self._ask(rows)
+            answers = self._asking.ask(rows)
             if answers is None:
                 return twin_label, False
             found = self._classes_of(answers, index)
@@ -276,25 +263,11 @@ class Replay:
             tables.append(drawn.table)
             label.append(found.label[drawn.index])
         table = stacked(tables)
-        answers = None if table is None else self._ask_in_one(table, tables[0])
+        answers = None if table is None else self._asking.ask_in_one(table, tables[0])
         if answers is None:
             return None
         codes = [self._codes.get(answer, -1) for answer in answers]
         return (twin_label, True) if codes == np.concatenate(label).tolist() else None
-
-    def _ask_in_one(self, table: Any, people: Any) -> list[Any] | None:
-        """Ask about people and others behind them, in a form that suits the people.
-
-        None if there is no such form, or if the others do not suit it.
-        """
-        for form in self._forms(people):
-            for rows in (table, people):
-                try:
-                    answers = self._model.ask(form(rows))
-                except Exception:  # libraries raise what they like
-                    continue
-                return answers if rows is table else None
-        return None
 
     def similar(self, drawn: Drawn, label: Classes) -> int:
         """Confirm that people similar to the fair get their label.
@@ -316,7 +289,7 @@ class Replay:
         ReplayError
             If the model gives somebody another label, or refuses somebody.
         """
-        if self._form is None:
+        if not self._asking.has_form:
             return 0
         others = self._contradicting(drawn, label)
         n_asked = len(drawn)
@@ -360,115 +333,9 @@ class Replay:
     def _decide(self, matrix: Matrix) -> Classes:
         return self._ensemble.decide(self._ensemble.mark_missing(matrix))
 
-    def _ask(self, rows: Any) -> list[Any] | None:
-        """Return a label per row, or None if the model itself cannot be asked.
-
-        Raises
-        ------
-        _RefusedError
-            If the model that the user passed takes the rows in no form.
-        """
-        if not self.is_at_hand:
-            return None
-        forms = [self._form] if self._form is not None else self._forms(rows)
-        errors: list[Exception] = []
-        for form in forms:
-            try:
-                answers = self._model.ask(form(rows))
-            except Exception as error:  # libraries raise what they like
-                errors.append(error)
-                continue
-            self._form = form
-            return answers
-        told = in_short(errors[0])
-        if self._model.given is not None:
-            raise _RefusedError(told) from errors[0]
-        self.reason = f"its library takes the rows in no form ({told})"
-        return None
-
-    def _forms(self, rows: Any) -> list[Form]:
-        """Return ways to hand a table to the model, the surest first.
-
-        To the model that the user passed the rows go as they are. If it refuses them,
-        as some libraries do if there are more columns than they know, or in another
-        order: only the columns that it reads, in its order; and if it knows no such
-        tables, or wants names: as a frame of pandas. A model that was read from a file
-        gets its columns in its order at once, for those of files go by name; or else
-        the codes of its categories.
-        """
-        model, is_given = self._ensemble, self._model.given is not None
-        frame = as_frame(rows)
-        forms: list[Form] = [lambda table: table]
-        if frame is not None:
-            places = places_of(frame, model.features, model.inputs)
-            if places != list(range(len(frame.columns))):
-                forms.append(lambda table: _selected(table, places).to_native())
-            if is_given and not frame.implementation.is_pandas_like():
-                forms.append(lambda table: _selected(table, places).to_pandas())
-        elif is_given and model.inputs.named:
-            names = [feature.name for feature in model.features]
-            forms.append(functools.partial(_named, names))
-        return forms if is_given else [*forms[::-1], model.read]
-
     def _ask_others(self, table: Any, index: Places, who: str) -> Classes:
         """Return the class of each of some people whom we made from the user's."""
-        assert self._form is not None
-        try:
-            answers = self._ask(table)
-        except _RefusedError as error:
-            refused = str(error)
-        else:
-            if answers is not None:
-                return self._classes_of(answers, index)
-            refused = self.reason
-        told = (
-            f"row {index[0]} or a later one: the model takes the person and not {who} "
-            f"({refused})."
-        )
-        if self._has_other_gaps(table):
-            raise DataError(
-                f"{told} Tables of polars and pyarrow cannot hold every missing value "
-                "that a model knows, such as NaN among texts; pass a frame of pandas."
-            )
-        raise ReplayError(f"{told} {BUG}")
-
-    def _has_other_gaps(self, table: Any) -> bool:
-        """Tell whether a column that is read has gaps its kind of table cannot write.
-
-        Columns of Arrow know null, and NaN only among floats; what a library makes of a
-        null among texts, and whether it takes one, is another matter than NaN.
-        """
-        frame = as_frame(table)
-        if frame is None or frame.implementation.is_pandas_like():
-            return False
-        places = places_of(frame, self._ensemble.features, self._ensemble.inputs)
-        read = (get() for get in series_of(frame, places))
-        return any(not one.dtype.is_numeric() and one.null_count() for one in read)
-
-    def _refused(
-        self, people: People, start: int, stop: int, refused: _RefusedError
-    ) -> DataError:
-        """Say which row the model's library refuses: half by half, some of them."""
-        first, last = start, stop
-        while last - first > 1:
-            middle = (first + last) // 2
-            if self._refuses(people.rows(first, middle)):
-                last = middle
-            else:
-                first = middle
-        alone = self._refuses(people.rows(first, last))
-        where = f"row {first}" if alone else f"rows {start} to {stop - 1}"
-        return DataError(
-            f"{where}: the model's own library refuses this ({refused}), and gives no "
-            "answer that could be fair; pass rows that model.predict takes."
-        )
-
-    def _refuses(self, rows: Any) -> bool:
-        try:
-            self._ask(rows)
-        except _RefusedError:
-            return True
-        return False
+        return self._classes_of(self._asking.ask_others(table, index[0], who), index)
 
     def _classes_of(self, answers: list[Any], index: Places) -> Classes:
         found = np.array([self._codes.get(answer, -1) for answer in answers])
@@ -491,17 +358,42 @@ class Replay:
             )
 
 
-class _RefusedError(Exception):
-    """What a library raised, in short."""
+def confirm_twins(certificate: Certificate, model: Model, X: Any) -> bool:
+    """Ask a model's own library for the labels of all people and twins.
 
+    Parameters
+    ----------
+    certificate
+        A certificate that was checked with these people.
+    model
+        The model that it is about.
+    X
+        The people.
 
-def _selected(table: Any, places: list[int]) -> Any:
-    return as_frame(table)[:, places]
+    Returns
+    -------
+    bool
+        Whether the model was asked about twins; False if its library is not at hand,
+        or if nobody is unfair.
 
-
-def _named(names: list[str], table: NDArray[Any]) -> Any:
-    import pandas as pd
-
-    # Of objects pandas makes texts if it can, and NaN of what is missing among them.
-    dtype = object if table.dtype == object else None
-    return pd.DataFrame(table, columns=names, dtype=dtype)
+    Raises
+    ------
+    CertificateError
+        If the model gives other labels.
+    """
+    unfair = np.flatnonzero(certificate.verdicts == UNFAIR)
+    people = People(X, Variables(model.ensemble, certificate.schema))
+    label = certificate.labels[unfair].astype(np.int64)
+    replay = Replay(model, people.variables)
+    try:
+        answers = replay.everybody(people)
+        if answers is not None:
+            replay.compare(people, 0, answers, certificate.labels)
+        if not len(unfair):
+            return False
+        _, is_asked = replay.twins(
+            people, unfair, certificate.values[unfair], certificate.twins(), label
+        )
+    except ReplayError as error:
+        raise CertificateError(str(error)) from error
+    return is_asked

@@ -334,7 +334,7 @@ def _certify(request: Request, report: Report, path: str) -> None:
 
 
 def _details(request: Request, report: Report, auditor: Auditor) -> Details | None:
-    from fatt.audit.details import measure
+    from fatt.audit.measures import measure
 
     if report.interrupted:
         return None

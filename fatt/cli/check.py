@@ -122,7 +122,7 @@ def _expected_schema(request: Request) -> Schema | None:
 
 
 def _confirm(certificate: Certificate, model: Model, table: Any) -> bool:
-    from fatt.audit.confirmation import confirm_twins
+    from fatt.audit.replay import confirm_twins
 
     return confirm_twins(certificate, model, table)
 

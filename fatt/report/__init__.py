@@ -1,7 +1,6 @@
 """Reports: what was found out about many people, for people and for programs."""
 
-from fatt.report.asked import Asked
 from fatt.report.groups import Group
-from fatt.report.report import Report
+from fatt.report.report import Asked, Report
 
 __all__ = ["Asked", "Group", "Report"]

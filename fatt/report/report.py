@@ -14,9 +14,9 @@ from fatt.ensemble import Label
 from fatt.errors import SpecError, UnfairError
 from fatt.people import People
 from fatt.report import doubts
-from fatt.report.asked import Asked
 from fatt.report.groups import Group, by_group, count
 from fatt.report.sentences import caveats, counted
+from fatt.threads import CHUNK
 from fatt.verdict import Bounds, Counterexamples, Findings, Value, share
 
 if TYPE_CHECKING:
@@ -24,6 +24,37 @@ if TYPE_CHECKING:
     from fatt.region import Relation
     from fatt.report.details import Details, Provenance
     from fatt.verifier import Budget
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """How many people the model itself was asked about; all its answers were ours.
+
+    Attributes
+    ----------
+    people
+        How many were asked about as they are.
+    similar
+        How many similar people of the fair were asked about: the spot checks.
+    reason
+        Why the model itself was not asked; empty if it was.
+    """
+
+    people: int = 0
+    similar: int = 0
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if not self.people:
+            reason = f": {self.reason}" if self.reason else ""
+            return f"Nothing was asked of the model itself{reason}."
+        own = f"The model itself was asked about {_people(self.people)}"
+        if not self.similar:
+            return f"{own}, and gave the answer that was read from it."
+        return (
+            f"{own}, and about {_people(self.similar)} similar to the fair; it gave "
+            "the answers that were read from it."
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -231,7 +262,7 @@ class Report:
             The answer that people want, for rates of selection; by default the second
             of two classes.
         details
-            More figures, as `fatt.audit.details.measure` finds them.
+            More figures, as `fatt.audit.measures.measure` finds them.
         provenance
             Where the report comes from: files, digests, command and date.
 
@@ -284,9 +315,27 @@ class Report:
         Certificate
             It holds the values of the people: keep it as safely as these.
         """
-        from fatt.report.evidence import certificate_of
+        from fatt.certificate import TwinChanges, make
 
-        return certificate_of(self, most_boxes, progress)
+        if most_boxes < 1:
+            raise SpecError(f"most_boxes is {most_boxes}; write a number, at least 1.")
+        people, twins = self.people, self.findings.twins
+        count = len(people)
+        values = [
+            people.values(start, min(start + CHUNK, count))
+            for start in range(0, count, CHUNK)
+        ]
+        return make(
+            people.variables.model,
+            people.variables.schema,
+            self.similarity,
+            values=np.concatenate(values),
+            verdicts=self.findings.verdict,
+            labels=self.findings.label.astype(np.int64),
+            twins=TwinChanges(np.diff(twins.starts), twins.variables, twins.values),
+            most_boxes=most_boxes,
+            progress=progress,
+        )
 
     def raise_if_unfair(self, min_fairness: float = 1.0) -> None:
         """Raise unless a share of people is proved to be treated fairly.
@@ -331,3 +380,7 @@ class Report:
             f"{nearest}",
             self,
         )
+
+
+def _people(number: int) -> str:
+    return f"{number:,} {'person' if number == 1 else 'people'}"

@@ -26,14 +26,13 @@ from sklearn.tree import DecisionTreeClassifier
 import fatt
 from fatt import Budget, Ensemble, Schema, Similarity
 from fatt.audit import spot_checks
-from fatt.audit.membership import Membership
 from fatt.audit.replay import Replay
 from fatt.audit.run import Run
 from fatt.audit.spot_checks import Drawn
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.people import People
 from fatt.region import Ordinal, Relation, Variables, space
-from fatt.region.boxes import Boxes, code_words
+from fatt.region.boxes import Boxes, Membership, code_words
 from fatt.region.rules import Rules
 from fatt.region.space import Space
 from tests.audit.posed import posed, read_as

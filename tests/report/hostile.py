@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import fatt
-from fatt.audit.details import measure
+from fatt.audit.measures import measure
 from fatt.ensemble import Categorical, Cut, Ensemble, Numeric, Scoring, Source, Trees
 from fatt.region import Similarity
 from fatt.report.details import Provenance

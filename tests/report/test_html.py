@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fatt
-from fatt.audit.details import measure
+from fatt.audit.measures import measure
 from fatt.errors import SpecError
 from fatt.region import Similarity
 from fatt.report import Report

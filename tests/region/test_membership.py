@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fatt.audit.membership import Membership
 from fatt.ensemble import Categorical, Numeric
 from fatt.region import Boxes
+from fatt.region.boxes import Membership
 
 FEATURES = (
     Numeric(name="hours"),
