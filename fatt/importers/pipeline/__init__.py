@@ -188,8 +188,10 @@ def _raw_columns(
 def _first_reader(steps: Sequence[tuple[str, Any]]) -> Any:
     """Return the first step that does something, if there is one."""
     for _, step in steps:
-        reader = _first_reader(step.steps) if hasattr(step, "steps") else step
-        if not is_passthrough(reader):
+        # The parts of a union all read the same columns.
+        inner = getattr(step, "steps", getattr(step, "transformer_list", None))
+        reader = step if inner is None else _first_reader(inner)
+        if not is_passthrough(reader) and not isinstance(reader, str):
             return reader
     return None
 
@@ -244,7 +246,8 @@ def _in_raw_columns(
 
 def _number_types(chains: Sequence[Chain]) -> NumberTypes:
     """Tell which types of numbers all imputers write into without rounding."""
-    found: list[NumberTypes] = []
+    first = [step for chain in chains for step in chain.steps[:1]]
+    found = [step.taken for step in first if isinstance(step, Flag)]
     for chain in chains:
         is_raw = True
         for step in chain.first_replacements():

@@ -120,15 +120,27 @@ class Flag:
     ----------
     value
         The value: a label, NaN or None.
+    taken
+        Which types of numbers scikit-learn takes there at all.
+    refused
+        Whether cells with the value are refused, since none had it in training.
     """
 
     value: Label | None
+    taken: NumberTypes = "any"
+    refused: bool = False
 
     def as_numbers(self) -> Numbers:
         """Return the step on a column of numbers."""
         if is_nan(self.value):
-            return Numbers(function=np.zeros_like, missing=1.0)
+            taker = FINITE_ONLY if self.refused else FINITE
+            return Numbers(function=np.zeros_like, taker=taker, missing=1.0)
         value = _number(self.value)
+        if self.refused:
+            raise UnsupportedModelError(
+                f"a MissingIndicator refuses {value:g} in a column that had none in "
+                "training, and takes all other numbers. Fit it with error_on_new=False."
+            )
         return Numbers(
             function=lambda numbers: np.where(numbers == value, 1.0, 0.0),
             taker=FINITE_ONLY,
@@ -137,8 +149,9 @@ class Flag:
 
     def of_cells(self, cells: NDArray[Any]) -> tuple[Floats, Flags]:
         """Return what becomes of cells, and which of them the step takes."""
-        same = np.array([equal(cell, self.value) for cell in cells], dtype=float)
-        return same, Replace(self.value, 0).of_cells(cells)[1]
+        same = np.array([equal(cell, self.value) for cell in cells], dtype=bool)
+        _, taken = Replace(self.value, 0).of_cells(cells)
+        return same.astype(np.float64), taken & ~(same & self.refused)
 
 
 @dataclass(frozen=True)

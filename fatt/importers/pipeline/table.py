@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
-from fatt.importers.pipeline.steps import AnyStep, Lookup, Replace
+from fatt.importers.pipeline.steps import AnyStep, Lookup, Numbers, Replace
 from fatt.importers.pipeline.transformers import is_passthrough, work_of
+from fatt.importers.pullback.columns import identity
 from fatt.importers.sklearn.members import check_members
 
 
@@ -40,6 +41,8 @@ class Chain:
 
     def then(self, step: AnyStep, *, narrow: bool = False) -> Chain:
         """Return the column behind one more step, and whether that makes it narrow."""
+        if isinstance(step, Numbers) and step.function is identity:
+            return replace(self, steps=(*self.steps, step))
         if self.narrow and not isinstance(step, Lookup):
             raise UnsupportedModelError(
                 "it computes with the codes of an encoder in float32 or float16, which "
@@ -90,7 +93,7 @@ def inside(place: str) -> Iterator[None]:
 def through(step: Any, table: Table) -> Table:
     """Return the table behind a step."""
     from sklearn.compose import ColumnTransformer
-    from sklearn.pipeline import Pipeline
+    from sklearn.pipeline import FeatureUnion, Pipeline
 
     if is_passthrough(step):
         if isinstance(step, str | None):
@@ -106,6 +109,8 @@ def through(step: Any, table: Table) -> Table:
     try:
         if type(step) is ColumnTransformer:
             return _framed(step, _through_columns(step, table))
+        if type(step) is FeatureUnion:
+            return _framed(step, _through_union(step, table))
         work = work_of(step, sparse=table.sparse)
         columns = [
             table.columns[i].then(done, narrow=work.narrow) for i, done in work.outputs
@@ -147,11 +152,7 @@ def _through_columns(step: Any, table: Table) -> Table:
             "a ColumnTransformer gets a sparse matrix, which is not supported. Fit the "
             "pipeline with sparse_output=False in the encoder before it."
         )
-    if step.transformer_weights:
-        raise UnsupportedModelError(
-            "a ColumnTransformer has transformer_weights, which are not supported. "
-            "Trees do not need them: fit without."
-        )
+    _refuse_weights(step)
     # One that drops all columns does not say whether they were sparse.
     sparse = bool(getattr(step, "sparse_output_", False))
     result = Table([], sparse=sparse, idle=list(table.idle))
@@ -176,3 +177,27 @@ def _through_columns(step: Any, table: Table) -> Table:
         result.columns += part.columns
         result.idle += part.idle
     return result
+
+
+def _through_union(step: Any, table: Table) -> Table:
+    """Return the table behind a `FeatureUnion`: what its parts make, side by side."""
+    check_members(step)
+    _refuse_weights(step)
+    result = Table([], idle=list(table.idle))
+    for name, transformer in step.transformer_list:
+        if isinstance(transformer, str) and transformer == "drop":
+            continue
+        with inside(f"transformer {name!r}"):
+            part = through(transformer, Table(table.columns, sparse=table.sparse))
+        result.columns += part.columns
+        result.idle += part.idle
+        result.sparse = result.sparse or part.sparse
+    return result
+
+
+def _refuse_weights(step: Any) -> None:
+    if step.transformer_weights:
+        raise UnsupportedModelError(
+            f"a {type(step).__name__} has transformer_weights, which are not "
+            "supported. Trees do not need them: fit without."
+        )

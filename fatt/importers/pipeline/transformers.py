@@ -30,7 +30,7 @@ from fatt.importers.pipeline.steps import (
     Replace,
     is_nan,
 )
-from fatt.importers.pullback.columns import Floats, below
+from fatt.importers.pullback.columns import ANYTHING, Floats, below, identity
 from fatt.importers.sklearn.members import check_members, plain_label
 
 
@@ -54,6 +54,14 @@ class Work:
     idle: list[tuple[int, AnyStep]] = field(default_factory=list)
     sparse: bool = False
     narrow: bool = False
+
+
+#: What hands on some columns as they are; `SelectorMixin` does it for all of them.
+_SELECTORS = (
+    *("SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe"),
+    *("GenericUnivariateSelect", "VarianceThreshold", "SelectFromModel", "RFE"),
+    *("RFECV", "SequentialFeatureSelector"),
+)
 
 
 def is_passthrough(step: Any) -> bool:
@@ -81,26 +89,28 @@ def work_of(transformer: Any, *, sparse: bool) -> Work:
     UnsupportedModelError
         If it is of another kind or works in a way that is not supported.
     """
-    from sklearn import impute, preprocessing
+    from sklearn import feature_selection, impute, preprocessing
 
-    scalers: dict[type, Callable[..., Work]] = {
+    on_sparse: dict[type, Callable[..., Work]] = {
         preprocessing.StandardScaler: _standard_scaler,
         preprocessing.MaxAbsScaler: _max_abs_scaler,
         preprocessing.RobustScaler: _robust_scaler,
     }
+    on_sparse |= {getattr(feature_selection, name): _selector for name in _SELECTORS}
     others: dict[type, Callable[..., Work]] = {
         preprocessing.MinMaxScaler: _min_max_scaler,
         preprocessing.OneHotEncoder: _encoder,
         preprocessing.OrdinalEncoder: _encoder,
         preprocessing.KBinsDiscretizer: _bins,
         impute.SimpleImputer: _imputer,
+        impute.MissingIndicator: _missing_indicator,
     }
     kind = type(transformer)
-    if kind not in scalers and kind not in others:
+    if kind not in on_sparse and kind not in others:
         raise _refusal(transformer)
     check_members(transformer)
-    if kind in scalers:
-        return scalers[kind](transformer, sparse)
+    if kind in on_sparse:
+        return on_sparse[kind](transformer, sparse)
     if sparse:
         raise UnsupportedModelError(
             f"the step {kind.__name__} gets a sparse matrix, which is not supported. "
@@ -287,6 +297,32 @@ def _imputer(imputer: Any) -> Work:
     if imputer.add_indicator:
         check_members(imputer.indicator_)
         work.outputs += [(int(i), Flag(old)) for i in imputer.indicator_.features_]
+    return work
+
+
+def _missing_indicator(indicator: Any) -> Work:
+    value = _label_or_none(indicator.missing_values, "missing_values of an indicator")
+    # As one array with others, booleans are objects.
+    taken: NumberTypes = "number" if indicator.n_features_in_ == 1 else "any"
+    found = [int(i) for i in indicator.features_]
+    work = Work(sparse=indicator.sparse is True)
+    work.outputs = [(i, Flag(value, taken=taken)) for i in found]
+    is_strict = indicator.features == "missing-only" and indicator.error_on_new
+    for i in set(range(indicator.n_features_in_)) - set(found):
+        work.idle.append((i, Flag(value, taken=taken, refused=is_strict)))
+    return work
+
+
+def _selector(selector: Any, sparse: bool) -> Work:
+    """Ask a selector for its columns; it looks at the numbers of all."""
+    if hasattr(selector, "__sklearn_tags__"):
+        takes_nan = selector.__sklearn_tags__().input_tags.allow_nan
+    else:  # scikit-learn 1.5
+        takes_nan = selector._get_tags()["allow_nan"]
+    step = Numbers(function=identity, taker=ANYTHING if takes_nan else FINITE_ONLY)
+    work = Work(sparse=sparse)
+    for i, is_kept in enumerate(selector.get_support().tolist()):
+        (work.outputs if is_kept else work.idle).append((i, step))
     return work
 
 

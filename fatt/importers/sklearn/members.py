@@ -68,6 +68,11 @@ _ENCODER = """
     categories_ _default_to_infrequent_mappings _infrequent_enabled
     _infrequent_indices
 """
+_SCORED = "score_func pvalues_ scores_"
+_ELIMINATION = """
+    estimator importance_getter step verbose
+    estimator_ n_features_ ranking_ support_
+"""
 
 #: Parameters and fitted attributes, by the name of the class.
 _KNOWN = {
@@ -109,6 +114,29 @@ _KNOWN = {
     """,
     "_CalibratedClassifier": "calibrators classes estimator method",
     "_SigmoidCalibration": "a_ b_",
+    "FeatureUnion": """
+        n_jobs transformer_list transformer_weights verbose verbose_feature_names_out
+        _transformers_feature_names_out
+    """,
+    "SelectKBest": f"k {_SCORED}",
+    "SelectPercentile": f"percentile {_SCORED}",
+    "SelectFpr": f"alpha {_SCORED}",
+    "SelectFdr": f"alpha {_SCORED}",
+    "SelectFwe": f"alpha {_SCORED}",
+    "GenericUnivariateSelect": f"mode param {_SCORED}",
+    "VarianceThreshold": "threshold variances_",
+    "SelectFromModel": """
+        estimator importance_getter max_features norm_order prefit threshold
+        estimator_ max_features_
+    """,
+    "RFE": f"n_features_to_select {_ELIMINATION}",
+    "RFECV": f"""
+        cv min_features_to_select n_jobs scoring cv_results_ {_ELIMINATION}
+    """,
+    "SequentialFeatureSelector": """
+        cv direction estimator n_features_to_select n_jobs scoring tol
+        n_features_to_select_ support_
+    """,
     "Pipeline": "memory steps transform_input verbose",
     "ColumnTransformer": """
         force_int_remainder_cols n_jobs remainder sparse_threshold transformer_weights
