@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from fatt.model import Model
     from fatt.region import Schema, Similarity
     from fatt.repairs import Repair, repair
-    from fatt.report import Group, Report
+    from fatt.report import Group, Groups, Report
     from fatt.train import FATTClassifier, hinted_cart
-    from fatt.verdict import Bounds, Counterexample, Finding, Verdict
+    from fatt.verdict import Bounds, Counterexample, Counterexamples, Finding, Verdict
     from fatt.verifier import Budget
 
 
@@ -41,10 +41,12 @@ __all__ = [
     "Budget",
     "Certificate",
     "Counterexample",
+    "Counterexamples",
     "Ensemble",
     "FATTClassifier",
     "Finding",
     "Group",
+    "Groups",
     "Model",
     "Radii",
     "Radius",
@@ -71,10 +73,12 @@ _HOME = {
     "Budget": "fatt.verifier",
     "Certificate": "fatt.certificate",
     "Counterexample": "fatt.verdict",
+    "Counterexamples": "fatt.verdict",
     "Ensemble": "fatt.ensemble",
     "FATTClassifier": "fatt.train",
     "Finding": "fatt.verdict",
     "Group": "fatt.report",
+    "Groups": "fatt.report",
     "Model": "fatt.model",
     "Radii": "fatt.audit",
     "Radius": "fatt.audit",

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import (
     Argmax,
+    Categorical,
     Cut,
     CutOff,
     Ensemble,
@@ -27,11 +28,14 @@ from fatt.ensemble import (
     Prediction,
     ScoreBounds,
 )
-from fatt.ensemble.cutoff import cut_off
+from fatt.ensemble.cutoff import cut_off, rule_in_words
 from fatt.errors import SpecError
+from fatt.markup import Part, code, facts, listed, name_of, notebook, table, tag
 
 #: Of what a library raises, so many characters are told.
 _LONGEST = 200
+#: So many columns are shown in a notebook.
+_SHOWN_COLUMNS = 40
 
 
 class NotAtHand(Exception):  # noqa: N818
@@ -182,6 +186,32 @@ class Model:
 
     def __repr__(self) -> str:
         return "<Model" + repr(self.ensemble).removeprefix("<Ensemble")
+
+    def _repr_html_(self) -> str:
+        source = self.ensemble.source
+        kind = " ".join(filter(None, [source.library, source.version, source.format]))
+        rows = [
+            [name_of(one.name), *_read_as(one)]
+            for one in self.features[:_SHOWN_COLUMNS]
+        ]
+        more = f", the first {len(rows):,}" if len(rows) < len(self.features) else ""
+        what = f"Columns that it reads: {len(self.features):,}{more}"
+        return notebook(
+            ["Model: ", name_of(source.model or "trees")],
+            facts(
+                {
+                    "read from": name_of(kind),
+                    "trees": f"{len(self.ensemble.trees):,}",
+                    "answers": listed([str(label) for label in self.classes])
+                    if self.classes
+                    else "a number",
+                    "decides": rule_in_words(self.ensemble),
+                    "what it computes": code(self.digest),
+                    "notes": [tag("p", note) for note in source.notes],
+                }
+            ),
+            table(("column", "kind", "values"), rows, what),
+        )
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -366,6 +396,14 @@ def _cut_off(threshold: Any, strict: Any, cut_on: Any, pos_label: Any) -> CutOff
     return CutOff(
         threshold=float(threshold), strict=bool(strict), on=cut_on, of=pos_label
     )
+
+
+def _read_as(feature: Feature) -> list[Part]:
+    """Say how a model reads a column."""
+    if isinstance(feature, Categorical):
+        return ["category", listed([str(one) for one in feature.categories])]
+    kind = "whole number" if feature.integer else "number"
+    return [kind, "or missing" if feature.accepts_missing else None]
 
 
 def in_short(error: Exception) -> str:

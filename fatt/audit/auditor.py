@@ -17,13 +17,15 @@ from fatt.audit.arguments import (
 from fatt.audit.gaps import Of, ScoreGaps, gaps_of
 from fatt.audit.radii import Radii, radii_of
 from fatt.audit.replay import Replay
-from fatt.audit.run import Progress, Question, Run
+from fatt.audit.run import Question, Run
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.audit.verification import examined, verified
 from fatt.ensemble.table import as_frame, refuse_positions
 from fatt.importers import load
+from fatt.markup import name_of, notebook
 from fatt.model import Model
 from fatt.people import People
+from fatt.progress import Progress, watched
 from fatt.region import Relation, Schema, Space, Variables
 from fatt.region.flags import SuspectGroups, refuse_broken_groups
 from fatt.region.inference import infer
@@ -174,6 +176,13 @@ class Auditor:
         source = self.variables.model.source
         return f"<Auditor of a {source.model} of {source.library}: {self.similarity!r}>"
 
+    def _repr_html_(self) -> str:
+        source = self.variables.model.source
+        return notebook(
+            ["Auditor of a ", name_of(f"{source.model} of {source.library}")],
+            self.similarity.in_html(self.variables.schema),
+        )
+
     def with_similarity(self, similarity: Relation) -> Auditor:
         """Return an auditor of the same model, which shares all else that is prepared.
 
@@ -226,8 +235,9 @@ class Auditor:
         *,
         budget: Budget | None = None,
         n_jobs: int | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         sample_weight: Any = None,
+        sensitive_features: Any = None,
         journal: str | Path | None = None,
         spot_checks: int = SPOT_CHECKS,
     ) -> Report:
@@ -237,7 +247,8 @@ class Auditor:
         ----------
         people
             Array, or data frame that `narwhals` knows, one row each.
-        budget, n_jobs, progress, sample_weight, journal, spot_checks
+        budget, n_jobs, progress, sample_weight, sensitive_features, journal, \
+spot_checks
             As in `fatt.verify`.
 
         Returns
@@ -247,12 +258,16 @@ class Auditor:
         """
         check_spot_checks(spot_checks)
         _ = self.model.ensemble.label_rule
-        run = self.run(people, budget=budget, n_jobs=n_jobs, progress=progress)
-        weight = weights_of(sample_weight, len(run.people))
-        findings, asked = verified(self, run, spot_checks=spot_checks, journal=journal)
+        with watched(progress) as tell:
+            run = self.run(people, budget=budget, n_jobs=n_jobs, progress=tell)
+            weight = weights_of(sample_weight, len(run.people))
+            known = run.people.with_sensitive(sensitive_features)
+            findings, asked = verified(
+                self, run, spot_checks=spot_checks, journal=journal
+            )
         return Report(
             findings=findings,
-            people=run.people,
+            people=known,
             similarity=self.similarity,
             budget=run.budget,
             interrupted=run.interrupted,
@@ -267,7 +282,7 @@ class Auditor:
         of: Of = "score",
         budget: Budget | None = None,
         n_jobs: int | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> ScoreGaps:
         """Find the largest change of score between each person and all similar people.
 
@@ -283,8 +298,9 @@ class Auditor:
         ScoreGaps
             As `fatt.score_gap` returns them.
         """
-        run = self.run(people, budget=budget, n_jobs=n_jobs, progress=progress)
-        return gaps_of(run, of)
+        with watched(progress) as tell:
+            run = self.run(people, budget=budget, n_jobs=n_jobs, progress=tell)
+            return gaps_of(run, of)
 
     def radius(
         self,
@@ -292,7 +308,7 @@ class Auditor:
         *,
         budget: Budget | None = None,
         n_jobs: int | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> Radii:
         """Find the largest multiple of the noise with which each person is fair.
 
@@ -309,8 +325,9 @@ class Auditor:
             As `fatt.radius` returns them.
         """
         _ = self.model.ensemble.label_rule
-        run = self.run(people, budget=budget, n_jobs=n_jobs, progress=progress)
-        return radii_of(run)
+        with watched(progress) as tell:
+            run = self.run(people, budget=budget, n_jobs=n_jobs, progress=tell)
+            return radii_of(run)
 
     def examine(self, people: Any, budget: Budget) -> Findings:
         """Find out what can be found out about some people, in this thread."""

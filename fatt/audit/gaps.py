@@ -12,7 +12,19 @@ from numpy.typing import NDArray
 from fatt.audit.run import Chunk, Run
 from fatt.ensemble import Cut, Ensemble, Feature, Label, Link, Prediction
 from fatt.errors import SpecError
-from fatt.verdict import Bounds, Change, OnDemand, Value, changes_between, values_of
+from fatt.frames import frame_of
+from fatt.markup import Markup, notebook, table, tag
+from fatt.report import plots
+from fatt.verdict import (
+    Bounds,
+    Change,
+    OnDemand,
+    Twins,
+    Value,
+    changes_between,
+    compared,
+    values_of,
+)
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +61,16 @@ class ScoreGap:
     def changes(self) -> dict[str, Change]:
         """The variables in which the two differ, with both values."""
         return changes_between(self.individual, self.twin)
+
+    def card(self) -> Markup:
+        """Return the two people side by side as HTML."""
+        answers = (f"of {self.label}", f"{self.before:.6g}", f"{self.after:.6g}")
+        return compared(f"Person {self.index}", self.individual, self.twin, answers)
+
+    def _repr_html_(self) -> str:
+        lower, upper = self.bounds
+        title = f"Gap of at least {lower:.6g} and at most {upper:.6g}"
+        return notebook(title, self.card())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,6 +120,59 @@ class ScoreGaps(OnDemand[ScoreGap]):
     def largest(self) -> Bounds:
         """Bounds on the largest change of all."""
         return Bounds(float(self.lower.max()), float(self.upper.max()))
+
+    def _repr_html_(self) -> str:
+        shares = (0.5, 0.75, 0.9, 0.95, 1.0)
+        rows = [
+            [f"{share:.0%}", *(f"{np.quantile(ends, share):.6g}" for ends in bounds)]
+            for bounds in [(self.lower, self.upper)]
+            for share in shares
+        ]
+        head = ("share of people", "found", "proved")
+        what = "The gap of so many people is at most"
+        return notebook(
+            f"{len(self):,} gaps between scores of similar people",
+            table(head, rows, what, numbers=(1, 2)),
+            tag("p", "The largest that was found:"),
+            self[int(np.argmax(self.lower))].card(),
+        )
+
+    def to_frame(self) -> Any:
+        """Return a data frame with one row per person.
+
+        Returns
+        -------
+        data frame
+            Of pandas, polars or pyarrow, whichever is installed. Columns: ``lower``,
+            ``upper``, ``label``, ``before``, ``after``, and ``changes`` in words.
+        """
+        pairs = Twins.of(
+            index=np.arange(len(self)),
+            people=self.people,
+            twins=self.twins,
+            label=self.output,
+            twin_label=self.output,
+        )
+        return frame_of(
+            {
+                "lower": self.lower.tolist(),
+                "upper": self.upper.tolist(),
+                "label": [self.labels[place] for place in self.output],
+                "before": self.before.tolist(),
+                "after": self.after.tolist(),
+                "changes": pairs.changes_in_words(self.features),
+            }
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how many people have which gap; see `fatt.displays.ScoreGapDisplay`.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib's axes to draw into; by default those of a new figure.
+        """
+        return plots.gaps(self.lower, self.upper, ax=ax)
 
     def _at(self, place: int) -> ScoreGap:
         return ScoreGap(

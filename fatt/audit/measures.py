@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.auditor import Auditor
-from fatt.audit.run import Progress
 from fatt.errors import SpecError
+from fatt.progress import Progress
 from fatt.region import Relation, Similarity
 from fatt.report import Report
 from fatt.report.details import Alone, Details, Measured, Worst

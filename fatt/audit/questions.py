@@ -9,13 +9,13 @@ from fatt.audit.arguments import check_schema, check_similarity
 from fatt.audit.auditor import Auditor
 from fatt.audit.gaps import Of, ScoreGaps
 from fatt.audit.radii import Radii
-from fatt.audit.run import Progress
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Ensemble
 from fatt.ensemble.table import as_frame
 from fatt.errors import SpecError
 from fatt.importers import load
 from fatt.people import People
+from fatt.progress import Progress
 from fatt.region import Relation, Schema, Variables
 from fatt.region.flags import refuse_broken_groups
 from fatt.region.inference import infer
@@ -33,8 +33,9 @@ def verify(
     by_position: bool = False,
     budget: Budget | None = None,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     sample_weight: Any = None,
+    sensitive_features: Any = None,
     journal: str | Path | None = None,
     spot_checks: int = SPOT_CHECKS,
     threshold: float | None = None,
@@ -67,9 +68,14 @@ def verify(
         processes, such as ``"loky"`` or ``"dask"``, people are sent to its workers, and
         this is their number; by default that which joblib was told.
     progress
-        Called with the number of people done and the number of all.
+        True for a bar in the terminal or notebook, on stderr; or a callback, which is
+        told the number of people done and the number of all.
     sample_weight
         Weight of each person in the shares of fair people.
+    sensitive_features
+        What to group people by that need not be a column of `X`: a data frame, a
+        mapping from names to columns, a series, or a list, in the order of `X`. The
+        model never sees it. `Report.by_group`, the page and plots take it up.
     journal
         File in which findings are kept as they are made. If the run ends early, for
         whatever reason, the same call goes on from there, also with other `n_jobs`, and
@@ -134,6 +140,7 @@ def verify(
         n_jobs=n_jobs,
         progress=progress,
         sample_weight=sample_weight,
+        sensitive_features=sensitive_features,
         journal=journal,
         spot_checks=spot_checks,
     )
@@ -151,7 +158,7 @@ def score_gap(
     by_position: bool = False,
     budget: Budget | None = None,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> ScoreGaps:
     """Find the largest change of score between each person and all similar people.
 
@@ -214,7 +221,7 @@ def radius(
     by_position: bool = False,
     budget: Budget | None = None,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Radii:
     """Find the largest multiple of the noise for which each person is treated fairly.
 

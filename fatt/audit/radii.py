@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,21 @@ from numpy.typing import NDArray
 from fatt.audit.run import Chunk, Run
 from fatt.ensemble.floats import from_ordinal, to_ordinal
 from fatt.errors import SpecError
+from fatt.frames import frame_of
+from fatt.markup import facts, notebook, table
 from fatt.region import Similarity
 from fatt.region.amounts import Step
-from fatt.verdict import FAIR, UNFAIR, UNKNOWN, VERDICTS, Bounds, OnDemand, Verdict
+from fatt.report import plots
+from fatt.verdict import (
+    FAIR,
+    UNFAIR,
+    UNKNOWN,
+    VERDICTS,
+    Bounds,
+    OnDemand,
+    Verdict,
+    share,
+)
 from fatt.verifier.ranks import variables_of
 
 Floats = NDArray[np.float64]
@@ -21,6 +34,9 @@ Places = NDArray[np.int64]
 
 #: The multiples that are tried first, up to the largest that there is.
 _GROWTH = (1.0, 8.0, 64.0, 2.0**12, 2.0**24, float(np.finfo(np.float64).max))
+
+#: The multiples that are shown in a notebook.
+_SHOWN = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,15 @@ class Radius:
     index: int
     bounds: Bounds
     at_zero: Verdict
+
+    def _repr_html_(self) -> str:
+        lower, upper = self.bounds
+        told = {
+            "proved fair up to": f"{lower:.6g} times the noise",
+            "proved unfair from": f"{upper:.6g} times" if np.isfinite(upper) else None,
+            "without noise": str(self.at_zero),
+        }
+        return notebook(f"Person {self.index}", facts(told))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,6 +102,45 @@ class Radii(OnDemand[Radius]):
             f"<{len(self):,} radii: {len(self) - len(rest):,} are fair at every "
             f"multiple{median}>"
         )
+
+    def fair_at(self, multiple: float) -> Bounds:
+        """Bound the share who are fair at a multiple of the noise, more than 0."""
+        return Bounds(
+            float((self.lower >= multiple).mean()),
+            float((self.upper > multiple).mean()),
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [[f"{one:g}", share(self.fair_at(one))] for one in _SHOWN]
+        head, what = ("multiple of the noise", "treated fairly"), "As the noise grows"
+        return notebook(f"{len(self):,} radii", table(head, rows, what, numbers=(0, 1)))
+
+    def to_frame(self) -> Any:
+        """Return a data frame with one row per person.
+
+        Returns
+        -------
+        data frame
+            Of pandas, polars or pyarrow, whichever is installed. Columns: ``lower``,
+            ``upper`` and ``at_zero``.
+        """
+        return frame_of(
+            {
+                "lower": self.lower.tolist(),
+                "upper": self.upper.tolist(),
+                "at_zero": [str(VERDICTS[code]) for code in self.at_zero],
+            }
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the share treated fairly over the noise; see `RadiusDisplay`.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib's axes to draw into; by default those of a new figure.
+        """
+        return plots.radii(self.lower, self.upper, ax=ax)
 
     def _at(self, place: int) -> Radius:
         return Radius(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.errors import DataError
 from fatt.people import People
+from fatt.progress import Progress
 from fatt.region import Boxes, Relation, Space, Variables
 from fatt.threads import CHUNK, Pace, chunk_size, in_order, n_threads
 from fatt.verdict import Findings
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 Matrix = NDArray[np.float64]
 T = TypeVar("T")
-
-#: Told how many people are done, and how many there are.
-Progress: TypeAlias = Callable[[int, int], None]
 
 
 class Chunk(NamedTuple):

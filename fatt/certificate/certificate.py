@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +15,7 @@ from fatt.certificate import file
 from fatt.certificate.closing import Cut
 from fatt.certificate.file import Contents, Digests, Packed
 from fatt.errors import CertificateError
+from fatt.markup import code, facts, notebook, table
 from fatt.region import Relation, Schema
 
 if TYPE_CHECKING:
@@ -74,6 +76,19 @@ class Certificate:
         return (
             f"<Certificate about {len(self):,} people: {counts}\n"
             f" {self.similarity!r}, not checked here>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [[name, f"{number:,}"] for name, number in self.counts.items()]
+        digests = {
+            f"{name}, SHA-256": code(str(value))
+            for name, value in msgspec.to_builtins(self.about).items()
+        }
+        return notebook(
+            f"Certificate about {len(self):,} people, not checked here",
+            table(("", "people"), rows, "What it claims", numbers=(1,)),
+            self.similarity.in_html(self.schema),
+            facts(digests),
         )
 
     @property

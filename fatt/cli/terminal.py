@@ -6,11 +6,12 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import IntEnum
-from typing import TypeAlias
 
 import click
+
+from fatt.progress import Progress, bar
 
 
 class Exit(IntEnum):
@@ -24,10 +25,6 @@ class Exit(IntEnum):
     COULD_NOT_RUN = 2
     #: Undecided: the budget ended, or the user interrupted the run.
     UNDECIDED = 3
-
-
-#: Told how many people are done, and how many there are.
-Progress: TypeAlias = Callable[[int, int], None]
 
 
 def say(message: str) -> None:
@@ -102,24 +99,6 @@ def progress(what: str, *, quiet: bool) -> Iterator[Progress | None]:
             yield tell
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bar
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("preparing", total=None)
-
-        def show(done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total)
-
+    with bar(what, Console(stderr=True)) as show:
         yield show

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,10 +14,11 @@ from numpy.typing import NDArray
 from fatt.ensemble.plain import Plain, is_pandas
 from fatt.ensemble.table import as_array, as_frame
 from fatt.errors import DataError, SpecError, hint
+from fatt.people.sensitive import Grouping, grouped, sensitive_features_of
 from fatt.region import Variables
 from fatt.region.inference import read_columns
 from fatt.threads import CHUNK
-from fatt.verdict import Value, value_of
+from fatt.verdict import value_of
 
 _SHOWN = 10
 
@@ -37,6 +41,9 @@ class People:
     DataError
         If there are no rows.
     """
+
+    #: Attributes that stand beside the table, as groups, by name.
+    sensitive: Mapping[str, Grouping] = MappingProxyType({})
 
     def __init__(self, table: Any, variables: Variables) -> None:
         self.variables = variables
@@ -66,6 +73,25 @@ class People:
     def frame(self) -> Any:
         """The table as a frame of `narwhals`; None if it is no data frame."""
         return as_frame(self.table)
+
+    def with_sensitive(self, given: Any) -> People:
+        """Return the same people with attributes that stand beside the table.
+
+        Parameters
+        ----------
+        given
+            As `fatt.verify` takes ``sensitive_features``; None for no others.
+
+        Raises
+        ------
+        DataError
+            If it does not tell one value per person.
+        """
+        if given is None:
+            return self
+        other = copy.copy(self)
+        other.sensitive = sensitive_features_of(given, self.table)
+        return other
 
     def rows(self, start: int, stop: int) -> Any:
         """Return some rows, as a table of the same kind."""
@@ -121,13 +147,14 @@ class People:
         rows = self.variables.model.read(self.rows(start, stop))
         return self.variables.gather(rows)
 
-    def column(self, name: str) -> tuple[NDArray[np.int64], list[Value]]:
-        """Return a variable, or any column of a data frame, as groups.
+    def column(self, name: str) -> Grouping:
+        """Return a sensitive feature, a variable, or any column of a frame, as groups.
 
         Parameters
         ----------
         name
-            Name of a variable, or of a column that the model need not read.
+            Name of a sensitive feature, else of a variable, or of a column that the
+            model need not read.
 
         Returns
         -------
@@ -141,18 +168,20 @@ class People:
         SpecError
             If there is neither a variable nor a column of this name.
         """
+        if name in self.sensitive:
+            return self.sensitive[name]
         names = [feature.name for feature in self.variables.ensemble.features]
         if name in names:
             return self._variable(names.index(name))
         columns = [] if self.frame is None else [str(c) for c in self.frame.columns]
         if name in columns and self.frame is not None:
-            return _groups(self.frame[:, columns.index(name)])
+            return grouped(self.frame[:, columns.index(name)].to_list())
         raise SpecError(
             f"there is no variable and no column {name!r} to group people by. "
-            f"{hint(name, [*names, *columns])}"
+            f"{hint(name, [*self.sensitive, *names, *columns])}"
         )
 
-    def _variable(self, place: int) -> tuple[NDArray[np.int64], list[Value]]:
+    def _variable(self, place: int) -> Grouping:
         feature = self.variables.ensemble.features[place]
         numbers = np.concatenate(
             [
@@ -162,14 +191,3 @@ class People:
         )
         kinds, group = np.unique(numbers, return_inverse=True)
         return group.astype(np.int64), [value_of(feature, n) for n in kinds.tolist()]
-
-
-def _groups(series: Any) -> tuple[NDArray[np.int64], list[Value]]:
-    places: dict[Any, int] = {}
-    keys = [
-        # NaN is no null to every kind of frame, but does not equal itself.
-        None if is_null or cell != cell else cell  # noqa: PLR0124
-        for cell, is_null in zip(series.to_list(), series.is_null(), strict=True)
-    ]
-    group = np.array([places.setdefault(key, len(places)) for key in keys])
-    return group.astype(np.int64), list(places)

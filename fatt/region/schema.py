@@ -15,8 +15,12 @@ from fatt import storage
 from fatt.ensemble import Ensemble, Modelled, ensemble_of
 from fatt.ensemble.features import Record, is_writable
 from fatt.errors import SpecError, hint
+from fatt.markup import Part, listed, name_of, notebook, table
 from fatt.region.amounts import short
 from fatt.region.kinds import AnyVariable, Number, Variable
+
+#: So many variables are shown in a notebook.
+_SHOWN = 60
 
 
 class Schema(Record, frozen=True, kw_only=True, dict=True):
@@ -88,6 +92,15 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
     def __repr__(self) -> str:
         lines = [f"\n {one.name}: {_brief(one)}" for one in self.variables]
         return f"<Schema{''.join(lines)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [_row(one) for one in self.variables[:_SHOWN]]
+        more = len(self.variables) - len(rows)
+        what = f"the first {len(rows):,}" if more else "What the columns mean"
+        head = ("variable", "kind", "values", "columns")
+        return notebook(
+            f"Schema of {len(self.variables):,} variables", table(head, rows, what)
+        )
 
     @classmethod
     def infer(
@@ -314,6 +327,27 @@ def _brief(variable: AnyVariable) -> str:
         if getattr(variable, name) != value
     ]
     return f"{type(variable).__name__}({', '.join(given)})"
+
+
+def _row(variable: AnyVariable) -> list[Part]:
+    """Return what a notebook shows of a variable."""
+    columns: Part = None
+    if variable.columns != (variable.name,):
+        columns = listed(variable.columns)
+    kind = type(variable).__name__.lower()
+    return [name_of(variable.name), kind, _values(variable), columns]
+
+
+def _values(variable: AnyVariable) -> Part:
+    """Say which values a variable can have, as far as is known."""
+    if isinstance(variable, Number):
+        low, high = variable.lower, variable.upper
+        ends = {"from": low, "to": high}
+        bounds = [f"{how} {short(end)}" for how, end in ends.items() if end is not None]
+        spread = [] if variable.sd is None else [f"sd {variable.sd:.4g}"]
+        return ", ".join([" ".join(bounds), *spread]).removeprefix(", ")
+    labels = [str(label) for label in getattr(variable, "labels", ())]
+    return listed(labels) if labels else "those that the model knows"
 
 
 def _shown(value: Any) -> Any:

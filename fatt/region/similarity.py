@@ -15,6 +15,7 @@ import msgspec
 
 from fatt.ensemble.features import Label
 from fatt.errors import SpecError, hint
+from fatt.markup import Markup, Part, notebook, tag
 from fatt.region.amounts import (
     Amount,
     Condition,
@@ -111,6 +112,24 @@ class Relation:
         - 'sex' may be anything
         """
         return _in_words(self, schema)
+
+    def in_html(self, schema: Schema | None = None) -> list[Markup]:
+        """Return `describe` as paragraphs and lists of HTML."""
+        parts: list[Markup] = []
+        items: list[Part] = []
+        for line in [*self.describe(schema).split("\n"), ""]:
+            if line.startswith("- "):
+                items.append(tag("li", line[2:]))
+                continue
+            if items:
+                parts.append(tag("ul", items))
+            items = []
+            if line:
+                parts.append(tag("p", line))
+        return parts
+
+    def _repr_html_(self) -> str:
+        return notebook("Similarity", self.in_html())
 
     def to_toml(self) -> str:
         """Return the TOML form, which `Similarity.from_toml` reads back equal.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.markup import Part, notebook, table, tag
 from fatt.report import Report
 from fatt.verdict import Bounds, share
 
@@ -146,6 +147,21 @@ class Repair:
                 "allowed: the model is the one given."
             ]
         return "\n".join(lines) + ">"
+
+    def _repr_html_(self) -> str:
+        rows = [_row("before", self.before), _row("after", self.after)]
+        head = ("", "proved fair", "accuracy", "balanced accuracy")
+        [*_, last] = repr(self).removesuffix(">").split("\n")
+        return notebook(
+            f"Repair on {len(self.report):,} people",
+            table(head, rows, "The model, to these people", numbers=(1, 2, 3)),
+            tag("p", last.strip()),
+        )
+
+
+def _row(name: str, quality: Quality) -> list[Part]:
+    fairness, accuracy = share(quality.fairness), f"{quality.accuracy:.2%}"
+    return [name, fairness, accuracy, f"{quality.balanced_accuracy:.2%}"]
 
 
 def _error(groups: list[NDArray[np.float64]]) -> float:

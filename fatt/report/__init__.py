@@ -1,6 +1,6 @@
 """Reports: what was found out about many people, for people and for programs."""
 
-from fatt.report.groups import Group
+from fatt.report.groups import Group, Groups
 from fatt.report.report import Asked, Report
 
-__all__ = ["Asked", "Group", "Report"]
+__all__ = ["Asked", "Group", "Groups", "Report"]

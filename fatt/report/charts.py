@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.report.elements import Markup, tag
+from fatt.markup import Markup, tag
 
 Floats = NDArray[np.float64]
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Label
 from fatt.errors import SpecError, hint
+from fatt.frames import frame_of
+from fatt.markup import names_of, notebook, table, tag
 from fatt.people import People
-from fatt.verdict import VERDICTS, Bounds, Value
+from fatt.report.charts import share_bar
+from fatt.verdict import VERDICTS, Bounds, Value, in_words, share
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
+
+#: So many groups are shown in a notebook.
+_SHOWN_GROUPS = 30
 
 
 class Group(NamedTuple):
@@ -63,12 +70,145 @@ def share_of_fair(fair: float, unfair: float, unknown: float) -> Bounds:
     return Bounds(fair / total, min(1.0, (fair + unknown) / total))
 
 
+#: What the people of a group have in common: a value, or one for each name.
+Key: TypeAlias = Value | tuple[Value, ...]
+
+
+class Groups(Mapping[Key, Group]):
+    """The verdicts of each group: a mapping from what its people have in common.
+
+    Parameters
+    ----------
+    names
+        What people are grouped by.
+    found
+        The groups, in the order in which they are shown.
+
+    Examples
+    --------
+    >>> half = Group(2, {"fair": 1, "unfair": 1, "unknown": 0}, Bounds(0.5, 0.5))
+    >>> some = Group(4, {"fair": 3, "unfair": 0, "unknown": 1}, Bounds(0.75, 1.0))
+    >>> groups = Groups(("sex",), {"F": half, "M": some})
+    >>> groups["F"].size
+    2
+    >>> groups.difference()
+    Bounds(lower=0.25, upper=0.5)
+    >>> groups.ratio()
+    Bounds(lower=0.5, upper=0.6666666666666666)
+    """
+
+    def __init__(self, names: Sequence[str], found: Mapping[Any, Group]) -> None:
+        self.names = tuple(names)
+        self._found: dict[Key, Group] = dict(found)
+
+    def __getitem__(self, key: Key) -> Group:
+        return self._found[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"\n {', '.join(map(in_words, key))}: {group.size:,} people, "
+            f"{share(group.fairness)} fair"
+            for key, group in self.rows()
+        ]
+        return f"<Groups by {' and '.join(self.names)}{''.join(lines)}>"
+
+    def rows(self) -> list[tuple[tuple[Value, ...], Group]]:
+        """Return each group with its values, one for each name."""
+        return [
+            (key if isinstance(key, tuple) else (key,), group)
+            for key, group in self.items()
+        ]
+
+    def difference(self) -> Bounds:
+        """Bound the difference between the largest and the smallest share of fair.
+
+        Returns
+        -------
+        Bounds
+            However the unknown turn out, the difference lies between these. 0 if there
+            is one group.
+        """
+        lowest, highest = self._ends()
+        apart = [high - low for low, high in self._pairs()]
+        return Bounds(max(0.0, lowest - highest), max(0.0, *apart, 0.0))
+
+    def ratio(self) -> Bounds:
+        """Bound the ratio of the smallest share of fair people to the largest.
+
+        Returns
+        -------
+        Bounds
+            As in `difference`; 1 if there is one group, or if nobody is fair in any.
+        """
+        lowest, highest = self._ends()
+        ratios = [low / high for low, high in self._pairs() if high > 0]
+        most = min(1.0, highest / lowest) if lowest > 0 else 1.0
+        return Bounds(min(1.0, *ratios, 1.0), most)
+
+    def _ends(self) -> tuple[float, float]:
+        """Return the largest lower and the smallest upper bound of all groups."""
+        shares = [group.fairness for group in self.values()]
+        return max(one.lower for one in shares), min(one.upper for one in shares)
+
+    def _pairs(self) -> Iterator[tuple[float, float]]:
+        """Yield the lower bound of each group with the upper bound of each other."""
+        shares = [group.fairness for group in self.values()]
+        for one, other in itertools.permutations(shares, 2):
+            yield one.lower, other.upper
+
+    def to_frame(self) -> Any:
+        """Return a data frame with one row per group.
+
+        Returns
+        -------
+        data frame
+            Of pandas, polars or pyarrow, whichever is installed. Columns: one for each
+            name, ``size``, ``fair``, ``unfair``, ``unknown``, ``lower`` and ``upper``.
+        """
+        keys = [key for key, _ in self.rows()]
+        found = list(self.values())
+        columns: dict[str, list[Any]] = {
+            name: [key[place] for key in keys] for place, name in enumerate(self.names)
+        }
+        columns["size"] = [group.size for group in found]
+        for verdict in map(str, VERDICTS):
+            columns[verdict] = [group.counts[verdict] for group in found]
+        columns["lower"] = [group.fairness.lower for group in found]
+        columns["upper"] = [group.fairness.upper for group in found]
+        return frame_of(columns)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                names_of([in_words(value) for value in key], ", "),
+                f"{group.size:,}",
+                share_bar(list(group.counts.values()), list(group.counts)),
+                share(group.fairness),
+            ]
+            for key, group in self.rows()[:_SHOWN_GROUPS]
+        ]
+        more = len(self) - len(rows)
+        head = (names_of(self.names, " and "), "people", "", "treated fairly")
+        return notebook(
+            f"{len(self):,} groups",
+            table(head, rows, "Findings by group", numbers=(1, 3), bars=2),
+            f"and {more:,} more" if more else None,
+            tag("p", f"Largest difference between groups: {share(self.difference())}"),
+        )
+
+
 def by_group(
     people: People,
     names: Sequence[str],
     verdicts: NDArray[np.int8],
     weight: NDArray[np.float64] | None,
-) -> dict[Value | tuple[Value, ...], Group]:
+) -> Groups:
     """Count the verdicts of each group.
 
     Parameters
@@ -84,7 +224,7 @@ def by_group(
 
     Returns
     -------
-    dict
+    Groups
         By value; by tuple of values if there are several names. Values in order.
     """
     columns = [people.column(name) for name in names]
@@ -103,8 +243,15 @@ def by_group(
         groups[values] = count(verdicts[mine], mine_weight)
     ordered = in_order(groups)
     if len(columns) == 1:
-        return {values[0]: groups[values] for values in ordered}
-    return {values: groups[values] for values in ordered}
+        return Groups(names, {values[0]: groups[values] for values in ordered})
+    return Groups(names, {values: groups[values] for values in ordered})
+
+
+def groups_or_all(report: Report, names: Sequence[str]) -> Groups:
+    """Group by these names, else by sensitive features; else all are one group."""
+    if names or report.people.sensitive:
+        return report.by_group(*names)
+    return Groups(("people",), {"everybody": report.total})
 
 
 def in_order(keys: Iterable[tuple[Value, ...]]) -> list[tuple[Value, ...]]:

@@ -15,25 +15,32 @@ from fatt.ensemble import Label
 from fatt.ensemble.cutoff import rule_in_words
 from fatt.ensemble.table import by_position
 from fatt.importers.versions import releases_in_words
-from fatt.report import page_figures, page_people
-from fatt.report.details import Details, Provenance
-from fatt.report.elements import (
+from fatt.markup import (
     Markup,
     Part,
+    cards,
     code,
+    facts,
     name_of,
     names_of,
+    notebook,
     section,
     tag,
     verbatim,
 )
+from fatt.report import page_figures, page_people
+from fatt.report.charts import share_bar
+from fatt.report.details import Details, Provenance
 from fatt.report.groups import favourable_label
-from fatt.report.sentences import decision, fair_of, headline, judge
+from fatt.report.sentences import caveats, decision, fair_of, headline, judge
 from fatt.threads import CHUNK
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
 
+
+#: So many twins are shown in a notebook.
+_CARDS = 3
 
 _LINKS = {
     "findings": "Findings",
@@ -61,6 +68,7 @@ def to_html(
     """Return the report as a page; see `Report.to_html`."""
     details = Details() if details is None else details
     provenance = Provenance() if provenance is None else provenance
+    groups = [*dict.fromkeys([*groups, *report.people.sensitive])]
     favourable = favourable_label(report.findings.classes, favourable)
     parts = {
         "findings": page_people.counts(report),
@@ -93,6 +101,28 @@ def to_html(
     )
     page = tag("html", _head(provenance), body, lang="en")
     return f"<!DOCTYPE html>\n{page}\n"
+
+
+def notebook_of(report: Report) -> str:
+    """Return what a notebook shows of a report: why to doubt it, counts, some twins."""
+    ended = " (interrupted)" if report.interrupted else ""
+    cases = report.counterexamples
+    return notebook(
+        f"Report on {len(report):,} people{ended}: {fair_of(report.total)} fair",
+        [tag("p", "Warning. ", one, class_="warning") for one in report.warnings],
+        share_bar(list(report.counts.values()), list(report.counts)),
+        tag("p", headline(report)),
+        [tag("p", one) for one in [*caveats(report), *decision(report)]],
+        report.similarity.in_html(report.people.variables.schema),
+        [tag("p", one, class_="note") for one in report.notes],
+        tag(
+            "details",
+            tag("summary", "The closest twins"),
+            cards(case.card(f"Person {case.index}") for case in cases[:_CARDS]),
+        )
+        if len(cases)
+        else None,
+    )
 
 
 def _of_what(provenance: Provenance) -> Markup | None:
@@ -161,23 +191,11 @@ _ASSUMPTIONS = (
 
 def similarity(report: Report) -> Markup:
     """Say who counts as similar."""
-    words = report.similarity.describe(report.people.variables.schema)
-    parts: list[Part] = []
-    items: list[Part] = []
-    for line in [*words.split("\n"), ""]:
-        if line.startswith("- "):
-            items.append(tag("li", line[2:]))
-            continue
-        if items:
-            parts.append(tag("ul", items))
-        items = []
-        if line:
-            parts.append(tag("p", line))
-    parts += [tag("p", line) for line in decision(report)]
     return section(
         "Who counts as similar",
         "similarity",
-        *parts,
+        report.similarity.in_html(report.people.variables.schema),
+        [tag("p", line) for line in decision(report)],
         [tag("p", one) for one in report.notes],
         tag(
             "details",
@@ -221,26 +239,26 @@ def evidence(report: Report, provenance: Provenance) -> Markup:
     model = report.people.variables.model
     source = model.source
     kind = " ".join(filter(None, [source.model, source.library, source.version]))
-    rows: list[tuple[str, Part]] = [
-        ("Model", _named(provenance.model)),
-        ("Kind of model", f"{kind}, {len(model.trees):,} trees"),
-        ("Answers", names_of([str(label) for label in model.classes], ", ")),
-        ("Decision", rule_in_words(model)),
-        ("Model file, SHA-256", _digest(provenance.model_digest)),
-        ("What it computes, SHA-256", _digest(model.digest)),
-        ("People", _named(provenance.data)),
-        ("Number of people", f"{len(report):,}"),
-        ("Missing values", _missing(report)),
-        ("Columns, by position", _positions(report)),
-        ("People file, SHA-256", _digest(provenance.data_digest)),
-        ("Schema, SHA-256", _digest(_sha256(report.people.variables.schema))),
-        ("Similarity, SHA-256", _digest(_sha256(report.similarity.to_toml()))),
-        ("Certificate", _named(provenance.certificate)),
-        ("Certificate, SHA-256", _digest(provenance.certificate_digest)),
-        ("Made with", provenance.made_with),
-        ("Tested with", releases_in_words()),
-        ("Date", provenance.date),
-    ]
+    rows: dict[str, Part] = {
+        "Model": _named(provenance.model),
+        "Kind of model": f"{kind}, {len(model.trees):,} trees",
+        "Answers": names_of([str(label) for label in model.classes], ", "),
+        "Decision": rule_in_words(model),
+        "Model file, SHA-256": _digest(provenance.model_digest),
+        "What it computes, SHA-256": _digest(model.digest),
+        "People": _named(provenance.data),
+        "Number of people": f"{len(report):,}",
+        "Missing values": _missing(report),
+        "Columns, by position": _positions(report),
+        "People file, SHA-256": _digest(provenance.data_digest),
+        "Schema, SHA-256": _digest(_sha256(report.people.variables.schema)),
+        "Similarity, SHA-256": _digest(_sha256(report.similarity.to_toml())),
+        "Certificate": _named(provenance.certificate),
+        "Certificate, SHA-256": _digest(provenance.certificate_digest),
+        "Made with": provenance.made_with,
+        "Tested with": releases_in_words(),
+        "Date": provenance.date,
+    }
     commands = {
         "To make this page again:": provenance.command,
         "To check the proofs and the twins, without the search:": provenance.check,
@@ -249,15 +267,7 @@ def evidence(report: Report, provenance: Provenance) -> Markup:
         "Evidence",
         "evidence",
         [tag("p", note) for note in provenance.notes],
-        tag(
-            "dl",
-            [
-                tag("div", tag("dt", name), tag("dd", value))
-                for name, value in rows
-                if value
-            ],
-            class_="facts",
-        ),
+        facts(rows),
         [
             [tag("p", what), tag("pre", code(command))]
             for what, command in commands.items()

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fatt.ensemble import Label
-from fatt.report.charts import curve, histogram, share_bar
-from fatt.report.details import Alone, Details, Measured
-from fatt.report.elements import (
+from fatt.markup import (
     NONE,
     Markup,
     Part,
     join,
     name_of,
     note,
-    pair,
     section,
     table,
     tag,
 )
+from fatt.report.charts import curve, histogram, share_bar
+from fatt.report.details import Alone, Details, Measured
 from fatt.report.page_people import person
-from fatt.verdict import Bounds, in_words, share
+from fatt.verdict import Bounds, compared, in_words, share
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -227,7 +226,7 @@ def _worst(measured: Measured, ids: Sequence[str] | None) -> Markup | None:
     if worst is None:
         return None
     label = in_words(worst.label)
-    return pair(
+    return compared(
         join("The largest difference: ", person(worst.index, ids)),
         worst.individual,
         worst.twin,

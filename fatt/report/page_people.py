@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fatt.ensemble import Label
-from fatt.report.charts import share_bar
-from fatt.report.elements import (
+from fatt.markup import (
     NONE,
     Markup,
     Part,
+    cards,
     join,
     name_of,
     names_of,
     note,
-    pair,
     section,
     table,
     tag,
 )
+from fatt.report.charts import share_bar
 from fatt.report.groups import FOUR_FIFTHS, Group, Rate, selection_rates
 from fatt.report.sentences import caveats, fair_of
 from fatt.verdict import Counterexample, Value, in_words, share
@@ -165,7 +165,7 @@ def twins(report: Report, ids: Sequence[str] | None) -> Markup | None:
             "columns in which such pairs differ, the closest pair is shown; the twin "
             "stands right, with what differs marked.",
         ),
-        tag("div", [_card(case, ids) for case in chosen.values()], class_="cards"),
+        cards(_card(case, ids) for case in chosen.values()),
         note(f"Here are {len(chosen):,} of {len(cases):,} pairs. ", _confirmed(report)),
     )
 
@@ -184,8 +184,7 @@ def _confirmed(report: Report) -> str:
 
 
 def _card(case: Counterexample, ids: Sequence[str] | None) -> Markup:
-    answers = ("answer", in_words(case.label), in_words(case.twin_label))
-    return pair(person(case.index, ids), case.individual, case.twin, answers)
+    return case.card(person(case.index, ids))
 
 
 def person(index: int, ids: Sequence[str] | None) -> Part:

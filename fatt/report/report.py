@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from fatt.ensemble import Label
 from fatt.errors import SpecError, UnfairError
 from fatt.people import People
+from fatt.progress import Progress, watched
 from fatt.report import doubts
-from fatt.report.groups import Group, by_group, count
+from fatt.report.groups import Group, Groups, by_group, count, groups_or_all
 from fatt.report.sentences import caveats, counted
 from fatt.threads import CHUNK
-from fatt.verdict import Bounds, Counterexamples, Findings, Value, share
+from fatt.verdict import FAIR, Bounds, Counterexamples, Findings, share
 
 if TYPE_CHECKING:
     from fatt.certificate import Certificate
@@ -158,30 +159,44 @@ class Report:
         """
         return doubts.notes(self)
 
-    def by_group(self, *names: str) -> dict[Value | tuple[Value, ...], Group]:
+    @property
+    def is_fair(self) -> NDArray[np.bool_]:
+        """Whether each person is proved to be treated fairly; the unknown are not."""
+        return np.asarray(self.findings.verdict == FAIR)
+
+    def by_group(self, *names: str, sensitive_features: Any = None) -> Groups:
         """Count the verdicts group by group.
 
         Parameters
         ----------
         *names
-            Names of variables, or of any columns of the data frame that was verified,
-            whether the model reads them or not. Several make intersections.
+            Names of sensitive features, of variables, or of any columns of the data
+            frame that was verified, whether the model reads them or not. Several make
+            intersections. By default all sensitive features.
+        sensitive_features
+            Attributes of the people that stand in another table, as in `fatt.verify`;
+            by default those that it was given.
 
         Returns
         -------
-        dict
-            By value, or by tuple of values: ``size``, ``counts`` and ``fairness``.
+        Groups
+            A mapping by value, or by tuple of values: ``size``, ``counts`` and
+            ``fairness``. It has ``to_frame``, ``difference`` and ``ratio``.
 
         Raises
         ------
         SpecError
-            If there is no such variable or column.
+            If there is no such feature, variable or column.
+        DataError
+            If the sensitive features do not tell one value per person.
 
         Examples
         --------
         >>> report.by_group("sex")["F"].fairness.lower     # doctest: +SKIP
         0.913
         """
+        people = self.people.with_sensitive(sensitive_features)
+        names = names or tuple(people.sensitive)
         if not names:
             raise SpecError("name at least one variable to group people by.")
         for name in names:
@@ -191,7 +206,38 @@ class Report:
                     f"by_group takes names, not a {type(name).__name__} of them; write "
                     f"by_group({wanted})."
                 )
-        return by_group(self.people, names, self.findings.verdict, self.sample_weight)
+        return by_group(people, names, self.findings.verdict, self.sample_weight)
+
+    def plot(self, *names: str, ax: Any = None) -> Any:
+        """Draw who is fair, unfair and unknown, group by group.
+
+        The short form of `fatt.displays.FairnessDisplay`.
+
+        Parameters
+        ----------
+        *names
+            As in `by_group`; without any, and without sensitive features, everybody is
+            drawn together.
+        ax
+            Matplotlib's axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        Axes
+
+        Raises
+        ------
+        MissingDependencyError
+            If matplotlib is not installed.
+        """
+        from fatt.report import plots
+
+        return plots.groups(groups_or_all(self, names), ax=ax)
+
+    def _repr_html_(self) -> str:
+        from fatt.report.page import notebook_of
+
+        return notebook_of(self)
 
     def to_frame(self) -> Any:
         """Return a data frame with one row per person.
@@ -295,7 +341,7 @@ class Report:
         self,
         *,
         most_boxes: int = 1000,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | bool | None = None,
     ) -> Certificate:
         """Return evidence for this report that others can check without the search.
 
@@ -308,7 +354,7 @@ class Report:
             How many boxes are tried for one person, at most. Whoever needs more is
             claimed to be fair without a proof, and counted apart.
         progress
-            Called with the number of people done and the number of all.
+            As in `fatt.verify`.
 
         Returns
         -------
@@ -325,17 +371,18 @@ class Report:
             people.values(start, min(start + CHUNK, count))
             for start in range(0, count, CHUNK)
         ]
-        return make(
-            people.variables.model,
-            people.variables.schema,
-            self.similarity,
-            values=np.concatenate(values),
-            verdicts=self.findings.verdict,
-            labels=self.findings.label.astype(np.int64),
-            twins=TwinChanges(np.diff(twins.starts), twins.variables, twins.values),
-            most_boxes=most_boxes,
-            progress=progress,
-        )
+        with watched(progress, "proving") as tell:
+            return make(
+                people.variables.model,
+                people.variables.schema,
+                self.similarity,
+                values=np.concatenate(values),
+                verdicts=self.findings.verdict,
+                labels=self.findings.label.astype(np.int64),
+                twins=TwinChanges(np.diff(twins.starts), twins.variables, twins.values),
+                most_boxes=most_boxes,
+                progress=tell,
+            )
 
     def raise_if_unfair(self, min_fairness: float = 1.0) -> None:
         """Raise unless a share of people is proved to be treated fairly.

@@ -8,7 +8,6 @@ in CSV.
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -18,9 +17,9 @@ import msgspec
 
 from fatt.ensemble import Label
 from fatt.ensemble.cutoff import rule_in_words
-from fatt.errors import MissingDependencyError
+from fatt.frames import frame_of
 from fatt.importers.versions import all_releases
-from fatt.verdict import Counterexample, Findings, Value, in_words, json_value
+from fatt.verdict import Counterexample, Findings, in_words, json_value
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -35,8 +34,6 @@ COLUMNS = (
     "changes",
     "replayed_on",
 )
-
-_FRAMES = ("pandas", "polars", "pyarrow")
 
 
 def columns_of(
@@ -117,22 +114,7 @@ def to_csv(report: Report, columns: Mapping[str, Sequence[str]] | None = None) -
 
 def to_frame(report: Report) -> Any:
     """Return one row per person; see `Report.to_frame`."""
-    import narwhals as nw
-
-    columns = columns_of(report)
-    given = report.people.frame
-    backend: Any = _installed() if given is None else given.implementation
-    frame = nw.from_dict(columns, backend=backend)
-    native = frame.to_native()
-    if frame.implementation.is_pandas_like():
-        series = frame.implementation.to_native_namespace().Series
-        for name in ("label", "twin_label"):
-            if _are_numbered(columns[name]):
-                # Without this type pandas makes floats of whole numbers beside gaps.
-                native[name] = series(columns[name], dtype="Int64")
-        if given is not None:
-            native.index = given.to_native().index
-    return native
+    return frame_of(columns_of(report), like=report.people.frame)
 
 
 def to_arrow(report: Report | None) -> Any:
@@ -217,29 +199,3 @@ def _case(case: Counterexample) -> dict[str, Any]:
         },
         "replayed_on": case.replayed_on,
     }
-
-
-def _are_numbered(labels: list[Value]) -> bool:
-    """Tell whether labels are whole numbers of 64 bits, and some are absent."""
-    known = {label for label in labels if label is not None}
-    return (
-        len(known) > 0
-        and None in labels
-        and all(
-            isinstance(label, int)
-            and not isinstance(label, bool)
-            and abs(label) < 2**63
-            for label in known
-        )
-    )
-
-
-def _installed() -> str:
-    """Return the first package of data frames that is installed."""
-    for name in _FRAMES:
-        if importlib.util.find_spec(name) is not None:
-            return name
-    raise MissingDependencyError(
-        "a table of the report needs pandas, polars or pyarrow: pip install pandas. "
-        "Without one of them, read report.findings."
-    )

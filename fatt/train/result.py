@@ -11,11 +11,15 @@ from numpy.typing import ArrayLike
 
 from fatt.ensemble import Ensemble
 from fatt.errors import MissingDependencyError, SpecError
+from fatt.markup import notebook, table
 from fatt.train.splits import Portable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from sklearn.tree import DecisionTreeClassifier
+
+#: The figures of a tree that are shares of people.
+_SHARES = ("fairness", "balanced_accuracy", "accuracy", "gap")
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,22 @@ class Front(Sequence[Candidate]):
 
     def __repr__(self) -> str:
         return f"<Front of {len(self)} trees, fairness {self._span('fairness')}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                "chosen" if one is self.chosen else str(place),
+                *(f"{getattr(one, name):.2%}" for name in _SHARES),
+                f"{one.n_leaves}",
+            ]
+            for place, one in enumerate(self)
+        ]
+        head = ["tree", *(name.replace("_", " ") for name in _SHARES), "leaves"]
+        what = "The fairest first; all figures are about the training people"
+        return notebook(
+            f"Front of {len(self)} trees",
+            table(head, rows, what, numbers=range(1, len(head))),
+        )
 
     def select(
         self,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Label
+from fatt.frames import frame_of
 from fatt.verdict.person import (
     BUDGET,
     INTERRUPTED,
@@ -149,6 +150,27 @@ class Findings(OnDemand[Finding]):
 
     def __repr__(self) -> str:
         return f"<{len(self):,} findings>"
+
+    def to_frame(self) -> Any:
+        """Return a data frame with one row per person.
+
+        Returns
+        -------
+        data frame
+            Of pandas, polars or pyarrow, whichever is installed. Columns: ``index``,
+            ``verdict``, ``label``, ``labels`` (a list of those still possible) and
+            ``stopped``. `fatt.Report.to_frame` tells of the twins as well.
+        """
+        kinds, which = self.kinds()
+        return frame_of(
+            {
+                "index": list(range(self.start, self.stop)),
+                "verdict": [str(kinds[kind].verdict) for kind in which],
+                "label": [kinds[kind].label for kind in which],
+                "labels": [list(kinds[kind].labels) for kind in which],
+                "stopped": [kinds[kind].stopped for kind in which],
+            }
+        )
 
     @property
     def stop(self) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Feature, Label, Numeric
+from fatt.markup import Markup, Part, facts, listed, notebook, pair
 
 #: A value as people write it: a number, a category, or None if it is missing.
 Value: TypeAlias = Label | None
@@ -114,6 +115,14 @@ class Finding:
     labels: tuple[Label, ...]
     stopped: Stopped | None = None
 
+    def _repr_html_(self) -> str:
+        told = {
+            "answer": in_words(self.label) if self.label is not None else None,
+            "still possible": listed([in_words(one) for one in self.labels]),
+            "because": BECAUSE[self.stopped] if self.stopped is not None else None,
+        }
+        return notebook(f"Person {self.index}: {self.verdict}", facts(told))
+
 
 class Change(NamedTuple):
     """How a twin differs from an individual in one variable."""
@@ -173,6 +182,15 @@ class Counterexample:
         labels = f"{self.label} → {self.twin_label}"
         return f"#{self.index}  {labels}   {self.changes_in_words}"
 
+    def card(self, title: Part) -> Markup:
+        """Return the two side by side as HTML, below a title."""
+        answers = ("answer", in_words(self.label), in_words(self.twin_label))
+        return compared(title, self.individual, self.twin, answers)
+
+    def _repr_html_(self) -> str:
+        replayed = f"Both answers confirmed on the {self.replayed_on}."
+        return notebook("Counterexample", self.card(f"Person {self.index}"), replayed)
+
 
 def change_in_words(name: str, change: Change) -> str:
     """Write one change of a variable."""
@@ -188,6 +206,32 @@ def changes_between(
         for name, value in individual.items()
         if not _same(value, twin[name])
     }
+
+
+def compared(
+    title: Part,
+    individual: Mapping[str, Value],
+    twin: Mapping[str, Value],
+    answers: tuple[str, str, str],
+) -> Markup:
+    """Return two people side by side as HTML.
+
+    Parameters
+    ----------
+    title
+        Who the first of them is.
+    individual, twin
+        The values of both, by variable.
+    answers
+        What the model says, and what it says to either of them.
+    """
+    changes = changes_between(individual, twin)
+    return pair(
+        title,
+        {name: in_words(value) for name, value in individual.items()},
+        {name: in_words(change.after) for name, change in changes.items()},
+        answers,
+    )
 
 
 def _same(value: Value, other: Value) -> bool:

@@ -6,13 +6,15 @@ import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Feature, Label, Numeric
 from fatt.errors import SpecError
+from fatt.frames import frame_of
+from fatt.markup import cards, notebook
 from fatt.verdict.person import (
     Change,
     Counterexample,
@@ -23,6 +25,9 @@ from fatt.verdict.person import (
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+#: So many pairs show themselves, as lines and as cards.
+_LINES, _CARDS = 10, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +286,43 @@ class Counterexamples(Sequence[Counterexample]):
         return len(self.order)
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} counterexamples, closest first>"
+        lines = [f"\n {case}" for case in self[:_LINES]]
+        if len(self) > _LINES:
+            lines.append(f"\n and {len(self) - _LINES:,} more")
+        return f"<{len(self):,} counterexamples{''.join(lines)}>"
+
+    def _repr_html_(self) -> str:
+        more = f"and {len(self) - _CARDS:,} more" if len(self) > _CARDS else None
+        shown = cards(case.card(f"Person {case.index}") for case in self[:_CARDS])
+        return notebook(f"{len(self):,} counterexamples", shown, more)
+
+    def to_frame(self) -> Any:
+        """Return a data frame with one row per pair, in this order.
+
+        Returns
+        -------
+        data frame
+            Of pandas, polars or pyarrow, whichever is installed. Columns: ``index``
+            (the person's row), ``label``, ``twin_label``, ``changes`` in words, and
+            ``replayed_on``.
+
+        Raises
+        ------
+        MissingDependencyError
+            If none of them is installed.
+        """
+        twins, order = self.twins, self.order.tolist()
+        words = twins.changes_in_words(self.features)
+        confirmed = ["model" if on else "ensemble" for on in twins.on_model]
+        return frame_of(
+            {
+                "index": twins.index[order].tolist(),
+                "label": [self.classes[code] for code in twins.label[order]],
+                "twin_label": [self.classes[code] for code in twins.twin_label[order]],
+                "changes": [words[case] for case in order],
+                "replayed_on": [confirmed[case] for case in order],
+            }
+        )
 
     @overload
     def __getitem__(self, index: int) -> Counterexample: ...

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import fatt
 from fatt.audit.measures import measure
 from fatt.errors import SpecError
+from fatt.markup import text_of
 from fatt.region import Similarity
 from fatt.report import Report
-from fatt.report.elements import text_of
 from fatt.verifier import Budget
 from tests.report import made
 from tests.report.hostile import HOSTILE, PLAIN, bank, page_of

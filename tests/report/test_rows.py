@@ -13,8 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from fatt import frames
 from fatt.errors import MissingDependencyError
-from fatt.report import rows
 from fatt.report.rows import COLUMNS, to_arrow, to_csv
 from tests.report.made import frame, report, variables
 
@@ -63,7 +63,7 @@ def test_a_frame_of_an_array_is_of_an_installed_kind(
     some = report(array[:, ::-1] if _order() == ["sex", "age"] else array)
     assert isinstance(some.to_frame(), pd.DataFrame)
     installed = {"pandas": None, "polars": True}
-    monkeypatch.setattr(rows.importlib.util, "find_spec", installed.get)
+    monkeypatch.setattr(frames.importlib.util, "find_spec", installed.get)
     assert isinstance(some.to_frame(), pl.DataFrame)
     installed["polars"] = None
     with pytest.raises(MissingDependencyError, match="pip install pandas"):

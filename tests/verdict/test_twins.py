@@ -93,7 +93,23 @@ def test_cases_are_a_sequence() -> None:
             some.closest(count)  # type: ignore[arg-type]
     with pytest.raises(IndexError):
         _ = some[3]
-    assert repr(some) == "<3 counterexamples, closest first>"
+    assert repr(some[1:]).split("\n") == [
+        "<2 counterexamples",
+        f" {some[1]}",
+        f" {some[2]}>",
+    ]
+    many = cases(made([[40, 5, 0]] * 12, [[41, 5, 0]] * 12))
+    assert repr(many).endswith("\n and 2 more>")
+
+
+def test_pairs_as_a_table_stand_in_their_order() -> None:
+    some = cases(made([[40, 5, 0]] * 3, [[43, 5, 0], [41, 5, 0], [42, 5, 0]]))
+    table = some[::-1].to_frame()
+    assert list(table["index"]) == [case.index for case in some[::-1]] == [0, 20, 10]
+    assert list(table["changes"]) == [case.changes_in_words for case in some[::-1]]
+    assert list(table["label"]) == [case.label for case in some[::-1]]
+    assert list(table["twin_label"]) == [case.twin_label for case in some[::-1]]
+    assert set(table["replayed_on"]) == {some[0].replayed_on}
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)

@@ -1,4 +1,8 @@
-"""What the parts of a page are made of: sections, tables, pairs of people."""
+"""HTML that cannot be broken by the texts in it: elements, tables, pairs of people.
+
+Pages are made of it (`fatt.report.page`), and what notebooks show (`notebook`). Only
+this module makes `Markup`, and it escapes all other texts.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,6 @@ import html
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
-
-from fatt.verdict import Value, changes_between, in_words
 
 #: What HTML forbids, or what would hide or turn round the text beside it.
 _FORBIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn"}
@@ -140,6 +142,14 @@ def names_of(values: Sequence[str], between: str) -> Markup:
     )
 
 
+def listed(values: Sequence[str], most: int = 12) -> Part:
+    """Return the first of several names from a file, and how many more there are."""
+    if not values:
+        return NONE
+    more = f" and {len(values) - most:,} more" if len(values) > most else None
+    return [names_of(values[:most], ", "), more]
+
+
 def table(
     head: Sequence[Part],
     rows: Iterable[Sequence[Part]],
@@ -203,8 +213,8 @@ def _plain(what: Part) -> str:
 
 def pair(
     title: Part,
-    individual: Mapping[str, Value],
-    twin: Mapping[str, Value],
+    individual: Mapping[str, str],
+    changes: Mapping[str, str],
     answers: tuple[str, str, str],
 ) -> Markup:
     """Return two similar people side by side; where they differ is marked.
@@ -213,16 +223,13 @@ def pair(
     ----------
     title
         Who the first of them is.
-    individual, twin
-        The values of both, by column.
+    individual
+        The values of the first, by column.
+    changes
+        The values of the other where they differ.
     answers
         What the model says, and what it says to either of them.
     """
-    changes = changes_between(individual, twin)
-    changed = [
-        _row(name, in_words(change.before), in_words(change.after))
-        for name, change in changes.items()
-    ]
     same = {name: value for name, value in individual.items() if name not in changes}
     equal: Part = None
     hidden: Part = None
@@ -252,7 +259,7 @@ def pair(
                     tag("td", name_of(after)),
                     class_="answer",
                 ),
-                changed,
+                [_row(name, individual[name], new) for name, new in changes.items()],
                 equal,
             ),
         ),
@@ -271,10 +278,77 @@ def _row(name: str, before: str, after: str) -> Markup:
     )
 
 
-def _equal_row(name: str, value: Value) -> Markup:
-    cell = tag("td", name_of(in_words(value)))
+def _equal_row(name: str, value: str) -> Markup:
+    cell = tag("td", name_of(value))
     return tag("tr", tag("th", name_of(name), scope="row"), cell, cell, class_="equal")
 
 
-def _fact(name: str, value: Value) -> Markup:
-    return tag("div", tag("dt", name_of(name)), tag("dd", name_of(in_words(value))))
+def _fact(name: str, value: str) -> Markup:
+    return tag("div", tag("dt", name_of(name)), tag("dd", name_of(value)))
+
+
+def cards(parts: Iterable[Part]) -> Markup:
+    """Return pairs of people side by side."""
+    return tag("div", parts, class_="cards")
+
+
+def facts(rows: Mapping[str, Part]) -> Markup:
+    """Return what is known of one thing, by name; what is empty is left out."""
+    return tag(
+        "dl",
+        [
+            tag("div", tag("dt", name), tag("dd", value))
+            for name, value in rows.items()
+            if value
+        ],
+        class_="facts",
+    )
+
+
+#: The colours show on light and on dark ground; texts have the notebook's own colour.
+_NOTEBOOK_STYLE = """
+.fatt { font-size: .9em; line-height: 1.45; max-width: 62rem; }
+.fatt > p:first-child { font-weight: 600; }
+.fatt p, .fatt ul, .fatt dl { margin: 0 0 .5em; }
+.fatt table { border-collapse: collapse; font-size: 1em; margin: 0 0 .5em; }
+.fatt caption { text-align: start; opacity: .75; }
+.fatt th, .fatt td {
+  background: none; border: 0; border-bottom: 1px solid #8886;
+  padding: .2em 1em .2em 0; text-align: start; vertical-align: top;
+}
+.fatt .number { text-align: end; font-variant-numeric: tabular-nums; }
+.fatt .scroll { overflow-x: auto; }
+.fatt .cards { display: flex; flex-wrap: wrap; gap: .75em; }
+.fatt .card {
+  border: 1px solid #8886; border-radius: .4em; padding: .5em .75em; max-width: 24rem;
+}
+.fatt h3 { font-size: 1em; margin: 0 0 .3em; }
+.fatt .card th, .fatt .card td { overflow-wrap: anywhere; }
+.fatt .equal > *, .fatt .note { opacity: .75; font-weight: 400; }
+.fatt mark { background: #e8912d55; color: inherit; padding: 0 .25em; }
+.fatt .warning { border-inline-start: .3em solid #d0622f; padding-inline-start: .6em; }
+.fatt .facts div { display: grid; grid-template-columns: 11em 1fr; gap: 0 1em; }
+.fatt dt { opacity: .75; }
+.fatt dd { margin: 0; overflow-wrap: anywhere; }
+.fatt .share { display: block; width: 100%; max-width: 32rem; height: .7em; }
+.fatt td .share { min-width: 8em; margin-top: .4em; }
+.fatt .fair { fill: #3b8ea5; }
+.fatt .unfair { fill: #d0622f; }
+.fatt .unknown { fill: #828c96; }
+"""
+
+
+def notebook(title: Part, *parts: Part) -> str:
+    """Return what a notebook shows of a thing: a line that names it, and more below.
+
+    It is light on light and dark on dark notebooks, for it has no ground of its own.
+
+    Parameters
+    ----------
+    title
+        What it is, in a few words.
+    *parts
+        What is told of it.
+    """
+    style = tag("style", verbatim(_NOTEBOOK_STYLE))
+    return str(tag("div", tag("p", title), *parts, style, class_="fatt"))

@@ -1,0 +1,112 @@
+"""Displays as scikit-learn has them: into given axes, with nobody's style."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+from sklearn.tree import DecisionTreeClassifier
+
+import fatt
+from fatt import Budget, FATTClassifier, Similarity
+from fatt.displays import (
+    FairnessDisplay,
+    FrontDisplay,
+    RadiusDisplay,
+    ScoreGapDisplay,
+)
+from tests.report import made
+
+X = np.random.default_rng(0).random((60, 2))
+Y = (X[:, 0] > 0.5).astype(int)
+SIMILARITY = Similarity(noise={"x0": 0.1})
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> object:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def tree() -> DecisionTreeClassifier:
+    return DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
+
+
+def test_a_report_is_drawn_as_bars_that_add_up() -> None:
+    report = made.report()
+    ax = plt.subplots()[1]
+    display = FairnessDisplay.from_report(report, "sex", ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    widths = np.array([bar.get_width() for bar in ax.patches]).reshape(3, 2)
+    assert np.allclose(widths.sum(axis=0), 1)
+    assert np.allclose(widths[0], [0.5, 0])
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["F  (2)", "M  (3)"]
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == ["fair", "unfair", "unknown"]
+    whole = report.plot()
+    assert [text.get_text() for text in whole.get_yticklabels()] == ["everybody  (5)"]
+    assert whole is not ax
+
+
+def test_a_style_goes_on_to_matplotlib() -> None:
+    display = FairnessDisplay.from_report(made.report(), alpha=0.25)
+    assert {bar.get_alpha() for bar in display.ax_.patches} == {0.25}
+
+
+def test_a_model_is_verified_and_drawn(tree: DecisionTreeClassifier) -> None:
+    before = dict(mpl.rcParams)
+    display = FairnessDisplay.from_estimator(
+        tree, X, similarity=SIMILARITY, sensitive_features={"g": X[:, 1] > 0.5}, by="g"
+    )
+    assert len(display.groups) == 2
+    report = fatt.verify(tree, X, similarity=SIMILARITY)
+    widths = [
+        bar.get_width() for bar in FairnessDisplay.from_report(report).ax_.patches
+    ]
+    assert widths[0] == pytest.approx(report.fairness.lower)
+    assert dict(mpl.rcParams) == before
+
+
+def test_gaps_are_drawn_as_shares(tree: DecisionTreeClassifier) -> None:
+    gaps = fatt.score_gap(tree, X, similarity=SIMILARITY)
+    [line] = gaps.plot().lines
+    at, share = line.get_data()
+    for place, height in zip(at, share, strict=True):
+        assert height == pytest.approx(np.mean(gaps.upper <= place))
+    drawn = ScoreGapDisplay.from_estimator(tree, X, similarity=SIMILARITY)
+    assert np.array_equal(drawn.ax_.lines[0].get_ydata(), share)
+    some = ScoreGapDisplay.from_gaps(gaps, color="black").ax_
+    assert some.lines[0].get_color() == "black"
+
+
+def test_radii_are_drawn_as_shares(tree: DecisionTreeClassifier) -> None:
+    radii = fatt.radius(tree, X, similarity=SIMILARITY, budget=Budget(nodes=1))
+    line, *_ = RadiusDisplay.from_radii(radii).ax_.lines
+    for multiple, height in zip(*line.get_data(), strict=True):
+        assert height == pytest.approx(radii.fair_at(multiple).lower)
+    assert RadiusDisplay.from_estimator(tree, X, similarity=SIMILARITY).figure_
+    assert radii.plot().get_xlabel() == "multiple of the noise"
+    table = radii.to_frame()
+    assert np.array_equal(table["lower"], radii.lower)
+
+
+def test_a_front_is_drawn() -> None:
+    model = FATTClassifier(SIMILARITY, random_state=0).fit(X, Y)
+    ax = plt.subplots()[1]
+    assert FrontDisplay.from_estimator(model, ax=ax).ax_ is ax
+    assert FrontDisplay.from_front(model.front_).front is model.front_
+
+
+def test_gaps_as_a_table(tree: DecisionTreeClassifier) -> None:
+    gaps = fatt.score_gap(tree, X, similarity=SIMILARITY)
+    table = gaps.to_frame()
+    moved = next(gap for gap in gaps if gap.changes)
+    row = table.iloc[moved.index]
+    assert row["changes"] == ", ".join(f"{k} {v}" for k, v in moved.changes.items())
+    assert (row["before"], row["after"]) == (moved.before, moved.after)
+    assert np.array_equal(table["upper"], gaps.upper)
