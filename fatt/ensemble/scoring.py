@@ -154,6 +154,11 @@ class Cut(Record, frozen=True, kw_only=True, tag="cut"):
     at: float
     asked: CutOff | None = None
 
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """The smallest score of each class but the first."""
+        return (self.at,)
+
 
 class Argmax(Record, frozen=True, kw_only=True, tag="argmax"):
     """The class whose linked score is largest.

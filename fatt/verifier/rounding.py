@@ -7,10 +7,12 @@ bounded amount: only inside this band the library's own arithmetic must be repea
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Cut, Ensemble, Prediction
+from fatt.ensemble import Argmax, Ensemble
 from fatt.ensemble.floats import smallest_float
 from fatt.ensemble.scoring import decide, sigmoid
 from fatt.verifier.kernels.records import (
@@ -46,7 +48,6 @@ def arithmetic_of(ensemble: Ensemble) -> Arithmetic:
     argmax = decision if isinstance(decision, Argmax) else Argmax()
     rule = np.zeros(1, dtype=RULE)
     rule["divisor"] = scoring.divisor
-    rule["at"] = decision.at if isinstance(decision, Cut) else 0.0
     rule["link_scale"], rule["link_divisor"] = argmax.scale, argmax.divisor
     if argmax.link == "sigmoid":
         rule["flat_low"], rule["flat_high"] = _flat_ends(argmax.scale)
@@ -55,7 +56,7 @@ def arithmetic_of(ensemble: Ensemble) -> Arithmetic:
     rule["n_trees"] = len(trees)
     rule["single"], rule["base_last"] = scoring.single, scoring.base_last
     rule["ordered"] = scoring.ordered
-    rule["is_cut"] = isinstance(decision, Cut)
+    rule["one_score"] = not isinstance(decision, Argmax)
     # Leaves that hold all of one output are leaves of that output.
     targets = np.maximum(trees.targets, -int(len(scoring.base) > 1))
     rule["is_vector"] = bool(np.any(targets < 0))
@@ -67,22 +68,28 @@ def arithmetic_of(ensemble: Ensemble) -> Arithmetic:
         targets=targets.astype(np.int32),
         bases=bases,
         rule=rule,
-        labels=_leaf_labels(ensemble),
+        **_leaf_answers(ensemble),
     )
 
 
-def _leaf_labels(ensemble: Ensemble) -> NDArray[np.int64]:
-    """Return the class of each leaf of a single tree; nothing for several trees."""
+def _leaf_answers(ensemble: Ensemble) -> dict[str, NDArray[Any]]:
+    """Return the class or score of each leaf of a single tree; else nothing."""
     trees, scoring = ensemble.trees, ensemble.scoring
-    if len(trees) != 1 or isinstance(ensemble.decision, Prediction):
-        return np.zeros(0, dtype=np.int64)
+    answers: dict[str, NDArray[Any]] = {
+        "labels": np.zeros(0, dtype=np.int64),
+        "scores": np.zeros(0),
+    }
+    if len(trees) != 1:
+        return answers
     dtype = np.dtype(scoring.dtype)
     base = np.array(scoring.base, dtype=dtype)
     added = np.zeros((trees.n_leaves, len(base)), dtype=dtype)
     target = trees.targets[0]
     added[:, slice(None) if target < 0 else [target]] = trees.values
     scores = (added + base) / dtype.type(scoring.divisor)
-    return decide(scores, ensemble.label_rule)
+    if isinstance(ensemble.decision, Argmax):
+        return {**answers, "labels": decide(scores, ensemble.decision)}
+    return {**answers, "scores": scores[:, 0].astype(np.float64)}
 
 
 def _flat_ends(scale: float) -> tuple[float, float]:
@@ -122,7 +129,7 @@ def one_output(
         values, scaled = values[:, [output]], scaled[:, [output]]
     else:
         keep = arithmetic.targets == output
-    rule["is_vector"], rule["is_cut"], rule["n_trees"] = 0, 1, keep.sum()
+    rule["is_vector"], rule["one_score"], rule["n_trees"] = 0, 1, keep.sum()
     alone = arithmetic._replace(
         values=np.ascontiguousarray(values),
         scaled=np.ascontiguousarray(scaled),
@@ -130,6 +137,7 @@ def one_output(
         bases=arithmetic.bases[output : output + 1].copy(),
         rule=rule,
         labels=np.zeros(0, dtype=np.int64),
+        scores=np.zeros(0),
     )
     return forest._replace(roots=forest.roots[keep]), alone
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import astuple, dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Categorical, Ensemble, ScoreBounds
+from fatt.ensemble import Argmax, Categorical, Cut, Ensemble, ScoreBounds
 from fatt.errors import FattError
 from fatt.region.boxes import Boxes, code_words
 from fatt.threads import FEW, in_order, n_threads, until_done
@@ -28,6 +29,8 @@ from fatt.verdict import (
 from fatt.verifier.budget import Budget, Clock, clock_for
 from fatt.verifier.gears import Gears, Tally
 from fatt.verifier.kernels.records import (
+    HIGHER,
+    LOWER,
     N_USED,
     NO_MARGIN,
     STOP,
@@ -137,19 +140,21 @@ class Verifier:
             Number of threads; -1 for all processors, by default one.
         """
         label = self._labels_of(people)
+        own = self._own(label)
         run = _Run((self._forest, self._arithmetic), budget or Budget(), n_jobs)
-        answers, stopped = self._search(people, label, boxes, run)
+        answers, stopped = self._search(people, own, boxes, run)
         if self.ensemble.scoring.ordered:
             self._decide_ties(people, boxes, label, answers)
             stopped[answers.verdict != UNKNOWN] = DECIDED
         else:
-            run.interrupted |= self._doubt_own_labels(people, label, answers, stopped)
+            run.interrupted |= self._doubt_own_labels(people, own, answers, stopped)
+        possible = self._possible(label, answers)
         return Findings(
             verdict=answers.verdict,
             label=label.astype(np.int32),
-            twins=self._twins(people, boxes, label, answers),
+            twins=self._twins(people, boxes, label, answers, possible),
             # A twin may show one more class to be possible.
-            possible=pack(answers.possible),
+            possible=pack(possible),
             nodes=answers.nodes,
             stopped=stopped,
             classes=self.ensemble.classes,
@@ -183,10 +188,8 @@ class Verifier:
         run = _Run(model, budget or Budget(), n_jobs, largest=True)
         sides = []
         for sign in (-1, 1):
-            # The margin of class 1 over class 0 is the score, the other way its
-            # negative.
-            label = np.full(len(people), int(sign < 0), dtype=np.int64)
-            answers, _ = self._search(people, label, boxes, run)
+            side = _Own.of_side(len(people), is_higher=sign > 0)
+            answers, _ = self._search(people, side, boxes, run)
             if run.interrupted:
                 raise KeyboardInterrupt
             cells = (answers.first, answers.last)
@@ -198,24 +201,46 @@ class Verifier:
         (lowest, lowest_at, less), (highest, highest_at, more) = sides
         return Extremes(lowest, highest, lowest_at, highest_at, less + more)
 
+    def _own(self, label: NDArray[np.int64]) -> _Own:
+        """Return what the answer of each person must stay."""
+        decision = self.ensemble.decision
+        if isinstance(decision, Argmax):
+            nowhere = np.full(len(label), np.nan)
+            return _Own(label, nowhere, nowhere)
+        assert isinstance(decision, Cut)
+        edges = np.concatenate([[np.nan], decision.edges, [np.nan]])
+        return _Own(np.zeros_like(label), edges[label], edges[label + 1])
+
+    def _possible(
+        self, label: NDArray[np.int64], answers: Answers
+    ) -> NDArray[np.bool_]:
+        """Return which classes a similar person may get."""
+        if isinstance(self.ensemble.decision, Argmax):
+            return np.asarray(answers.possible)
+        order = np.arange(len(self.ensemble.classes)) - label[:, None]
+        lower, higher = answers.possible[:, [LOWER]], answers.possible[:, [HIGHER]]
+        possible = (order == 0) | (lower & (order < 0)) | (higher & (order > 0))
+        return np.asarray(possible)
+
     def _search(
-        self, people: Floats, label: NDArray[np.int64], boxes: Boxes, run: _Run
+        self, people: Floats, own: _Own, boxes: Boxes, run: _Run
     ) -> tuple[Answers, NDArray[np.uint8]]:
         """Ask the kernel; tell also why what is unknown is unknown."""
         from fatt.verifier.kernels import decide
 
-        count, n_classes = len(people), len(self.ensemble.classes)
-        decision = self.ensemble.decision
+        decision, count = self.ensemble.decision, len(people)
+        is_one_score = run.largest or not isinstance(decision, Argmax)
         is_linked = isinstance(decision, Argmax) and decision.link != "identity"
         kept = self._gears.ties if is_linked and not run.largest else 0
         parts = (
             self.ensemble.mark_missing(people),
-            label,
+            *own,
             np.searchsorted(boxes.person, np.arange(count + 1)),
             *clip_to_numbers(boxes, self._holes),
         )
         regions = Regions(*map(np.ascontiguousarray, parts))
-        room = (people.shape, 2 if run.largest else n_classes, kept)
+        n_rivals = 2 if is_one_score else len(self.ensemble.classes)
+        room = (people.shape, n_rivals, kept)
         limits = run.limits(self._shifts)
         if run.may_be_short(count) and not self._is_stopped:
             answers, tally = _room_for(*room), np.zeros(N_USED, dtype=np.int64)
@@ -310,6 +335,7 @@ class Verifier:
         boxes: Boxes,
         label: NDArray[np.int64],
         answers: Answers,
+        possible: NDArray[np.bool_],
     ) -> Twins:
         """Read the twins back from their cells, and make sure that they are twins."""
         who = np.flatnonzero(answers.verdict == UNFAIR)
@@ -325,7 +351,7 @@ class Verifier:
                 f"person {who[wrong[0]]}: the search found a twin that has the same "
                 "label after all. This is a bug in fatt; please report it."
             )
-        answers.possible[who, found] = True
+        possible[who, found] = True
         return Twins.of(
             index=who,
             people=mine,
@@ -377,7 +403,7 @@ class Verifier:
     def _doubt_own_labels(
         self,
         people: Floats,
-        label: NDArray[np.int64],
+        own: _Own,
         answers: Answers,
         stopped: NDArray[np.uint8],
     ) -> bool:
@@ -390,11 +416,11 @@ class Verifier:
             return False
         alone = _alone(people[who], self.ensemble)
         run = _Run((self._forest, self._arithmetic), Budget())
-        own, why = self._search(people[who], label[who], alone, run)
-        unsure = who[own.verdict != FAIR]
+        mine, why = self._search(people[who], own.of(who), alone, run)
+        unsure = who[mine.verdict != FAIR]
         answers.verdict[unsure] = UNKNOWN
         answers.possible[unsure] = True
-        stopped[unsure] = np.maximum(why[own.verdict != FAIR], ORDER)
+        stopped[unsure] = np.maximum(why[mine.verdict != FAIR], ORDER)
         return run.interrupted
 
     def _labels_of(self, people: Floats) -> NDArray[np.int64]:
@@ -404,6 +430,25 @@ class Verifier:
         encoded = self.ensemble.mark_missing(people)
         lower, upper = self.ensemble._bounds(np.ascontiguousarray(encoded))
         return ScoreBounds(lower.astype(np.float64), upper.astype(np.float64))
+
+
+class _Own(NamedTuple):
+    """What the answer of each person must stay, as `Regions` has it."""
+
+    label: NDArray[np.int64]
+    below: Floats
+    above: Floats
+
+    @classmethod
+    def of_side(cls, count: int, *, is_higher: bool) -> _Own:
+        """Ask about one side of the score, wherever it begins."""
+        some, none = np.zeros(count), np.full(count, np.nan)
+        label = np.zeros(count, dtype=np.int64)
+        return cls(label, none, some) if is_higher else cls(label, some, none)
+
+    def of(self, who: NDArray[np.int64]) -> _Own:
+        """Return that of some people."""
+        return _Own(self.label[who], self.below[who], self.above[who])
 
 
 @dataclass

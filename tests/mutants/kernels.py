@@ -116,7 +116,7 @@ _LOCAL_SEARCH = _of(
 
 _MARGINS = _of(
     "margins.pyx",
-    _lost("is_second = _score(arithmetic, leaves, chosen, 0) >= rule.at", ">=", ">"),
+    _lost("is_higher = _score(arithmetic, leaves, chosen, 0) >= margin.at", ">=", ">"),
     _lost(
         "    if mine == other:\n        return WINS if _wins_ties(rule, own, rival) else LOSES\n    if rule.link == SIGMOID",
         "WINS if _wins_ties(rule, own, rival) else LOSES",
@@ -153,14 +153,14 @@ _THRESHOLDS = _of(
         "1",
     ),
     _lost(
-        "needed.possible = -_to_units(-at) if own == 0 else _to_units(-at) + 1",
+        "-_to_units(-units) if side == HIGHER else _to_units(-units) + 1",
         "+ 1",
         "+ 2",
     ),
     _lost(
-        "needed.possible = -_to_units(-at) if own == 0 else _to_units(-at) + 1",
-        "-_to_units(-at) if",
-        "1 - _to_units(-at) if",
+        "-_to_units(-units) if side == HIGHER else _to_units(-units) + 1",
+        "-_to_units(-units) if",
+        "1 - _to_units(-units) if",
     ),
     _lost(
         "needed.possible = _to_units(-(error + more)) - 1",
@@ -178,9 +178,9 @@ _THRESHOLDS = _of(
         "DOUBLE_UNIT",
     ),
     _lost(
-        "needed.possible = _to_units(at - error) - 1",
-        "_to_units(at - error) - 1",
-        "_to_units(at) + 1",
+        "needed.possible = _to_units(units - error) - 1",
+        "_to_units(units - error) - 1",
+        "_to_units(units) + 1",
     ),
     _lost("if rule.link == IDENTITY:", "== IDENTITY", "!= -1"),
     _lost("return divisions * (2", "divisions", "0 * divisions"),
@@ -203,7 +203,7 @@ _SCREEN = _of(
         "n_leaves <= 2",
     ),
     _lost("if size == 0 and box + 1 < start[person + 1]:", "box + 1", "box + 2"),
-    _lost("totals[0].margin = -totals[0].low", "low", "high"),
+    _lost("totals[LOWER].margin = -totals[0].low", "[0].low", "[0].high"),
     _lost(
         "totals[rival].margin = totals[rival].high - totals[own].low",
         "totals[own].low",
@@ -290,7 +290,14 @@ _DECISION = _of(
         "range(regions.start[person], ",
         "range(regions.start[person + 1] - 1, ",
     ),
-    _lost("        if rival != own:", "!=", ">"),
+    _lost("return rival != regions.label[person]", "!=", ">"),
+    # The two sides of a score.
+    _lost("        return at == at\n", "at == at", "at == at and rival == HIGHER"),
+    _lost(
+        "return regions.above[person] if rival == HIGHER else regions.below[person]",
+        "else regions.below[person]",
+        "else regions.above[person]",
+    ),
     _lost(
         "answers.bound[person] = max(answers.bound[person], outcome.bound)",
         "max(answers.bound[person], outcome.bound)",
@@ -329,7 +336,7 @@ _RARE = [
             " + error",
             "",
         ),
-        ("reach.pyx", "possible[labels[leaf]] = True", "labels[leaf]", "own"),
+        ("reach.pyx", "possible[rival] = True", "True", "False"),
         (
             "local_search.pyx",
             "gain[64 * (offset + 1)] -= leaf.value",

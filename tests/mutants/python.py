@@ -33,6 +33,6 @@ MUTANTS = tuple(
             "other = np.flatnonzero(found == found)",
         ),
         # Labels that the library itself does not fix.
-        ("search.py", "unsure = who[own.verdict != FAIR]", "unsure = who[:0]"),
+        ("search.py", "unsure = who[mine.verdict != FAIR]", "unsure = who[:0]"),
     )
 )

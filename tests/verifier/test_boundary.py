@@ -31,6 +31,8 @@ def question() -> dict[str, Any]:
     regions = Regions(
         np.array(case.people),
         np.zeros(count, dtype=np.int64),
+        np.full(count, np.nan),
+        np.zeros(count),
         np.searchsorted(boxes.person, np.arange(count + 1)).astype(np.int64),
         *(np.array(a) for a in (boxes.lower, boxes.upper, boxes.missing, boxes.codes)),
     )
@@ -117,7 +119,7 @@ def test_a_wrong_array_is_refused(group: str, field: str | None, how: str) -> No
     wrong = spoilt(right, how)
     # Arrays over nodes, sets and cuts may have any length, since trees name what they
     # use of them; an empty or single one lies in order whatever the stride.
-    free = {"nodes", "masks", "cuts", "variables", "bases", "labels"}
+    free = {"nodes", "masks", "cuts", "variables", "bases", "labels", "scores"}
     if how == "longer" and field in free:
         pytest.skip("any length is right")
     if how == "swapped" and wrong.dtype == right.dtype:

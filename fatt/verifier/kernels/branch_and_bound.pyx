@@ -306,9 +306,7 @@ cdef bint _wins(
     if point.margin < needed.possible:
         return False
     leaves_at(problem, point.block, workspace.chosen)
-    outcome = decide_exactly(
-        arithmetic, problem.leaves, workspace.chosen, margin.own, margin.rival
-    )
+    outcome = decide_exactly(arithmetic, problem.leaves, workspace.chosen, margin)
     if outcome == TIED:
         if workspace.n_ties < workspace.limits.ties:
             copy_integers(

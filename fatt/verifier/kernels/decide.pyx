@@ -39,6 +39,8 @@ from fatt.verifier.kernels.records cimport (
     CODES,
     FAIR,
     FOUND,
+    HIGHER,
+    LOWER,
     NO_STEP,
     NOW,
     STOP,
@@ -130,11 +132,9 @@ cdef int read_forest(object given, Forest* forest) except -1:
 cdef int _read_arithmetic(
     object given, const Forest* forest, Arithmetic* arithmetic
 ) except -1:
-    values, scaled, trailing, targets, bases, rule, labels = given
+    values, scaled, trailing, targets, bases, rule, labels, scores = given
     n_leaves, n_columns = len(values), n_columns_of(values, "values")
-    shape, n_labels = (n_leaves, n_columns), len(labels)
-    if n_labels not in (0, n_leaves):
-        raise ValueError(f"labels are {n_labels}, and there are {n_leaves} leaves")
+    shape = (n_leaves, n_columns)
     arithmetic.values = <const double*>data_of(values, _FLOAT, shape, False, "values")
     arithmetic.scaled = <const int64_t*>data_of(
         scaled, _INTEGER, shape, False, "scaled"
@@ -150,10 +150,20 @@ cdef int _read_arithmetic(
     )
     arithmetic.rule = <const Rule*>data_of(rule, records.RULE, (1,), False, "rule")
     arithmetic.labels = <const int64_t*>data_of(
-        labels, _INTEGER, (n_labels,), False, "labels"
+        labels, _INTEGER, (len(labels),), False, "labels"
+    )
+    arithmetic.scores = <const double*>data_of(
+        scores, _FLOAT, (len(scores),), False, "scores"
     )
     arithmetic.n_columns, arithmetic.n_outputs = n_columns, len(bases)
-    arithmetic.n_labels = n_labels
+    one_score = arithmetic.rule.one_score != 0
+    answers, others = (scores, labels) if one_score else (labels, scores)
+    if len(answers) not in (0, n_leaves) or len(others) != 0:
+        raise ValueError(
+            f"{len(labels)} labels and {len(scores)} scores are not those of "
+            f"{n_leaves} leaves"
+        )
+    arithmetic.is_tree = len(answers) > 0
     if arithmetic.n_outputs < 1 or arithmetic.rule.n_trees != forest.n_trees:
         raise ValueError("the arithmetic is that of another forest")
     if arithmetic.rule.is_vector != 0 and n_columns < arithmetic.n_outputs:
@@ -166,7 +176,7 @@ cdef int _read_regions(
     int64_t begin, int64_t end,
 ) except -1:
     """Check the arrays, and what they say of people from `begin` to before `end`."""
-    people, label, start, lower, upper, missing, codes = given
+    people, label, below, above, start, lower, upper, missing, codes = given
     cdef int64_t n_people = len(label), n_boxes = len(lower), person
     n_variables, n_words = forest.n_variables, n_columns_of(codes, "codes")
     shape = (n_boxes, n_variables)
@@ -176,6 +186,8 @@ cdef int _read_regions(
     regions.label = <const int64_t*>data_of(
         label, _INTEGER, (n_people,), False, "label"
     )
+    regions.below = <const double*>data_of(below, _FLOAT, (n_people,), False, "below")
+    regions.above = <const double*>data_of(above, _FLOAT, (n_people,), False, "above")
     regions.start = <const int64_t*>data_of(
         start, _INTEGER, (n_people + 1,), False, "start"
     )
@@ -330,16 +342,44 @@ cdef void _write_point(
     )
 
 
-cdef int64_t _open_rivals(
-    const Arithmetic* arithmetic, Workspace* workspace, int64_t own
+cdef inline double _at(
+    const Regions* regions, int64_t person, int64_t rival
 ) noexcept nogil:
-    """List the classes that the first look does not exclude; return their number."""
+    """Return where the side of a score begins that is a rival; NaN if not asked."""
+    return regions.above[person] if rival == HIGHER else regions.below[person]
+
+
+cdef inline bint _is_asked(
+    const Arithmetic* arithmetic, const Regions* regions, int64_t person, int64_t rival
+) noexcept nogil:
+    """Tell whether the answer of a rival would not be that of the person."""
+    cdef double at
+    if arithmetic.rule.one_score != 0:
+        at = _at(regions, person, rival)
+        return at == at
+    return rival != regions.label[person]
+
+
+cdef int64_t _open_rivals(
+    const Arithmetic* arithmetic,
+    const Regions* regions,
+    int64_t person,
+    Workspace* workspace,
+) noexcept nogil:
+    """List the rivals that the first look does not exclude; return their number."""
     cdef const Total* totals = workspace.look.totals
-    cdef int64_t rival, count = 0
+    cdef int64_t own = regions.label[person], rival, count = 0
     cdef Thresholds needed
     for rival in range(workspace.n_classes):
-        if rival != own:
-            needed = thresholds(arithmetic.rule, totals, own, rival, NO_STEP)
+        if _is_asked(arithmetic, regions, person, rival):
+            needed = thresholds(
+                arithmetic.rule,
+                totals,
+                own,
+                rival,
+                _at(regions, person, rival),
+                NO_STEP,
+            )
             if (
                 totals[rival].margin >= needed.possible
                 or workspace.limits.screen == 0
@@ -414,10 +454,12 @@ cdef int32_t _decide_only_tree(
     cdef int32_t* first = answers.first + person * answers.n_variables
     cdef int32_t* last = answers.last + person * answers.n_variables
     cdef uint8_t* possible = answers.possible + person * answers.n_classes
-    cdef int64_t own = regions.label[person], index
+    cdef int64_t index
     _enter(forest, regions, person, box, workspace)
     workspace.tally.walked += 1
-    if not decide_tree(forest, arithmetic.labels, own, workspace, possible, first):
+    if not decide_tree(
+        forest, arithmetic, regions, person, workspace, possible, first
+    ):
         return FAIR
     for index in range(answers.n_variables):
         last[index] = first[index]
@@ -456,6 +498,7 @@ cdef int32_t _decide_box(
     cdef uint8_t* possible = answers.possible + person * answers.n_classes
     cdef const Total* totals
     cdef int64_t own = regions.label[person], n_open, trailing, place, rival, other
+    cdef double at
     cdef int32_t verdict = FAIR
     cdef Thresholds needed
     cdef Outcome outcome
@@ -463,7 +506,7 @@ cdef int32_t _decide_box(
     if workspace.look == NULL:
         _look_at(forest, arithmetic, regions, box, own, workspace)
     totals = workspace.look.totals
-    n_open = _open_rivals(arithmetic, workspace, own)
+    n_open = _open_rivals(arithmetic, regions, person, workspace)
     if n_open == 0:
         workspace.tally.screened += 1
         return FAIR
@@ -473,11 +516,12 @@ cdef int32_t _decide_box(
     here = mark(workspace.arena)
     for place in range(n_open):
         rival = workspace.rivals[place]
-        needed = thresholds(arithmetic.rule, totals, own, rival, trailing)
+        at = _at(regions, person, rival)
+        needed = thresholds(arithmetic.rule, totals, own, rival, at, trailing)
         if totals[rival].margin < needed.possible and workspace.limits.screen != 0:
             continue
         back_to(workspace.arena, here)
-        margin_of(arithmetic, workspace, own, rival, needed)
+        margin_of(arithmetic, workspace, own, rival, at, needed)
         _ask_rival(arithmetic, workspace, &outcome)
         if outcome.what == FOUND:
             pull_back(&workspace.problem, &workspace.point, needed.certain)
@@ -502,9 +546,15 @@ cdef int _stretch_box(
     int64_t box,
     Workspace* workspace,
 ) except -1 nogil:
-    """Look in one box for a larger margin than the largest so far."""
+    """Look in one box for a larger margin than the largest so far.
+
+    It is that of the side of the score which is asked about.
+    """
     cdef const Total* totals
-    cdef int64_t own = regions.label[person], rival = 1 - own
+    cdef int64_t rival = (
+        HIGHER if _is_asked(arithmetic, regions, person, HIGHER) else LOWER
+    )
+    cdef int64_t own = regions.label[person]
     cdef int64_t least = answers.margin[person] + 1
     cdef Thresholds needed
     cdef Outcome outcome
@@ -523,7 +573,7 @@ cdef int _stretch_box(
     )
     answers.error[person] = max(answers.error[person], error)
     needed.possible = needed.certain = least
-    margin_of(arithmetic, workspace, own, rival, needed)
+    margin_of(arithmetic, workspace, own, rival, NAN, needed)
     _ask_rival(arithmetic, workspace, &outcome)
     evaluate(&workspace.problem, &workspace.margin, &workspace.point)
     answers.bound[person] = max(answers.bound[person], outcome.bound)
@@ -554,12 +604,13 @@ cdef int _decide_person(
     If there is a look already, it is that at the only box.
     """
     cdef const volatile int64_t* clock = workspace.clock
-    cdef bint is_walk = arithmetic.n_labels > 0 and workspace.limits.only_tree != 0
+    cdef bint is_walk = arithmetic.is_tree and workspace.limits.only_tree != 0
     cdef Mark here = mark(workspace.arena)
     cdef int64_t box
     cdef int32_t verdict
     _allow_all(answers, person, False)
-    answers.possible[person * answers.n_classes + regions.label[person]] = True
+    if arithmetic.rule.one_score == 0:
+        answers.possible[person * answers.n_classes + regions.label[person]] = True
     answers.verdict[person] = FAIR
     for box in range(regions.start[person], regions.start[person + 1]):
         back_to(workspace.arena, here)
@@ -623,7 +674,7 @@ cdef int _decide_people(
 ) except -1 nogil:
     cdef int64_t time = workspace.limits.time, person, last, n_looks, seen
     if (
-        arithmetic.n_labels > 0
+        arithmetic.is_tree
         and workspace.limits.only_tree != 0
         and workspace.limits.screen != 0
     ):
@@ -635,7 +686,7 @@ cdef int _decide_people(
         n_looks, seen = 0, 0
         if (
             workspace.limits.largest == 0
-            and arithmetic.n_labels == 0
+            and not arithmetic.is_tree
             and workspace.clock[STOP] == 0
         ):
             n_looks = _look_at_block(
@@ -675,8 +726,8 @@ def decide(
         The first person, and the one behind the last.
     limits : ndarray of int64
         The most nodes and milliseconds for a person, and whether to look for the
-        largest margin, of the only score over its negative (class 1) or the other way;
-        then where the search changes gear.
+        highest or lowest score, on the side that the regions ask about; then where the
+        search changes gear.
     clock : ndarray of int64
         The milliseconds since the start, and whether to stop: another thread writes it.
     tally : ndarray of int64
@@ -705,13 +756,13 @@ def decide(
     )
     if workspace.limits.room < 1 or workspace.limits.ties < 0:
         raise ValueError("the limits make no room for the search")
-    if workspace.limits.largest == 0:
-        if my_answers.n_classes < (
-            2 if my_arithmetic.rule.is_cut else my_arithmetic.n_outputs
-        ):
-            raise ValueError("the answers have fewer classes than there are scores")
-    elif my_answers.n_classes != 2 or my_arithmetic.rule.is_cut == 0:
+    if my_arithmetic.rule.one_score != 0:
+        if my_answers.n_classes != 2:
+            raise ValueError("one score has two sides, and the answers have others")
+    elif workspace.limits.largest != 0:
         raise ValueError("the largest margin is that of one score only")
+    elif my_answers.n_classes < my_arithmetic.n_outputs:
+        raise ValueError("the answers have fewer classes than there are scores")
     open_arena(&arena)
     try:
         with nogil:

@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 from fatt.verifier.kernels.records cimport (
     Arithmetic,
     Leaf,
+    Margin,
     Rule,
     Total,
     Workspace,
@@ -22,6 +23,7 @@ cdef Thresholds thresholds(
     const Total* totals,
     int64_t own,
     int64_t rival,
+    double at,
     int64_t trailing,
 ) noexcept nogil
 cdef int margin_of(
@@ -29,12 +31,12 @@ cdef int margin_of(
     Workspace* workspace,
     int64_t own,
     int64_t rival,
+    double at,
     Thresholds needed,
 ) except -1 nogil
 cdef int32_t decide_exactly(
     const Arithmetic* arithmetic,
     const Leaf* leaves,
     const int64_t* chosen,
-    int64_t own,
-    int64_t rival,
+    const Margin* margin,
 ) noexcept nogil

@@ -14,6 +14,7 @@ from libc.stdint cimport int32_t, int64_t
 from fatt.verifier.kernels.arena cimport integers
 from fatt.verifier.kernels.records cimport (
     FAR,
+    HIGHER,
     IDENTITY,
     LOSES,
     SIGMOID,
@@ -131,17 +132,18 @@ cdef Thresholds thresholds(
     const Total* totals,
     int64_t own,
     int64_t rival,
+    double at,
     int64_t trailing,
 ) noexcept nogil:
     """Return the margins from which the rival possibly and certainly wins.
 
     `totals` is what the box allows for each output, `trailing` the exponent of the last
-    bit of any term.
+    bit of any term; `at` is where the side begins that is the rival of one score.
     """
     cdef Thresholds needed
     cdef double error, more, most
-    if rule.is_cut != 0:
-        return _thresholds_at_cut(rule, &totals[0], own, trailing)
+    if rule.one_score != 0:
+        return _thresholds_of_side(rule, &totals[0], rival, at, trailing)
     error = _sum_error(rule, &totals[own], trailing)
     error += _sum_error(rule, &totals[rival], trailing)
     most = max(_largest(&totals[own]), _largest(&totals[rival]))
@@ -156,24 +158,27 @@ cdef Thresholds thresholds(
     return needed
 
 
-cdef Thresholds _thresholds_at_cut(
-    const Rule* rule, const Total* total, int64_t own, int64_t trailing
+cdef Thresholds _thresholds_of_side(
+    const Rule* rule, const Total* total, int64_t side, double at, int64_t trailing
 ) noexcept nogil:
+    """As `thresholds`: a higher score is at least `at`, a lower one is less."""
     cdef Thresholds needed
     cdef double error = _sum_error(rule, total, trailing)
-    cdef double at = ldexp(rule.at * rule.divisor, <int32_t>rule.exponent)
+    cdef double units = ldexp(at * rule.divisor, <int32_t>rule.exponent)
     cdef bint is_exact = (
-        rule.divisor == 1.0 and ldexp(at, <int32_t>-rule.exponent) == rule.at
+        rule.divisor == 1.0 and ldexp(units, <int32_t>-rule.exponent) == at
     )
     if error == 0 and is_exact:
-        needed.possible = -_to_units(-at) if own == 0 else _to_units(-at) + 1
+        needed.possible = (
+            -_to_units(-units) if side == HIGHER else _to_units(-units) + 1
+        )
         needed.certain = needed.possible
         return needed
-    error += _division_error(rule, _largest(total)) + 4 * DOUBLE_UNIT * fabs(at) + 1
-    if own != 0:
-        at = -at
-    needed.possible = _to_units(at - error) - 1
-    needed.certain = _to_units(at + error) + 2
+    error += _division_error(rule, _largest(total)) + 4 * DOUBLE_UNIT * fabs(units) + 1
+    if side != HIGHER:
+        units = -units
+    needed.possible = _to_units(units - error) - 1
+    needed.certain = _to_units(units + error) + 2
     return needed
 
 
@@ -185,8 +190,8 @@ cdef inline int64_t _margin_of_leaf(
 ) noexcept nogil:
     """Return what a leaf adds to the margin of the rival."""
     cdef const int64_t* scaled = arithmetic.scaled + row * arithmetic.n_columns
-    if arithmetic.rule.is_cut != 0:
-        return scaled[0] if own == 0 else -scaled[0]
+    if arithmetic.rule.one_score != 0:
+        return scaled[0] if rival == HIGHER else -scaled[0]
     if arithmetic.rule.is_vector != 0:
         return scaled[rival] - scaled[own]
     if target == rival:
@@ -207,7 +212,7 @@ cdef inline bint _adds_same(
     cdef const double* other = arithmetic.values + other_row * arithmetic.n_columns
     if arithmetic.rule.is_vector != 0:
         return one[own] == other[own] and one[rival] == other[rival]
-    if arithmetic.rule.is_cut == 0 and target != own and target != rival:
+    if arithmetic.rule.one_score == 0 and target != own and target != rival:
         return True
     return one[0] == other[0]
 
@@ -246,6 +251,7 @@ cdef int margin_of(
     Workspace* workspace,
     int64_t own,
     int64_t rival,
+    double at,
     Thresholds needed,
 ) except -1 nogil:
     """Weigh the reached leaves for one rival; the margin of the workspace tells how."""
@@ -257,8 +263,8 @@ cdef int margin_of(
     cdef int64_t* order = integers(workspace.arena, problem.n_leaves)
     cdef int64_t constant, tree, first, last, target, leaf, row, n_active = 0, size = 0
     cdef bint differs
-    if arithmetic.rule.is_cut != 0:
-        constant = bases[0].scaled if own == 0 else -bases[0].scaled
+    if arithmetic.rule.one_score != 0:
+        constant = bases[0].scaled if rival == HIGHER else -bases[0].scaled
     else:
         constant = bases[rival].scaled - bases[own].scaled
     start[0] = 0
@@ -281,7 +287,7 @@ cdef int margin_of(
         start[n_active] = size
     margin.order, margin.start = order, start
     margin.n_trees, margin.n_leaves = n_active, size
-    margin.own, margin.rival, margin.constant = own, rival, constant
+    margin.own, margin.rival, margin.at, margin.constant = own, rival, at, constant
     margin.possible, margin.certain = needed.possible, needed.certain
     return 0
 
@@ -323,8 +329,7 @@ cdef int32_t decide_exactly(
     const Arithmetic* arithmetic,
     const Leaf* leaves,
     const int64_t* chosen,
-    int64_t own,
-    int64_t rival,
+    const Margin* margin,
 ) noexcept nogil:
     """Repeat the library's arithmetic for one leaf per tree.
 
@@ -333,13 +338,14 @@ cdef int32_t decide_exactly(
     are so near that the link's last bits, which depend on the other classes, decide.
     """
     cdef const Rule* rule = arithmetic.rule
+    cdef int64_t own = margin.own, rival = margin.rival
     cdef double mine, other
-    cdef bint is_second
+    cdef bint is_higher
     if rule.ordered == 0:
         return TIED
-    if rule.is_cut != 0:
-        is_second = _score(arithmetic, leaves, chosen, 0) >= rule.at
-        return WINS if is_second == (rival == 1) else LOSES
+    if rule.one_score != 0:
+        is_higher = _score(arithmetic, leaves, chosen, 0) >= margin.at
+        return WINS if is_higher == (rival == HIGHER) else LOSES
     mine = _score(arithmetic, leaves, chosen, own)
     other = _score(arithmetic, leaves, chosen, rival)
     if mine == other:

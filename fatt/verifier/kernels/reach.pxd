@@ -1,7 +1,13 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from fatt.verifier.kernels.arena cimport Arena
-from fatt.verifier.kernels.records cimport Forest, Regions, Walk, Workspace
+from fatt.verifier.kernels.records cimport (
+    Arithmetic,
+    Forest,
+    Regions,
+    Walk,
+    Workspace,
+)
 
 
 cdef int make_walk(
@@ -15,8 +21,9 @@ cdef int64_t turn(const Forest* forest, Walk* walk) noexcept nogil
 cdef int reach(const Forest* forest, Workspace* workspace) except -1 nogil
 cdef bint decide_tree(
     const Forest* forest,
-    const int64_t* labels,
-    int64_t own,
+    const Arithmetic* arithmetic,
+    const Regions* regions,
+    int64_t person,
     Workspace* workspace,
     uint8_t* possible,
     int32_t* first,

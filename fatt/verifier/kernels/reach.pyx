@@ -23,9 +23,12 @@ from fatt.verifier.kernels.arena cimport (
 from fatt.verifier.kernels.records cimport (
     BOTH,
     CODES,
+    HIGHER,
     LEFT,
+    LOWER,
     ORDERED,
     RIGHT,
+    Arithmetic,
     Block,
     Constraint,
     Domain,
@@ -288,29 +291,46 @@ cdef int64_t _take_if_nearer(
     return changed
 
 
+cdef inline int64_t _rival_at(
+    const Arithmetic* arithmetic, const Regions* regions, int64_t person, int64_t leaf
+) noexcept nogil:
+    """Return which rival wins at a leaf of the only tree, -1 if none."""
+    cdef int64_t label
+    cdef double score
+    if arithmetic.rule.one_score != 0:
+        score = arithmetic.scores[leaf]
+        if score < regions.below[person]:
+            return LOWER
+        return HIGHER if score >= regions.above[person] else -1
+    label = arithmetic.labels[leaf]
+    return -1 if label == regions.label[person] else label
+
+
 cdef bint decide_tree(
     const Forest* forest,
-    const int64_t* labels,
-    int64_t own,
+    const Arithmetic* arithmetic,
+    const Regions* regions,
+    int64_t person,
     Workspace* workspace,
     uint8_t* possible,
     int32_t* first,
 ) noexcept nogil:
-    """Walk the only tree in a box, narrowing it, and look at each leaf's label.
+    """Walk the only tree in a box, narrowing it, and look at each leaf's answer.
 
     The workspace holds the box in rank space and the person's cells. `possible`
-    receives the classes that occur, `first` the cells in which the nearest person with
-    another label differs. Returns whether there is such a person.
+    receives the rivals that occur, `first` the cells in which the nearest person with
+    another answer differs. Returns whether there is such a person.
     """
     cdef Walk* walk = &workspace.walk
     cdef int64_t none = forest.n_variables + 1, least = none
-    cdef int64_t node = forest.roots[0], index, leaf
+    cdef int64_t node = forest.roots[0], index, leaf, rival
     for index in range(forest.n_variables):
         walk.seen[index] = -1
     while node >= 0:
         leaf = forest.nodes[to_leaf(forest, walk, node)].leaf
-        possible[labels[leaf]] = True
-        if labels[leaf] != own:
+        rival = _rival_at(arithmetic, regions, person, leaf)
+        if rival >= 0:
+            possible[rival] = True
             least = _take_if_nearer(forest, workspace, leaf, least, first)
         node = turn(forest, walk)
     return least < none

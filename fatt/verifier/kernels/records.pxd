@@ -47,6 +47,11 @@ cdef enum:
     AT_THRESHOLD = -1
     BY_SET = -2
 
+# Where a score goes that leaves a person's interval: the rivals of one score.
+cdef enum:
+    LOWER = 0
+    HIGHER = 1
+
 # Links between scores and labels.
 cdef enum:
     IDENTITY = 0
@@ -117,7 +122,6 @@ cdef struct Base:
 
 cdef struct Rule:
     double divisor
-    double at
     double link_scale
     double link_divisor
     double flat_low
@@ -129,7 +133,7 @@ cdef struct Rule:
     int64_t single
     int64_t base_last
     int64_t ordered
-    int64_t is_cut
+    int64_t one_score
     int64_t is_vector
     int64_t first
 
@@ -157,13 +161,16 @@ cdef struct Arithmetic:
     const Base* bases
     const Rule* rule
     const int64_t* labels
+    const double* scores
     int64_t n_columns
     int64_t n_outputs
-    int64_t n_labels
+    bint is_tree
 
 cdef struct Regions:
     const double* people
     const int64_t* label
+    const double* below
+    const double* above
     const int64_t* start
     const double* lower
     const double* upper
@@ -338,7 +345,8 @@ cdef struct Problem:
 # How far a rival class can get ahead of the own class: the leaves of the trees whose
 # answers differ (the best of each tree first, and where each tree's begin), what the
 # base and the trees with one answer add, and the margins from which the rival possibly
-# and from which it certainly wins.
+# and from which it certainly wins. Of one score the rivals are its two sides, and `at`
+# is where the side begins.
 cdef struct Margin:
     int64_t* order
     int64_t* start
@@ -346,6 +354,7 @@ cdef struct Margin:
     int64_t n_leaves
     int64_t own
     int64_t rival
+    double at
     int64_t constant
     int64_t possible
     int64_t certain

@@ -21,6 +21,9 @@ AT_THRESHOLD, BY_SET = -1, -2
 #: Links between scores and labels.
 IDENTITY, SOFTMAX, SIGMOID = 0, 1, 2
 
+#: Where a score goes that leaves a person's interval: the rivals of one score.
+LOWER, HIGHER = 0, 1
+
 #: Entries of the clock: milliseconds since the start, and whether to stop now.
 NOW, STOP = 0, 1
 
@@ -82,7 +85,6 @@ BASE = np.dtype([("value", np.float64), ("scaled", np.int64), ("trailing", np.in
 RULE = np.dtype(
     [
         ("divisor", np.float64),
-        ("at", np.float64),
         ("link_scale", np.float64),
         ("link_divisor", np.float64),
         ("flat_low", np.float64),
@@ -94,7 +96,7 @@ RULE = np.dtype(
         ("single", np.int64),
         ("base_last", np.int64),
         ("ordered", np.int64),
-        ("is_cut", np.int64),
+        ("one_score", np.int64),
         ("is_vector", np.int64),
         ("first", np.int64),
     ]
@@ -145,7 +147,10 @@ class Arithmetic(NamedTuple):
     bases : ndarray of `BASE`
     rule : ndarray of `RULE`, with one entry
     labels : ndarray of int64
-        If there is only one tree, the class of each leaf; else empty.
+        If there is only one tree with several scores, the class of each leaf; else
+        empty.
+    scores : ndarray of float64
+        If there is only one tree with one score, that of each leaf; else empty.
     """
 
     values: Any
@@ -155,6 +160,7 @@ class Arithmetic(NamedTuple):
     bases: Any
     rule: Any
     labels: Any
+    scores: Any
 
 
 class Regions(NamedTuple):
@@ -165,7 +171,10 @@ class Regions(NamedTuple):
     people
         Encoded rows; numbers that the library reads as missing are NaN.
     label
-        The class of each person.
+        The class of each person, where there is a score for each; else 0.
+    below, above
+        Where there is one score: it leaves the interval around the person's own if it
+        is less than the one or at least the other. NaN where a side is not asked about.
     start
         Where the boxes of each person begin.
     lower, upper, missing, codes
@@ -174,6 +183,8 @@ class Regions(NamedTuple):
 
     people: Any
     label: Any
+    below: Any
+    above: Any
     start: Any
     lower: Any
     upper: Any
@@ -189,7 +200,8 @@ class Answers(NamedTuple):
     verdict
         `FAIR`, `UNFAIR` or `UNKNOWN`.
     possible
-        Which classes a similar person may get.
+        Which classes a similar person may get; where there is one score, whether it may
+        be lower, and whether higher, than the person's interval.
     box
         The box in which the twin is.
     first, last

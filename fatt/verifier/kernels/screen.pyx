@@ -12,8 +12,10 @@ from fatt.verifier.kernels.records cimport (
     AT_THRESHOLD,
     BOTH,
     FAIR,
+    HIGHER,
     LEAST,
     LEFT,
+    LOWER,
     MOST,
     ORDERED,
     RIGHT,
@@ -72,7 +74,7 @@ cdef void screen_tree(
     int64_t begin,
     int64_t end,
 ) noexcept nogil:
-    """Tell, of an ensemble with one tree, who surely reaches no other class.
+    """Tell, of an ensemble with one tree, who surely reaches no other answer.
 
     A walk of its own, since it decides most people and little else is to be done. The
     stack has two entries more than the tree has levels.
@@ -83,7 +85,8 @@ cdef void screen_tree(
     cdef const int64_t* start = regions.start
     cdef int64_t root = forest.roots[0], n_classes = answers.n_classes
     cdef int64_t person, own, box, size, node, place, left, other
-    cdef double threshold
+    cdef bint one_score = arithmetic.rule.one_score != 0
+    cdef double threshold, score
     cdef int32_t found
     cdef bint is_fair
     for person in range(begin, end):
@@ -109,14 +112,22 @@ cdef void screen_tree(
                     stack[size] = left + 1
                     size += 1
                 node = left + (found == RIGHT)
-            is_fair = arithmetic.labels[nodes[node].leaf] == own
+            if one_score:
+                score = arithmetic.scores[nodes[node].leaf]
+                is_fair = not (
+                    score < regions.below[person] or score >= regions.above[person]
+                )
+            else:
+                is_fair = arithmetic.labels[nodes[node].leaf] == own
             if size == 0 and box + 1 < start[person + 1]:
                 box, size = box + 1, 1
                 stack[0] = root
         if is_fair:
             answers.verdict[person] = FAIR
             for other in range(n_classes):
-                answers.possible[person * n_classes + other] = other == own
+                answers.possible[person * n_classes + other] = (
+                    other == own and not one_score
+                )
 
 
 cdef void _note_only_codes(
@@ -331,9 +342,9 @@ cdef void _finish(
             total.low += arithmetic.bases[output].scaled
             total.high += arithmetic.bases[output].scaled
             total.path += largest(total.low, total.high)
-    if rule.is_cut != 0:
-        totals[1].margin = totals[0].high
-        totals[0].margin = -totals[0].low
+    if rule.one_score != 0:
+        totals[HIGHER].margin = totals[0].high
+        totals[LOWER].margin = -totals[0].low
     elif rule.is_vector == 0:
         for rival in range(arithmetic.n_outputs):
             totals[rival].margin = totals[rival].high - totals[own].low
