@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
-from fatt.ensemble.table import as_frame, places_of, series_of
+from fatt.ensemble.tables import as_frame, places_of, series_of
 from fatt.errors import DataError, ReplayError
 from fatt.model import Model, NotAtHand, in_short
 from fatt.people import People

@@ -20,7 +20,7 @@ from fatt.audit.replay import Replay
 from fatt.audit.run import Question, Run
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.audit.verification import examined, verified
-from fatt.ensemble.table import as_frame, refuse_positions
+from fatt.ensemble.tables import as_frame, refuse_positions
 from fatt.importers import load
 from fatt.markup import name_of, notebook
 from fatt.model import Model

@@ -11,7 +11,7 @@ from fatt.audit.gaps import Of, ScoreGaps
 from fatt.audit.radii import Radii
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Ensemble
-from fatt.ensemble.table import as_frame
+from fatt.ensemble.tables import as_frame
 from fatt.errors import SpecError
 from fatt.importers import load
 from fatt.people import People

@@ -22,8 +22,8 @@ from fatt.audit.run import Run
 from fatt.certificate.columns import Codes, Column, Numbers, columns_of
 from fatt.certificate.similar import Reach, Rule, Similar
 from fatt.ensemble import Categorical, Ensemble, Numeric
-from fatt.ensemble.encode import gaps_of, mark_missing
-from fatt.ensemble.table import places_of
+from fatt.ensemble.numeric import gaps_of, mark_missing
+from fatt.ensemble.tables import places_of
 from fatt.people import People
 from fatt.people.edits import with_changes
 from fatt.region import Boxes, Variables, code_words

@@ -15,7 +15,7 @@ from fatt.certificate.claims import Claims, Premise
 from fatt.certificate.closing import Cut, Part
 from fatt.certificate.judge import Around, Judge
 from fatt.ensemble import Ensemble
-from fatt.ensemble.table import as_frame
+from fatt.ensemble.tables import as_frame
 from fatt.errors import CertificateError, DataError, SpecError
 from fatt.region import Relation, Schema
 from fatt.region.similarity import narrowed

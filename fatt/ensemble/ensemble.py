@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble.encode import Gaps, gaps_of, mark_missing, read
+from fatt.ensemble.encoding import read
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Record
+from fatt.ensemble.numeric import Gaps, gaps_of, mark_missing
 from fatt.ensemble.scoring import (
     Argmax,
     Cut,

@@ -1,4 +1,4 @@
-"""Tables of plain numbers: nothing to read, only to look at once."""
+"""Tables of plain numbers: nothing to read, only to look at where they lie."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble.blocks import Blocks
-from fatt.ensemble.encode import Limits, limits_of, takes_type
+from fatt.ensemble.encoding import takes_type
 from fatt.ensemble.features import Feature, Inputs
-from fatt.ensemble.table import EXACT, as_frame, numbers_of, places_of, series_of
+from fatt.ensemble.numeric import Limits, limits_of
+from fatt.ensemble.tables import EXACT, as_frame, numbers_of, places_of, series_of
 
 Matrix = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ _CELLS = 2**17
 class Plain:
     """A table in which the library takes every number that lies within limits.
 
-    Such a table is what `fatt.ensemble.encode.read` makes of it, as long as nobody's
+    Such a table is what `fatt.ensemble.encoding.read` makes of it, as long as nobody's
     number is beyond the limits: then only `read` knows what that means.
 
     Attributes
@@ -139,6 +139,43 @@ class PlainReader:
         return seen[1]
 
 
+class Blocks:
+    """Columns of numbers that lie wherever they lie, seen as one table.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (n_rows,), or ndarray
+        The columns, at least one; or all of them, of shape (n_columns, n_rows).
+    """
+
+    def __init__(self, columns: Sequence[NDArray[Any]] | NDArray[Any]) -> None:
+        self._columns: Sequence[NDArray[Any]] = ()
+        if isinstance(columns, np.ndarray):
+            self._matrix: NDArray[Any] | None = columns.view()
+            self._matrix.setflags(write=False)
+        else:
+            self._columns = columns
+            self._matrix = _matrix_of(columns)
+
+    def __len__(self) -> int:
+        matrix = self._matrix
+        return len(self._columns[0]) if matrix is None else int(matrix.shape[1])
+
+    @property
+    def need_copies(self) -> bool:
+        """Whether the columns do not lie side by side in one array."""
+        return self._matrix is None
+
+    def read(self, start: int, stop: int) -> NDArray[np.float64]:
+        """Return some rows lying on their side, of shape (n_columns, n_rows)."""
+        if self._matrix is not None:
+            return self._matrix[:, start:stop].astype(np.float64, copy=False)
+        block = np.empty((len(self._columns), stop - start))
+        for line, column in zip(block, self._columns, strict=True):
+            line[:] = column[start:stop]
+        return block
+
+
 class _Pandas:
     """A frame of pandas that holds numbers, a block of rows at a time.
 
@@ -182,3 +219,26 @@ def _is_taken(dtype: np.dtype[Any], feature: Feature, inputs: Inputs) -> bool:
         return False
     is_known = dtype == np.float32 or dtype.kind in "biu"
     return is_known and dtype.isnative and takes_type(dtype, feature)
+
+
+def _matrix_of(columns: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
+    """Return columns that lie at equal distances in one array as a view of that."""
+    first = columns[0]
+    addresses = [column.__array_interface__["data"][0] for column in columns]
+    step = addresses[1] - addresses[0] if len(columns) > 1 else 0
+    for place, column in enumerate(columns):
+        is_next = (
+            column.base is first.base is not None
+            and column.dtype == first.dtype
+            and column.shape == first.shape
+            and column.strides == first.strides
+            and addresses[place] == addresses[0] + place * step
+        )
+        if not is_next:
+            return None
+    return np.lib.stride_tricks.as_strided(
+        first,
+        (len(columns), len(first)),
+        (step, *first.strides),
+        writeable=False,
+    )

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Cut, Ensemble, Feature, Label, Numeric
-from fatt.ensemble.table import as_frame, places_of
+from fatt.ensemble.tables import as_frame, places_of
 from fatt.errors import SpecError, hint
 from fatt.model import Live, Model
 from fatt.region.variables import Merge, merge_trees

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from fatt.ensemble import Ensemble, Label
-from fatt.ensemble.table import as_frame
+from fatt.ensemble.tables import as_frame
 from fatt.errors import (
     ModelError,
     SpecError,

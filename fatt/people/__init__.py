@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.plain import Plain, is_pandas
-from fatt.ensemble.table import as_array, as_frame
+from fatt.ensemble.tables import as_array, as_frame
 from fatt.errors import DataError, SpecError, hint
 from fatt.people.sensitive import Grouping, grouped, sensitive_features_of
 from fatt.region import Variables

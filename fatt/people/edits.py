@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label
 from fatt.ensemble.plain import is_pandas
-from fatt.ensemble.table import places_of, series_of
+from fatt.ensemble.tables import places_of, series_of
 from fatt.verdict import unknown_label
 
 Matrix = NDArray[np.float64]

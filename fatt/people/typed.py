@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label
-from fatt.ensemble.table import places_by_name
+from fatt.ensemble.tables import places_by_name
 from fatt.errors import DataError, MissingDependencyError, SpecError, hint, needs
 from fatt.people.files import Cell, Cells, Table
 from fatt.people.texts import Texts

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
 from fatt.errors import SpecError
-from fatt.region.inference import flags_of, prefixes, read_columns
+from fatt.region.inference import read_columns
 from fatt.region.kinds import AnyVariable, Binary, Number
+from fatt.region.one_hot import flags_of, prefixes
 from fatt.region.schema import Schema
 from fatt.region.similarity import Relation
 from fatt.region.variables import Variables, places

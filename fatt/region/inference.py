@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import itertools
 import math
@@ -16,22 +15,16 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble, Feature, Inputs
 from fatt.ensemble import Numeric as NumericFeature
-from fatt.ensemble.blocks import Blocks
-from fatt.ensemble.encode import (
-    gaps_of,
-    has_unknown,
-    mark_missing,
-    read,
-    text_of_category,
-)
-from fatt.ensemble.table import Column, as_frame, columns_of, places_of
+from fatt.ensemble.categories import has_unknown, text_of_category
+from fatt.ensemble.encoding import read
+from fatt.ensemble.numeric import gaps_of, mark_missing
+from fatt.ensemble.plain import Blocks
+from fatt.ensemble.tables import Column, as_frame, columns_of, places_of
 from fatt.errors import DataError, SpecError, hint
-from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number, OneHot
+from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number
+from fatt.region.one_hot import Groups, flags_of, prefixes
 from fatt.region.schema import Schema
 from fatt.threads import in_order, until_done
-
-#: The level of a group of columns that are all 0.
-NONE = "none of these"
 
 #: Up to so many values are few, and kept.
 FEW = 20
@@ -196,30 +189,6 @@ def read_columns(ensemble: Ensemble, X: Any, places: list[int]) -> NDArray[np.fl
         assert isinstance(feature, NumericFeature)
         found.append(_Numbers(columns[place](), feature, ensemble.inputs).read(rows))
     return np.stack(found, axis=1)
-
-
-def prefixes(names: list[str], numbers: Collection[str]) -> dict[str, list[str]]:
-    """Return the columns that share what stands before the first equals sign.
-
-    Parameters
-    ----------
-    names
-        All names in use.
-    numbers
-        The columns of numbers.
-    """
-    groups: dict[str, list[str]] = {}
-    for name in numbers:
-        prefix, _, level = name.partition("=")
-        # With a column of the group's own name nobody could tell the two apart.
-        if prefix and level and prefix not in names:
-            groups.setdefault(prefix, []).append(name)
-    return groups
-
-
-def flags_of(name: str, columns: Iterable[str]) -> list[str]:
-    """Return the columns that are named as pandas names those of a variable."""
-    return [column for column in columns if column.startswith(f"{name}_")]
 
 
 def _require(
@@ -479,62 +448,3 @@ def _of_feature(
             name=name, columns=(name,), others=others, texts=tuple(sorted(told))
         )
     return (Integer if feature.integer else Number)(name=name, columns=(name,))
-
-
-class Groups:
-    """Groups of columns named ``variable=level``, seen a block of rows at a time.
-
-    Parameters
-    ----------
-    groups
-        The columns of each.
-    columns
-        The columns of the blocks; some may belong to no group.
-    """
-
-    def __init__(self, groups: dict[str, list[str]], columns: list[str]) -> None:
-        self._groups = groups
-        places = {name: place for place, name in enumerate(columns)}
-        sizes = [len(names) for names in groups.values()]
-        self._places = np.array(
-            [places[name] for names in groups.values() for name in names],
-            dtype=np.int64,
-        )
-        self._starts = np.cumsum([0, *sizes], dtype=np.int64)
-        self._is_variable = np.ones(len(groups), dtype=bool)
-        # The least and the most ones in a row that is not missing.
-        self._least = np.array(sizes, dtype=np.int64)
-        self._most = np.full(len(groups), -1, dtype=np.int64)
-
-    def see(self, cells: NDArray[np.float64]) -> None:
-        """Look at some rows, which lie on their side."""
-        from fatt.region import kernels
-
-        found = (self._is_variable, self._least, self._most)
-        kernels.see_groups(cells, self._places, self._starts, *found)
-
-    def joined(self, other: Groups) -> Groups:
-        """Return what the rows of both show."""
-        both = copy.copy(self)
-        both._is_variable = self._is_variable & other._is_variable
-        both._least = np.minimum(self._least, other._least)
-        both._most = np.maximum(self._most, other._most)
-        return both
-
-    def variables(self) -> list[Binary | OneHot]:
-        """Return the variables behind the groups that are one."""
-        is_one_at_most = (self._most >= 0) & (self._most <= 1)
-        return [
-            _variable(prefix, tuple(names), has_none=bool(self._least[index] == 0))
-            for index, (prefix, names) in enumerate(self._groups.items())
-            if self._is_variable[index] and is_one_at_most[index]
-        ]
-
-
-def _variable(prefix: str, columns: tuple[str, ...], has_none: bool) -> Binary | OneHot:
-    levels = tuple(name[len(prefix) + 1 :] for name in columns)
-    if len(columns) == 1:
-        pair = (f"not {levels[0]}", levels[0])
-        return Binary(name=prefix, columns=columns, levels=pair)
-    dropped = NONE if has_none else None
-    return OneHot(name=prefix, columns=columns, levels=levels, dropped=dropped)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric, Trees
-from fatt.ensemble.encode import Limits
+from fatt.ensemble.numeric import Limits
 from fatt.ensemble.plain import Plain, PlainReader
 from fatt.ensemble.trees import n_words, starts_of
 from fatt.errors import DataError, SpecError, hint

@@ -13,7 +13,7 @@ import numpy as np
 
 from fatt.ensemble import Label
 from fatt.ensemble.cutoff import rule_in_words
-from fatt.ensemble.table import by_position
+from fatt.ensemble.tables import by_position
 from fatt.importers.versions import releases_in_words
 from fatt.markup import (
     Markup,

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from fatt.ensemble import Ensemble
-from fatt.ensemble.table import as_frame
+from fatt.ensemble.tables import as_frame
 from fatt.errors import DataError, SpecError
 from fatt.region import Relation, Schema
 from fatt.threads import n_threads

@@ -22,7 +22,7 @@ from fatt.ensemble import (
     Source,
     Trees,
 )
-from fatt.ensemble.table import Column, columns_of
+from fatt.ensemble.tables import Column, columns_of
 from fatt.errors import DataError
 from fatt.region import Boxes, Schema, Variables
 

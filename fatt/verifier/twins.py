@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble, Feature, Numeric
-from fatt.ensemble.encode import gaps_of
+from fatt.ensemble.numeric import gaps_of
 from fatt.region.boxes import Boxes
 from fatt.verifier.kernels.records import NUMBERS
 

@@ -26,7 +26,7 @@ from fatt.ensemble import (
     Source,
     Trees,
 )
-from fatt.ensemble.encode import encode
+from fatt.ensemble.encoding import encode
 from fatt.ensemble.plain import PlainReader
 from fatt.people.edits import with_changes
 from tests.strategies import random_trees

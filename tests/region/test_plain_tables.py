@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fatt.ensemble import Ensemble, Inputs, Numeric
-from fatt.ensemble.blocks import Blocks
+from fatt.ensemble.plain import Blocks
 from fatt.errors import DataError
 from fatt.people import People
 from fatt.region import Schema, Variables

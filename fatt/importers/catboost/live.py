@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble.table import as_frame
+from fatt.ensemble.tables import as_frame
 from fatt.model import Live
 
 Floats = NDArray[np.float64]

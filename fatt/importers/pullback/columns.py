@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fatt.ensemble import Categorical, Feature, Inputs, Numeric
-from fatt.ensemble.encode import encode
+from fatt.ensemble.encoding import encode
 from fatt.ensemble.floats import below_float32, largest_where
 from fatt.errors import UnsupportedModelError
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from fatt.ensemble import Categorical, Feature, Inputs, Numeric
-from fatt.ensemble.encode import encode
+from fatt.ensemble.encoding import encode
 from fatt.errors import DataError
 
 AGE = Numeric(name="age")
