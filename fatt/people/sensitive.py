@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble.table import as_frame
+from fatt.ensemble.tables import as_frame
 from fatt.errors import DataError
 from fatt.verdict import Value
 
