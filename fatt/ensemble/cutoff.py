@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from fatt.ensemble.ensemble import Ensemble
 from fatt.ensemble.features import Label
-from fatt.ensemble.floats import smallest_float
-from fatt.ensemble.scoring import Argmax, Cut, CutOff, Link, Prediction
+from fatt.ensemble.floats import largest_where, smallest_float
+from fatt.ensemble.scoring import Argmax, Cut, CutOff, Isotonic, Link, Prediction
 from fatt.errors import SpecError, hint
 
 #: On how many floats on both sides of a cut its rule is tried.
@@ -149,14 +149,13 @@ def _cut(ensemble: Ensemble, asked: CutOff, place: int) -> float:
             f"{asked.of!r}. Cut the score of {ensemble.classes[1]!r}."
         )
 
-    def is_second(scores: NDArray[Any]) -> NDArray[np.bool_]:
-        linked = made(scores)
+    def is_second(linked: NDArray[Any]) -> NDArray[np.bool_]:
         if place == 0:
             # The library makes the other probability so.
             return ~asked.reached(1.0 - linked)
         return asked.reached(linked)
 
-    return turn(is_second, dtype)
+    return turn(is_second, made, dtype)
 
 
 def _link(ensemble: Ensemble, asked: CutOff) -> Link:
@@ -172,15 +171,19 @@ def _link(ensemble: Ensemble, asked: CutOff) -> Link:
     return ensemble.link
 
 
-def turn(is_second: Callable[[NDArray[Any]], NDArray[np.bool_]], dtype: Any) -> float:
-    """Return the smallest number for which a rule holds, which then goes on to hold.
+def turn(
+    is_second: Callable[[NDArray[Any]], NDArray[np.bool_]], link: Link, dtype: Any
+) -> float:
+    """Return the smallest score for which a rule holds, which then goes on to hold.
 
     Parameters
     ----------
     is_second
-        The rule, on arrays of numbers.
+        The rule, on arrays of what the link makes of scores.
+    link
+        How the library makes a probability of a score.
     dtype
-        Their type.
+        The type of the scores.
 
     Returns
     -------
@@ -192,19 +195,53 @@ def turn(is_second: Callable[[NDArray[Any]], NDArray[np.bool_]], dtype: Any) -> 
     SpecError
         If it holds, and then does not, close to the number.
     """
+
+    def holds(scores: NDArray[Any]) -> NDArray[np.bool_]:
+        return is_second(link(scores))
+
     most = float(np.finfo(dtype).max)
-    ends = is_second(np.array([-most, most], dtype=dtype))
+    ends = holds(np.array([-most, most], dtype=dtype))
     if ends[0] or not ends[1]:
-        return -math.inf if ends[0] else math.inf
-    at = smallest_float(lambda s: bool(is_second(np.array([s], dtype=dtype))[0]), dtype)
-    line = [dtype(at)]
-    for _ in range(_NEAR):
-        line.append(np.nextafter(line[-1], dtype(np.inf)))
-        line.insert(0, np.nextafter(line[0], dtype(-np.inf)))
-    expected = np.arange(len(line)) >= _NEAR
-    if not np.array_equal(is_second(np.array(line, dtype=dtype)), expected):
+        at = -math.inf if ends[0] else math.inf
+        near = np.zeros(0, dtype=dtype)
+    else:
+        at = smallest_float(lambda s: bool(holds(np.array([s], dtype=dtype))[0]), dtype)
+        near = _around(np.array([at], dtype=dtype), _NEAR)
+    tried = np.concatenate([near, _joints(link, dtype)])
+    if not np.array_equal(holds(tried), tried.astype(np.float64) >= at):
         raise SpecError(
             "the library rounds its probabilities so that they go up and down around "
             "this threshold, and it is no cut of the score. Move it by a little."
         )
     return at
+
+
+def _joints(link: Link, dtype: Any) -> NDArray[Any]:
+    """Return the first and last scores of each line of an isotonic calibrator.
+
+    What holds of both ends of a line, along which the link never decreases, holds of
+    all scores between them.
+    """
+    if not isinstance(link.calibration, Isotonic):
+        return np.zeros(0, dtype=dtype)
+    joints = np.array(link.calibration.x)
+    given = np.float32 if link.calibration.single else np.float64
+
+    def linked(numbers: NDArray[np.float64]) -> NDArray[Any]:
+        with np.errstate(over="ignore"):
+            return link.uncalibrated(numbers.astype(dtype)).astype(given)
+
+    below, _ = largest_where(lambda numbers: linked(numbers) < joints, len(joints))
+    up_to, _ = largest_where(lambda numbers: linked(numbers) <= joints, len(joints))
+    with np.errstate(over="ignore"):
+        ends = np.unique(np.concatenate([below, up_to]).astype(dtype))
+    return _around(ends[np.isfinite(ends)], 1)
+
+
+def _around(scores: NDArray[Any], count: int) -> NDArray[Any]:
+    """Return scores and so many floats on both sides of each, one below the other."""
+    line = [scores]
+    for _ in range(count):
+        line.append(np.nextafter(line[-1], scores.dtype.type(np.inf)))
+        line.insert(0, np.nextafter(line[0], scores.dtype.type(-np.inf)))
+    return np.concatenate(line)

@@ -45,10 +45,59 @@ class Scoring(Record, frozen=True, kw_only=True):
         return self.dtype == "float32"
 
 
+class Isotonic(Record, frozen=True, kw_only=True):
+    """scikit-learn's isotonic calibration: lines between points, level beyond them.
+
+    Between two points it never decreases, but where one line ends and the next begins
+    rounding may take it down by a last bit: `turn` looks at all `x`.
+
+    Attributes
+    ----------
+    x, y
+        The points; `x` increases, and `y` does not decrease.
+    single
+        Whether it computes in float32.
+    """
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    single: bool = False
+
+    def __call__(self, numbers: Scores) -> NDArray[np.float64]:
+        """Return the probability for each number, as scipy interpolates for it."""
+        x, y = self._points
+        numbers = np.clip(numbers.astype(x.dtype), x[0], x[-1])
+        if not self.single or len(x) == 1:
+            return np.interp(numbers, x, y)
+        upper = np.clip(np.searchsorted(x, numbers), 1, len(x) - 1)
+        lower = upper - 1
+        slope = (y[upper] - y[lower]) / (x[upper] - x[lower])
+        made: Scores = slope * (numbers - x[lower]) + y[lower]
+        return made.astype(np.float64)
+
+    def is_sound(self) -> bool:
+        """Tell whether the points rise, and all probabilities lie between 0 and 1."""
+        x, y = self._points
+        if not 1 <= len(x) == len(y) or not np.isfinite([x, y]).all():
+            return False
+        if x.tolist() != list(self.x) or not np.all(np.diff(x) > 0):
+            return False
+        with np.errstate(all="ignore"):
+            # A line is highest at its right end, or just before it.
+            tops = self(np.concatenate([x, np.nextafter(x, x.dtype.type(-np.inf))]))
+        rises = np.all(np.diff(y) >= 0) and y[0] >= 0
+        return bool(rises and np.all(tops <= 1))
+
+    @property
+    def _points(self) -> tuple[Scores, Scores]:
+        dtype = np.float32 if self.single else np.float64
+        return np.array(self.x, dtype=dtype), np.array(self.y, dtype=dtype)
+
+
 class Link(Record, frozen=True, kw_only=True):
     """How a library makes a probability or prediction of a score, with its roundings.
 
-    Never decreasing.
+    Never decreasing, but for the last bits of an `Isotonic`.
 
     Attributes
     ----------
@@ -60,14 +109,15 @@ class Link(Record, frozen=True, kw_only=True):
     divisor
         Scores are divided by this number first.
     calibration
-        Slope and shift of one more sigmoid behind all that, of scikit-learn's:
-        ``1 / (1 + exp(slope * x + shift))`` in float64; the slope is negative.
+        What a calibrator of scikit-learn makes of all that, in float64: slope and shift
+        of one more sigmoid, ``1 / (1 + exp(slope * x + shift))`` with a negative slope,
+        or an isotonic function.
     """
 
     function: Literal["identity", "sigmoid", "exp", "numpy exp"] = "identity"
     scale: float = 1.0
     divisor: float = 1.0
-    calibration: tuple[float, float] | None = None
+    calibration: tuple[float, float] | Isotonic | None = None
 
     def __call__(self, scores: Scores) -> Scores:
         """Return what the library makes of each score, in the type of the library.
@@ -77,16 +127,20 @@ class Link(Record, frozen=True, kw_only=True):
         scores : ndarray, float32 or float64
             As `Ensemble.raw_scores` returns them.
         """
+        linked = self.uncalibrated(scores)
         if self.calibration is None:
-            return self._linked(scores)
+            return linked
+        if isinstance(self.calibration, Isotonic):
+            return self.calibration(linked)
         slope, shift = self.calibration
-        wide = self._linked(scores).astype(np.float64)
+        wide = linked.astype(np.float64)
         with np.errstate(over="ignore"):
             wide = -(slope * wide + shift)
-        linked = [sigmoid(x) for x in wide.ravel().tolist()]
-        return np.array(linked, dtype=np.float64).reshape(wide.shape)
+        made = [sigmoid(x) for x in wide.ravel().tolist()]
+        return np.array(made, dtype=np.float64).reshape(wide.shape)
 
-    def _linked(self, scores: Scores) -> Scores:
+    def uncalibrated(self, scores: Scores) -> Scores:
+        """Return what a calibrator is given of each score."""
         if self.divisor != 1.0:
             scores = scores / scores.dtype.type(self.divisor)
         if self.function == "identity":

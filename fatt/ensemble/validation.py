@@ -12,7 +12,7 @@ import numpy as np
 
 from fatt.ensemble.features import Categorical, Label, is_writable
 from fatt.ensemble.fingerprint import codes_by_fingerprint
-from fatt.ensemble.scoring import Argmax, Cut, Prediction
+from fatt.ensemble.scoring import Argmax, Cut, Isotonic, Prediction
 from fatt.ensemble.trees import NODE, Trees, left_children, n_words, starts_of
 from fatt.errors import MalformedModelError
 
@@ -228,10 +228,19 @@ def _check_link(ensemble: Ensemble) -> None:
         fits = 0 < link.scale < math.inf and 1 <= link.divisor < math.inf
         # float32 knows no other sigmoid.
         plain = link.scale == link.divisor == 1
-        slope, shift = link.calibration or (-1.0, 0.0)
-        fits = fits and -math.inf < slope < 0 and math.isfinite(shift)
+        fits = fits and _fits(link.calibration)
         fits = fits and (plain or not ensemble.scoring.single)
         _require(fits, "the scale or the divisor of a link is out of range.")
+
+
+def _fits(calibration: tuple[float, float] | Isotonic | None) -> bool:
+    """Tell whether a calibrator gives probabilities that do not decrease."""
+    if calibration is None:
+        return True
+    if isinstance(calibration, Isotonic):
+        return calibration.is_sound()
+    slope, shift = calibration
+    return -math.inf < slope < 0 and math.isfinite(shift)
 
 
 def _check_finite(ensemble: Ensemble) -> None:

@@ -43,6 +43,8 @@ TRUSTED = (
     "sklearn._loss.loss.ExponentialLoss",
     "sklearn._loss.loss.HalfBinomialLoss",
     "sklearn._loss.loss.HalfMultinomialLoss",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
     # Histogram boosting keeps `partial(check_array, ...)`, which the importer ignores.
     "functools.partial",
     "sklearn.utils.validation.check_array",

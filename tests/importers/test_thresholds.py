@@ -1,4 +1,4 @@
-"""scikit-learn's classifiers with a cut-off of their own, or calibrated."""
+"""scikit-learn's classifiers with a cut-off of their own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import (
@@ -100,47 +99,3 @@ def test_one_cut_off_is_enough() -> None:
     assert fatt.load(fixed, threshold=0.4) == fatt.load(fixed)
     with pytest.raises(SpecError, match="decides already"):
         fatt.load(fixed, threshold=0.5)
-
-
-@pytest.mark.parametrize("kind", MODELS)
-def test_one_calibrator(kind: str) -> None:
-    inner = MODELS[kind]().fit(TABLE[:80], LABEL[:80])
-    rng = np.random.default_rng(0)
-    truth = np.where(rng.random(len(LABEL)) < 0.3, 0, LABEL)
-    calibrated = CalibratedClassifierCV(FrozenEstimator(inner)).fit(TABLE, truth)
-    given = calibrated.predict_proba(TABLE)
-    model = assert_same(calibrated)
-    assert np.array_equal(model.predict_proba(TABLE), given)
-    assert np.array_equal(model.ask_proba(TABLE), given)
-    some = rng.choice(np.unique(given[:, 1]), 3)
-    for threshold in [*some, *np.nextafter(some, 0), *np.nextafter(some, 1), 0.5]:
-        cut = model.deciding(threshold=float(threshold))
-        expected = (given[:, 1] >= threshold).astype(int).tolist()
-        assert cut.predict(TABLE).tolist() == cut.ask(TABLE) == expected
-    assert_same(FixedThresholdClassifier(calibrated, threshold=0.3).fit(TABLE, truth))
-    around = CalibratedClassifierCV(
-        make_pipeline(StandardScaler(), MODELS[kind]()), ensemble=False, cv=2
-    )
-    assert_same(around.fit(TABLE, truth))
-    report = fatt.verify(calibrated, TABLE, similarity=fatt.Similarity(noise=0.1))
-    assert report.asked.people == len(TABLE)
-
-
-def test_calibrators_that_are_refused() -> None:
-    inner = MODELS["RandomForest"]().fit(TABLE, LABEL)
-    for settings, truth, reason in (
-        ({"method": "isotonic"}, LABEL, "method='isotonic'"),
-        ({}, 1 - LABEL, "turns the order"),
-    ):
-        calibrated = CalibratedClassifierCV(FrozenEstimator(inner), **settings)
-        with pytest.raises(UnsupportedModelError, match=reason):
-            fatt.load(calibrated.fit(TABLE, truth))
-    averaged = CalibratedClassifierCV(inner, cv=3).fit(TABLE, LABEL)
-    with pytest.raises(UnsupportedModelError, match=r"averages 3.*ensemble=False"):
-        fatt.load(averaged)
-    with pytest.raises(NotFittedError):
-        fatt.load(CalibratedClassifierCV(inner))
-    table, label = people(60, n_classes=3)
-    several = CalibratedClassifierCV(inner, cv=2, ensemble=False).fit(table, label)
-    with pytest.raises(UnsupportedModelError, match="two classes"):
-        fatt.load(several)

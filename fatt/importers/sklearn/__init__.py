@@ -60,6 +60,13 @@ _HINTS = {
     "VotingRegressor": _SEVERAL,
 }
 
+#: What reads models around others.
+_WRAPPERS: dict[str, Any] = {
+    "CalibratedClassifierCV": calibration,
+    "FixedThresholdClassifier": thresholds,
+    "TunedThresholdClassifierCV": thresholds,
+}
+
 
 def convert(model: Any, *, missing: float | None) -> Model:
     """Convert a fitted scikit-learn model.
@@ -119,8 +126,9 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
     """
     wrapper = _wrapper_of(model)
     if wrapper is not None:
-        inner = wrapper.inside(model)
-        return library_of(inner).on_sparse_rows(ensemble, inner)
+        for inner in wrapper.inside(model):
+            ensemble = library_of(inner).on_sparse_rows(ensemble, inner)
+        return ensemble
     features = [
         msgspec.structs.replace(f, accepts_missing=False) for f in ensemble.features
     ]
@@ -131,9 +139,7 @@ def _wrapper_of(model: Any) -> Any:
     """Return the module that reads models of this kind around others, if one does."""
     if not type(model).__module__.startswith("sklearn."):
         return None
-    if type(model).__name__ in thresholds.NAMES:
-        return thresholds
-    return calibration if type(model).__name__ == "CalibratedClassifierCV" else None
+    return _WRAPPERS.get(type(model).__name__)
 
 
 def _converter_for(model: Any) -> Callable[[Any], Ensemble]:

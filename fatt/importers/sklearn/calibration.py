@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from fatt.ensemble import Argmax, Cut, Link
+from fatt.ensemble import Argmax, Cut, Isotonic, Link
 from fatt.ensemble.cutoff import one_output, turn
-from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.registry import library_of
-from fatt.importers.sklearn.live import ScikitLearn
+from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
 from fatt.importers.sklearn.members import check_members
+from fatt.importers.sklearn.wrappers import around, read, unfrozen
 from fatt.importers.unfitted import unfitted
 from fatt.model import Model
 
 
-def inside(model: Any) -> Any:
+def inside(model: Any) -> tuple[Any, ...]:
     """Return the model whose answers are calibrated.
 
     Raises
@@ -38,11 +36,7 @@ def inside(model: Any) -> Any:
             "FrozenEstimator of a fitted model."
         )
     check_members(found[0])
-    inner = found[0].estimator
-    if type(inner).__name__ == "FrozenEstimator":
-        check_members(inner)
-        inner = inner.estimator
-    return inner
+    return (unfrozen(found[0].estimator),)
 
 
 def convert(model: Any, *, missing: float | None) -> Model:
@@ -58,11 +52,12 @@ def convert(model: Any, *, missing: float | None) -> Model:
     Raises
     ------
     UnsupportedModelError
-        If it has several, or another than a sigmoid, or several classes.
+        If it has several, or one that is no sigmoid or isotonic function of the score,
+        or several classes.
     """
-    inner = inside(model)
-    link = Link(calibration=_sigmoid(model))
-    ensemble = library_of(inner).convert(inner, missing=missing).ensemble
+    [inner] = inside(model)
+    link = Link(calibration=_calibrator(model))
+    ensemble = read(inner, missing).ensemble
     rule = ensemble.label_rule
     if len(ensemble.classes) != 2 or (isinstance(rule, Cut) and rule.asked is not None):
         raise UnsupportedModelError(
@@ -79,32 +74,44 @@ def convert(model: Any, *, missing: float | None) -> Model:
     if isinstance(rule, Argmax):
         ensemble = one_output(ensemble, 1)
 
-    def is_second(scores: Any) -> Any:
+    def is_second(probabilities: Any) -> Any:
         # The first of two equal probabilities wins.
-        return link(scores) > 1.0 - link(scores)
+        return probabilities > 1.0 - probabilities
 
-    dtype = np.dtype(ensemble.scoring.dtype).type
-    source = msgspec.structs.replace(
-        ensemble.source, model=f"CalibratedClassifierCV of {ensemble.source.model}"
-    )
-    made = replace(
-        ensemble, decision=Cut(at=turn(is_second, dtype)), link=link, source=source
-    )
-    return Model(made, partial(ScikitLearn, model), given=model)
-
-
-def _sigmoid(model: Any) -> tuple[float, float]:
-    """Return the slope and the shift of the only calibrator."""
-    [calibrated] = model.calibrated_classifiers_
-    calibrators = calibrated.calibrators
-    if calibrated.method != "sigmoid" or len(calibrators) != 1:
+    try:
+        at = turn(is_second, link, np.dtype(ensemble.scoring.dtype).type)
+    except SpecError as error:
         raise UnsupportedModelError(
-            f"the CalibratedClassifierCV calibrates by method={calibrated.method!r} "
-            f"with {len(calibrators)} calibrator(s); fatt follows method='sigmoid' "
-            "for two classes. Train it so, or pass the model inside with threshold=."
+            "the isotonic calibrator of the CalibratedClassifierCV goes up and down by "
+            "the last bit at one half, so that its label is no cut of the score. Train "
+            "it anew, or with method='sigmoid'."
+        ) from error
+    return around(model, replace(ensemble, decision=Cut(at=at), link=link))
+
+
+def _calibrator(model: Any) -> tuple[float, float] | Isotonic:
+    """Return the only calibrator."""
+    [calibrated] = model.calibrated_classifiers_
+    calibrators, method = calibrated.calibrators, calibrated.method
+    if len(calibrators) != 1 or len(calibrated.classes) != 2:
+        raise UnsupportedModelError(
+            f"the CalibratedClassifierCV has {len(calibrated.classes)} classes, and "
+            "divides the probability of each by the sum of all, which is no function "
+            "of one score: fatt reads calibrated models of two classes. Pass the model "
+            "inside, whose labels may be others."
+        )
+    if method not in {"sigmoid", "isotonic"}:
+        raise UnsupportedModelError(
+            f"the CalibratedClassifierCV calibrates by method={method!r}; fatt follows "
+            "'sigmoid' and 'isotonic'. Train it with one of these."
         )
     check_members(calibrators[0])
-    slope, shift = float(calibrators[0].a_), float(calibrators[0].b_)
+    return _sigmoid(*calibrators) if method == "sigmoid" else _isotonic(*calibrators)
+
+
+def _sigmoid(calibrator: Any) -> tuple[float, float]:
+    """Return slope and shift."""
+    slope, shift = float(calibrator.a_), float(calibrator.b_)
     if not (np.isfinite(slope) and np.isfinite(shift)):
         raise MalformedModelError("a calibrator holds no finite numbers.")
     if slope >= 0:
@@ -114,3 +121,29 @@ def _sigmoid(model: Any) -> tuple[float, float]:
             "often than right. Train it anew."
         )
     return slope, shift
+
+
+def _isotonic(calibrator: Any) -> Isotonic:
+    """Return the points between which probabilities are interpolated."""
+    x, y = np.asarray(calibrator.X_thresholds_), np.asarray(calibrator.y_thresholds_)
+    kinds = {x.dtype, y.dtype, calibrator.X_min_.dtype, calibrator.X_max_.dtype}
+    ends = x[:1].tolist() + x[-1:].tolist()
+    if (
+        calibrator.out_of_bounds != "clip"
+        or x.dtype not in (np.float32, np.float64)
+        or len(kinds) != 1
+        or ends != [calibrator.X_min_, calibrator.X_max_]
+    ):
+        raise UnsupportedModelError(
+            "the isotonic calibrator is none that CalibratedClassifierCV makes: it "
+            "does not keep to its ends, or mixes types of numbers."
+        )
+    made = Isotonic(
+        x=tuple(x.tolist()), y=tuple(y.tolist()), single=x.dtype == np.float32
+    )
+    if not made.is_sound():
+        raise UnsupportedModelError(
+            "the isotonic calibrator does not rise from point to point, or rounds some "
+            "probability above 1. Train it anew, or with method='sigmoid'."
+        )
+    return made

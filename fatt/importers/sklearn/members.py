@@ -137,6 +137,10 @@ _KNOWN = {
         cv direction estimator n_features_to_select n_jobs scoring tol
         n_features_to_select_ support_
     """,
+    "IsotonicRegression": """
+        increasing out_of_bounds y_max y_min
+        f_ increasing_ X_max_ X_min_ X_thresholds_ y_thresholds_
+    """,
     "Pipeline": "memory steps transform_input verbose",
     "ColumnTransformer": """
         force_int_remainder_cols n_jobs remainder sparse_threshold transformer_weights

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from fatt.ensemble import Ensemble
 from fatt.errors import SpecError, UnsupportedModelError
-from fatt.importers.registry import library_of
-from fatt.importers.sklearn.live import ScikitLearn
 from fatt.importers.sklearn.members import check_members
+from fatt.importers.sklearn.wrappers import around, read, unfrozen
 from fatt.importers.unfitted import unfitted
 from fatt.model import Model
 
-#: Their names.
-NAMES = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
 
-
-def inside(model: Any) -> Any:
+def inside(model: Any) -> tuple[Any, ...]:
     """Return the model whose probabilities are cut."""
     check_members(model)
-    inner = getattr(model, "estimator_", model.estimator)
-    if type(inner).__name__ == "FrozenEstimator":
-        check_members(inner)
-        inner = inner.estimator
-    return inner
+    return (unfrozen(getattr(model, "estimator_", model.estimator)),)
 
 
 def convert(model: Any, *, missing: float | None) -> Model:
@@ -47,8 +36,8 @@ def convert(model: Any, *, missing: float | None) -> Model:
     UnsupportedModelError
         If the model inside is not read, or is cut in a way that it does not know.
     """
-    name, inner = type(model).__name__, inside(model)
-    found = library_of(inner).convert(inner, missing=missing)
+    name, [inner] = type(model).__name__, inside(model)
+    found = read(inner, missing)
     threshold, pos_label = _rule(model)
     cut_on, of = _answer(model, inner, found.ensemble)
     if threshold == "auto":
@@ -61,11 +50,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
         )
     except SpecError as error:
         raise UnsupportedModelError(f"the {name} cannot be read: {error}") from error
-    source = msgspec.structs.replace(
-        cut.ensemble.source, model=f"{name} of {cut.ensemble.source.model}"
-    )
-    ensemble = replace(cut.ensemble, source=source)
-    return Model(ensemble, partial(ScikitLearn, model), given=model)
+    return around(model, cut.ensemble)
 
 
 def _rule(model: Any) -> tuple[Any, Any]:
