@@ -8,6 +8,7 @@ end, is none.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import shlex
@@ -29,6 +30,9 @@ PROBE = ("tests/mutants/probe.py",)
 # How a kernel is compiled, as `meson.build` says, but less optimised.
 _CYTHON = ("-3", *(f"-X{name}=False" for name in ("boundscheck", "wraparound")))
 _CC = ("-shared", "-fPIC", "-O1", "-ffp-contract=off", "-fwrapv", "-w")
+
+#: Where pytest remembers, for each mutant, which test failed.
+MEMORY = ROOT / "build" / "mutants"
 
 _COPIED = ("fatt", "tests", "pyproject.toml")
 _SECONDS = 900
@@ -56,6 +60,11 @@ class Mutant(NamedTuple):
     def is_compiled(self) -> bool:
         """Whether the change must be compiled before it can be tested."""
         return self.file.endswith((".pyx", ".pxd"))
+
+    @property
+    def digest(self) -> str:
+        """A name for what is remembered of it: which test noticed it last."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
     def __str__(self) -> str:
         before, after = self.old.splitlines(), self.new.splitlines()
@@ -154,7 +163,7 @@ def is_killed(mutant: Mutant) -> bool:
         apply(mutant, root)
         if mutant.is_compiled:
             build(root, mutant.file)
-        return run(root, mutant.kills)
+        return run(root, mutant.kills, remembered=MEMORY / mutant.digest)
 
 
 def installed_for_development() -> str:
@@ -163,14 +172,14 @@ def installed_for_development() -> str:
     return os.pathsep.join(filter(None, finders))
 
 
-def run(root: Path, tests: tuple[str, ...]) -> bool:
-    """Tell whether tests fail in a copy."""
+def run(root: Path, tests: tuple[str, ...], *, remembered: Path) -> bool:
+    """Tell whether tests fail in a copy; the one that failed last time comes first."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(root),
         "MESONPY_EDITABLE_SKIP": installed_for_development(),
     }
-    options = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider")
+    options = ("-x", "-q", "-n", "0", "--ff", "-o", f"cache_dir={remembered}")
     ask = [sys.executable, "-c", "import fatt; print(fatt.__file__)"]
     found = subprocess.check_output(ask, cwd=root, env=environment, text=True)
     assert Path(found.strip()).parents[1] == root, found
