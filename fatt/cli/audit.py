@@ -24,7 +24,7 @@ from fatt.cli.options import (
     similarity_options,
 )
 from fatt.cli.terminal import Exit, printable, progress, say
-from fatt.errors import SpecError
+from fatt.errors import DataError, SpecError
 from fatt.storage import require_writable, write_text
 
 if TYPE_CHECKING:
@@ -44,8 +44,11 @@ _LIBRARIES = ("numpy", "sklearn", "xgboost", "lightgbm", "catboost", "onnxruntim
 @click.argument("people", type=click.Path(), required=False)
 @similarity_options
 @click.option("--group", "groups", multiple=True, metavar="NAME",
-              help="Count by this column as well. Repeatable; by default those that "
-              "--vary names.")  # fmt: skip
+              help="Count by this column too, beside the categories that --vary "
+              "names. Repeatable.")  # fmt: skip
+@click.option("--sensitive-features", type=click.Path(), metavar="FILE",
+              help="Count also by the columns of another table, whose rows stand in "
+              "the order of PEOPLE; the --id is compared if it has one.")  # fmt: skip
 @click.option("--favourable", "--favorable", "favourable", metavar="ANSWER",
               help="The answer that people want, for rates of selection; by default "
               "the second of two.")  # fmt: skip
@@ -66,10 +69,14 @@ _LIBRARIES = ("numpy", "sklearn", "xgboost", "lightgbm", "catboost", "onnxruntim
 @click.option("--resume", is_flag=True,
               help="Go on from what the journal of an earlier run holds.")  # fmt: skip
 @click.option("--html", type=click.Path(), metavar="FILE", help="Write a page.")
+@click.option("--summary", type=click.Path(), metavar="FILE",
+              help="Write a page that prints on one sheet.")  # fmt: skip
 @click.option("--csv", type=click.Path(), metavar="FILE", help="Write all findings.")
 @click.option("--certificate", type=click.Path(), metavar="FILE",
               help="Write evidence that 'fatt check' verifies; it holds the people's "
               "values.")  # fmt: skip
+@click.option("--junit", type=click.Path(), metavar="FILE",
+              help="Write the result as tests, for a build server.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--note", "notes", multiple=True, metavar="TEXT",
               help="A sentence for the page: the purpose, who audits, how the data "
@@ -130,6 +137,7 @@ class Request(ModelRequest):
     missing: tuple[str, ...]
     one_hot: tuple[str, ...]
     groups: tuple[str, ...]
+    sensitive_features: str | None
     favourable: str | None
     label: str | None
     identity: str | None
@@ -141,6 +149,8 @@ class Request(ModelRequest):
     journal: str | None
     resume: bool
     html: str | None
+    summary: str | None
+    junit: str | None
     csv: str | None
     certificate: str | None
     notes: tuple[str, ...]
@@ -152,6 +162,8 @@ class Request(ModelRequest):
 
 def _run(request: Request) -> Exit:
     require_writable(request.html, "--html")
+    require_writable(request.summary, "--summary")
+    require_writable(request.junit, "--junit")
     require_writable(request.csv, "--csv")
     require_writable(request.certificate, "--certificate")
     _require_journal(request)
@@ -176,6 +188,7 @@ def _run(request: Request) -> Exit:
         ignored=request.ignored,
         one_hot=request.one_hot,
     )
+    sensitive = _sensitive(request, table)
     with progress("searching", quiet=request.quiet) as show:
         auditor = auditor_of(
             model,
@@ -189,17 +202,20 @@ def _run(request: Request) -> Exit:
             budget=budget,
             n_jobs=request.jobs,
             progress=show,
+            sensitive_features=sensitive,
             journal=request.journal,
             spot_checks=request.spot_checks,
         )
     if report.interrupted and request.journal is not None:
         say(f"what is done is kept in {request.journal}; --resume goes on from there.")
     refuse_vacuous(report)
-    groups = request.groups or _varied(report)
+    given = [*request.groups, *report.people.sensitive]
+    groups = tuple(dict.fromkeys([*_varied(report), *given]))
     sources = Sources(auditor, table, typed)
     agreement = _agreement(request, report, sources)
     warnings = (*report.warnings, *agreement.warnings)
     _write(request, report, groups, sources, agreement)
+    _write_junit(request, report, warnings)
     for warning in warnings:
         say(f"warning: {printable(warning)}")
     if warnings and request.strict:
@@ -253,6 +269,30 @@ def _inputs(request: Request) -> tuple[Model, Table]:
     return model, request.read_people(request.people)
 
 
+def _sensitive(request: Request, people: Table) -> dict[str, list[Any]] | None:
+    """Read what people are grouped by from another file; its rows are the same."""
+    if request.sensitive_features is None:
+        return None
+    from fatt.people.files import read_table
+
+    table = read_table(request.sensitive_features)
+    columns = {name: list(cells) for name, cells in table.columns.items()}
+    ids = columns.pop(request.identity or "", None)
+    known = people.columns.get(request.identity or "")
+    if ids is not None and known is not None:
+        for row, (own, other) in enumerate(zip(known, ids, strict=False)):
+            if str(own) != str(other):
+                raise DataError(
+                    f"row {row}: {request.identity} is {own!r} in {people.name} and "
+                    f"{other!r} in {table.name}; both must list the same people in the "
+                    "same order."
+                )
+    return {
+        name: [None if cell == "" else cell for cell in cells]
+        for name, cells in columns.items()
+    }
+
+
 def _varied(report: Report) -> tuple[str, ...]:
     """Return the categories that may vary: the groups that people ask about first."""
     from fatt.ensemble import Categorical
@@ -301,24 +341,42 @@ def _write(
         write_text(request.csv, to_csv(report, named))
     if request.certificate is not None:
         _certify(request, report, request.certificate)
-    if request.html is not None:
+    pages = [path for path in (request.html, request.summary) if path is not None]
+    details = _details(request, report, sources.auditor) if pages else None
+    for path in pages:
         page = report.to_html(
             groups=groups,
             ids=ids,
             min_fairness=request.min_fairness,
             favourable=request.favourable,
-            details=_details(request, report, sources.auditor),
+            details=details,
             provenance=_provenance(request, sources, agreement),
+            summary=path == request.summary,
         )
-        write_text(request.html, page)
+        write_text(path, page)
         if not request.quiet:
-            say(f"wrote {request.html}.")
+            say(f"wrote {path}.")
     if request.as_json:
         click.echo(report.to_json())
     elif not request.quiet:
         print_report(report, groups, ids=ids, min_fairness=request.min_fairness)
         for note in agreement.notes:
             click.echo(note)
+
+
+def _write_junit(request: Request, report: Report, warnings: tuple[str, ...]) -> None:
+    if request.junit is None:
+        return
+    from fatt.cli.junit import to_junit
+
+    text = to_junit(
+        report,
+        name=f"fatt audit {request.model or 'of the demonstration'}",
+        min_fairness=request.min_fairness,
+        warnings=warnings,
+        is_strict=request.strict,
+    )
+    write_text(request.junit, text)
 
 
 def _certify(request: Request, report: Report, path: str) -> None:

@@ -268,6 +268,9 @@ def _place(value: Value) -> tuple[int, float, str]:
     return 1, 0.0, str(value)
 
 
+#: Rates of fewer people than these say little about others like them.
+FEW = 30
+
 #: Below this ratio agencies of the US take a closer look.
 FOUR_FIFTHS = 0.8
 
@@ -279,12 +282,32 @@ class Rate(NamedTuple):
     ----------
     selected
         The share of the group that gets it.
+    interval
+        Where the share of people like them lies, as an estimate: Wilson's interval, at
+        95 %.
     ratio
         That share divided by the largest of any group; None if no group gets it.
     """
 
     selected: float
+    interval: Bounds
     ratio: float | None
+
+
+def wilson(chosen: float, size: int) -> Bounds:
+    """Estimate a share from a sample: Wilson's score interval, at 95 %.
+
+    Examples
+    --------
+    >>> low, high = wilson(3, 10)
+    >>> f"{low:.3f} to {high:.3f}"
+    '0.108 to 0.603'
+    """
+    share, z = chosen / size, 1.959964
+    middle = (share + z**2 / (2 * size)) / (1 + z**2 / size)
+    spread = share * (1 - share) / size + z**2 / (4 * size**2)
+    half = z * spread**0.5 / (1 + z**2 / size)
+    return Bounds(max(0.0, middle - half), min(1.0, middle + half))
 
 
 def favourable_label(classes: Sequence[Label], given: Label | None) -> Label | None:
@@ -341,7 +364,11 @@ def selection_rates(
     largest = float(shares.max(initial=0.0))
     return {
         tuple(value[place] for place, (_, value) in zip(key, columns, strict=True)): (
-            Rate(share, share / largest if largest else None)
+            Rate(
+                share, wilson(share * size, size), share / largest if largest else None
+            )
         )
-        for key, share in zip(keys.tolist(), shares.tolist(), strict=True)
+        for key, share, size in zip(
+            keys.tolist(), shares.tolist(), sizes.tolist(), strict=True
+        )
     }

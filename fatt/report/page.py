@@ -32,7 +32,7 @@ from fatt.report import page_figures, page_people
 from fatt.report.charts import share_bar
 from fatt.report.details import Details, Provenance
 from fatt.report.groups import favourable_label
-from fatt.report.sentences import caveats, decision, fair_of, headline, judge
+from fatt.report.sentences import caveats, fair_of, headline, judge, rule
 from fatt.threads import CHUNK
 
 if TYPE_CHECKING:
@@ -41,6 +41,19 @@ if TYPE_CHECKING:
 
 #: So many twins are shown in a notebook.
 _CARDS = 3
+
+#: What a summary on one sheet shows of groups, twins and the evidence.
+_SHEET_GROUPS, _SHEET_TWINS = 4, 2
+_SHEET_FACTS = (
+    "Model",
+    "Kind of model",
+    "Model file, SHA-256",
+    "People",
+    "People file, SHA-256",
+    "Certificate, SHA-256",
+    "Made with",
+    "Date",
+)
 
 _LINKS = {
     "findings": "Findings",
@@ -64,12 +77,33 @@ def to_html(
     favourable: Label | None = None,
     details: Details | None = None,
     provenance: Provenance | None = None,
+    summary: bool = False,
 ) -> str:
     """Return the report as a page; see `Report.to_html`."""
     details = Details() if details is None else details
     provenance = Provenance() if provenance is None else provenance
     groups = [*dict.fromkeys([*groups, *report.people.sensitive])]
     favourable = favourable_label(report.findings.classes, favourable)
+    header = [
+        tag("h1", provenance.title),
+        _of_what(provenance),
+        _warnings([*report.warnings, *provenance.warnings]),
+        tag("p", rule(report), class_="rule"),
+        _verdict(report, min_fairness),
+    ]
+    if summary:
+        sheet = [
+            page_people.counts(report),
+            similarity(report, in_full=False),
+            page_people.intersections(report, groups, _SHEET_GROUPS)
+            or page_people.groups(report, groups[:1], favourable),
+            page_people.twins(report, ids, _SHEET_TWINS),
+            meaning(),
+            evidence(report, provenance, in_full=False),
+        ]
+        return document(
+            provenance, tag("header", header), tag("main", sheet), kind="sheet"
+        )
     parts = {
         "findings": page_people.counts(report),
         "similarity": similarity(report),
@@ -86,19 +120,18 @@ def to_html(
         for name, part in parts.items()
         if part is not None
     ]
-    body = tag(
-        "body",
+    nav = tag("nav", tag("ul", links), aria_label="Sections")
+    return document(
+        provenance,
         tag("a", "Skip to the findings", href="#findings", class_="skip"),
-        tag(
-            "header",
-            tag("h1", provenance.title),
-            _of_what(provenance),
-            _verdict(report, min_fairness),
-            _warnings([*report.warnings, *provenance.warnings]),
-            tag("nav", tag("ul", links), aria_label="Sections"),
-        ),
+        tag("header", header, nav),
         tag("main", list(parts.values())),
     )
+
+
+def document(provenance: Provenance, *parts: Part, kind: str | None = None) -> str:
+    """Return a whole page."""
+    body = tag("body", *parts, class_=kind)
     page = tag("html", _head(provenance), body, lang="en")
     return f"<!DOCTYPE html>\n{page}\n"
 
@@ -112,7 +145,7 @@ def notebook_of(report: Report) -> str:
         [tag("p", "Warning. ", one, class_="warning") for one in report.warnings],
         share_bar(list(report.counts.values()), list(report.counts)),
         tag("p", headline(report)),
-        [tag("p", one) for one in [*caveats(report), *decision(report)]],
+        [tag("p", one) for one in [*caveats(report), rule(report)]],
         report.similarity.in_html(report.people.variables.schema),
         [tag("p", one, class_="note") for one in report.notes],
         tag(
@@ -189,19 +222,29 @@ _ASSUMPTIONS = (
 )
 
 
-def similarity(report: Report) -> Markup:
+def similarity(report: Report, *, in_full: bool = True) -> Markup:
     """Say who counts as similar."""
+    toml = tag(
+        "details",
+        tag("summary", "The same for programs (TOML)"),
+        tag("pre", code(report.similarity.to_toml())),
+    )
     return section(
         "Who counts as similar",
         "similarity",
         report.similarity.in_html(report.people.variables.schema),
-        [tag("p", line) for line in decision(report)],
         [tag("p", one) for one in report.notes],
-        tag(
-            "details",
-            tag("summary", "The same for programs (TOML)"),
-            tag("pre", code(report.similarity.to_toml())),
-        ),
+        toml if in_full else None,
+    )
+
+
+def meaning() -> Markup:
+    """Say what a verdict means to somebody who reads nothing else."""
+    return section(
+        "What this means",
+        "meaning",
+        tag("ul", [tag("li", line) for line in _ASSUMPTIONS[:2]]),
+        tag("p", " ".join(_ASSUMPTIONS[3:5])),
     )
 
 
@@ -234,7 +277,7 @@ def limits(report: Report, details: Details) -> Markup:
     )
 
 
-def evidence(report: Report, provenance: Provenance) -> Markup:
+def evidence(report: Report, provenance: Provenance, *, in_full: bool = True) -> Markup:
     """Say what was audited, so that somebody else can do it again."""
     model = report.people.variables.model
     source = model.source
@@ -266,12 +309,12 @@ def evidence(report: Report, provenance: Provenance) -> Markup:
     return section(
         "Evidence",
         "evidence",
-        [tag("p", note) for note in provenance.notes],
-        facts(rows),
+        [tag("p", note) for note in provenance.notes if in_full],
+        facts(rows if in_full else {name: rows[name] for name in _SHEET_FACTS}),
         [
             [tag("p", what), tag("pre", code(command))]
             for what, command in commands.items()
-            if command
+            if command and in_full
         ],
         tag(
             "div",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fatt.ensemble import Label
@@ -21,7 +21,7 @@ from fatt.markup import (
     tag,
 )
 from fatt.report.charts import share_bar
-from fatt.report.groups import FOUR_FIFTHS, Group, Rate, selection_rates
+from fatt.report.groups import FEW, FOUR_FIFTHS, Group, Rate, selection_rates
 from fatt.report.sentences import caveats, fair_of
 from fatt.verdict import Counterexample, Value, in_words, share
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _SHOWN_GROUPS = 30
 _SHOWN_TWINS = 9
+#: So many intersections are shown, of so many people at least, of so many attributes.
+_SHOWN_WORST, _LEAST, _JOINED = 10, 10, 6
 #: Among how many of the closest twins different kinds of changes are looked for.
 _LOOKED_AT = 5_000
 
@@ -73,37 +75,84 @@ def counts(report: Report) -> Markup:
 def groups(
     report: Report, names: Sequence[str], favourable: Label | None
 ) -> Markup | None:
-    """Show the counts of each group, and of the intersections of all."""
+    """Show the counts of each group, and the intersections that fare worst."""
     if not names:
         return None
     sets: list[tuple[str, ...]] = [(name,) for name in names]
     if len(names) > 1:
         sets.append(tuple(names))
-    explained = None
+    explained = []
     if favourable is not None:
-        explained = note(
-            "“Gets ",
-            name_of(in_words(favourable)),
-            "” is the share of the group with this answer. The impact ratio divides it "
-            "by that of the group in which it is largest; below "
-            f"{FOUR_FIFTHS:g}, the four fifths of US agencies' rule of thumb, it is "
-            "marked.",
+        explained.append(
+            note(
+                "“Gets ",
+                name_of(in_words(favourable)),
+                "” is the share of the group with this answer; below it stands, as an "
+                "estimate at 95 %, where that share lies among all people like them. "
+                "The impact ratio divides it by that of the group in which it is "
+                f"largest; below {FOUR_FIFTHS:g}, the four fifths of US agencies' rule "
+                "of thumb, it is marked.",
+            )
         )
+    explained.append(
+        note(
+            f"Caution: of groups with fewer than {FEW} people, said to be few, shares "
+            "and ratios tell little about others like them."
+        )
+    )
     return section(
         "Groups",
         "groups",
         [_group_table(report, each, favourable) for each in sets],
+        intersections(report, names),
         explained,
     )
+
+
+def intersections(
+    report: Report, names: Sequence[str], most: int = _SHOWN_WORST
+) -> Markup | None:
+    """Show the people with two or more attributes in common who fare worst.
+
+    Parameters
+    ----------
+    report
+        The report.
+    names
+        What people are grouped by, of which at most four are joined.
+    most
+        How many rows there are.
+    """
+    joined = [
+        (key, group)
+        for count in (2, 3, 4)
+        for each in itertools.combinations(names[:_JOINED], count)
+        for key, group in _named(report, each)
+        if group.size >= _LEAST
+    ]
+    if not joined:
+        return None
+    # The smallest share first; of equal ones the group with more people.
+    joined.sort(key=lambda one: (one[1].fairness, -one[1].size))
+    rows = [_group_row(key, group, None, False) for key, group in joined[:most]]
+    head = ("people who share", "people", "fair, unfair, unknown", "treated fairly")
+    what = f"Intersections that fare worst, of {len(joined):,} with {_LEAST} or more"
+    return table(head, rows, f"{what} people", numbers=(1, 3), bars=2)
+
+
+def _named(
+    report: Report, names: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], Group]]:
+    """Yield groups, each with the names and values of what its people share."""
+    for key, group in report.by_group(*names).rows():
+        shared = zip(names, key, strict=True)
+        yield tuple(f"{name} {in_words(value)}" for name, value in shared), group
 
 
 def _group_table(
     report: Report, names: tuple[str, ...], favourable: Label | None
 ) -> Markup:
-    found = {
-        value if isinstance(value, tuple) else (value,): group
-        for value, group in report.by_group(*names).items()
-    }
+    found = dict(report.by_group(*names).rows())
     rates = {} if favourable is None else selection_rates(report, names, favourable)
     largest = sorted(found, key=lambda key: -found[key].size)[:_SHOWN_GROUPS]
     rows = [
@@ -128,12 +177,14 @@ def _group_row(
     written = tag("small", ", ".join(f"{number:,}" for number in numbers))
     row: list[Part] = [
         names_of([in_words(value) for value in key], ", "),
-        f"{group.size:,}",
+        [f"{group.size:,}", tag("small", " few") if group.size < FEW else None],
         [share_bar(numbers, list(group.counts)), written],
         fair_of(group),
     ]
     if rate is not None:
-        row += [f"{rate.selected:.1%}", _ratio(rate.ratio)]
+        low, high = rate.interval
+        likely = tag("div", tag("small", f"{low:.1%} to {high:.1%}"))
+        row += [[f"{rate.selected:.1%}", likely], _ratio(rate.ratio)]
     elif has_rates:
         row += [NONE, NONE]
     return row
@@ -146,15 +197,17 @@ def _ratio(ratio: float | None) -> Part:
     return tag("mark", written) if ratio < FOUR_FIFTHS else written
 
 
-def twins(report: Report, ids: Sequence[str] | None) -> Markup | None:
-    """Show some pairs of similar people with different labels."""
+def twins(
+    report: Report, ids: Sequence[str] | None, most: int = _SHOWN_TWINS
+) -> Markup | None:
+    """Show some pairs of similar people with different labels, so many at most."""
     cases = report.counterexamples
     if not len(cases):
         return None
     chosen: dict[tuple[str, ...], Counterexample] = {}
     for case in itertools.islice(cases, _LOOKED_AT):
         chosen.setdefault(tuple(case.changes), case)
-        if len(chosen) == _SHOWN_TWINS:
+        if len(chosen) == most:
             break
     return section(
         "Twins",

@@ -293,6 +293,7 @@ class Report:
         favorable: Label | None = None,
         details: Details | None = None,
         provenance: Provenance | None = None,
+        summary: bool = False,
     ) -> str:
         """Return the report as one page that needs nothing else.
 
@@ -311,6 +312,8 @@ class Report:
             More figures, as `fatt.audit.measures.measure` finds them.
         provenance
             Where the report comes from: files, digests, command and date.
+        summary
+            Whether to say only what fits on one printed sheet.
 
         Returns
         -------
@@ -335,6 +338,7 @@ class Report:
             favourable=favourable,
             details=details,
             provenance=provenance,
+            summary=summary,
         )
 
     def certificate(

@@ -93,6 +93,14 @@ def decision(report: Report) -> list[str]:
     return [f"The model decides by a cut-off: {words}."] if words else []
 
 
+def rule(report: Report) -> str:
+    """Say which decision is judged."""
+    [*told] = decision(report) or [
+        "What is judged is the answer that the model itself gives."
+    ]
+    return " ".join(told)
+
+
 def caveats(report: Report) -> list[str]:
     """Say what was not decided, and why."""
     unknown = report.counts["unknown"]

@@ -35,6 +35,14 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def summary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "summary.html"
+    words = ["--demo", "--group", "district", "--summary", str(path)]
+    CliRunner().invoke(fatt, ["audit", *words], catch_exceptions=False)
+    return path
+
+
+@pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page whose names try to run scripts, and are long and without spaces."""
     path = tmp_path_factory.mktemp("page") / "hostile.html"
@@ -44,7 +52,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("width", "scheme"), SCREENS)
-@pytest.mark.parametrize("name", ["audit", "hostile"])
+@pytest.mark.parametrize("name", ["audit", "hostile", "summary"])
 def test_nothing_overflows_and_nothing_complains(
     chromium: Browser,
     request: pytest.FixtureRequest,
@@ -140,7 +148,7 @@ def test_the_keyboard_reaches_everything_in_order(
     ]  # fmt: skip
     assert "SUMMARY" in seen
     # Tables that scroll are reached too, and the way goes down the page.
-    assert seen.count("DIV") == 5
+    assert seen.count("DIV") == 6
     assert places[1:] == sorted(places[1:])
 
 
@@ -184,3 +192,8 @@ def test_it_prints_on_a_few_pages_without_what_is_for_screens(
         "return [style.color, style.backgroundColor]"
     )
     assert (ink, paper) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
+
+
+def test_a_summary_prints_on_one_sheet(chromium: Browser, summary: Path) -> None:
+    chromium.show(summary, scheme="dark")
+    assert len(re.findall(rb"/Type\s*/Page\b", chromium.pdf())) == 1

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner, Result
@@ -291,3 +292,104 @@ def test_the_model_itself_is_asked_about_people_and_some_similar(
 def test_the_summary_says_that_nothing_was_asked(files: tuple[str, str]) -> None:
     told = audit(*files, *SIMILAR).stdout
     assert "Nothing was asked of the model itself: what was passed is its" in told
+
+
+def test_groups_are_added_to_those_that_vary(files: tuple[str, str]) -> None:
+    text = audit(*files, *SIMILAR, "--group", "party").stdout
+    assert "By sex:" in text
+    assert "By party:" in text
+
+
+def test_sensitive_features_come_from_another_file(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    people = town.people()
+    towns = ["Ulm", "", "Bonn"] * 20
+    path = tmp_path / "towns.csv"
+    given = ("--sensitive-features", str(path), "--id", "name")
+    town.write_csv(path, {"name": people["name"], "town": towns})
+    text = audit(*files, *SIMILAR, *given).stdout
+    assert "By town:\n  Bonn                     " in text
+    assert "  missing " in text
+    assert "By name" not in text
+    page = tmp_path / "page.html"
+    audit(*files, *SIMILAR, *given, "--html", str(page), "--quiet")
+    assert "Findings by town" in page.read_text(encoding="utf-8")
+
+
+def test_sensitive_features_of_other_people_are_refused(
+    files: tuple[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = str(tmp_path / "towns.csv")
+    names = town.people()["name"]
+    words = ("audit", *files, *SIMILAR, "--id", "name", "--sensitive-features", path)
+    town.write_csv(Path(path), {"name": [names[0], *names[:-1]], "town": names})
+    said = fails(capsys, monkeypatch, *words)
+    assert "row 1: name is 'p1' in" in said
+    assert "the same people in the same order" in said
+    town.write_csv(Path(path), {"name": names[:9], "town": names[:9]})
+    assert "has 9 values in 'town'" in fails(capsys, monkeypatch, *words)
+
+
+def test_junit_tells_proven_from_refuted(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "junit.xml"
+
+    def suite(*words: str) -> ET.Element:
+        audit(*files, *SIMILAR, "--quiet", "--junit", str(path), *words)
+        return ET.parse(path).getroot()
+
+    found = suite("--min-fairness", "1")
+    [failure] = found.iter("failure")
+    assert failure.get("type") == "refuted"
+    assert (failure.get("message") or "").startswith("Refuted: fewer than 100% of 60")
+    assert " → " in (failure.text or "")
+    assert (found.get("tests"), found.get("failures")) == ("2", "1")
+    report = json.loads(audit(*files, *SIMILAR, "--json").stdout)
+    told = {one.get("name"): one.get("value") for one in found.iter("property")}
+    assert told["fairness.lower"] == str(report["fairness"]["lower"])
+    assert told["unfair"] == str(report["counts"]["unfair"])
+    assert suite().get("failures") == "0"
+    assert suite("--min-fairness", "0").get("failures") == "0"
+
+
+def test_junit_writes_no_signs_that_xml_forbids() -> None:
+    from fatt.cli.junit import to_junit
+    from tests.report.hostile import HOSTILE, bank
+
+    names = HOSTILE
+    table = [[20.0, names[2]], [29.0, names[3]]]
+    similarity = Similarity(noise={names[0]: 2}, vary=[names[1]])
+    report = library.verify(bank(names), table, similarity=similarity)
+    for is_strict in (True, False):
+        text = to_junit(
+            report,
+            name=names[4],
+            min_fairness=1.0,
+            warnings=[names[4]],
+            is_strict=is_strict,
+        )
+        suite = ET.fromstring(text)
+        kinds = [one.get("type") for one in suite.iter("failure")]
+        # A warning fails the build only if it is asked for.
+        assert kinds == ["refuted", "warning"][: 1 + is_strict]
+        assert len(suite.findall("testcase")) == 2
+
+
+def test_junit_says_that_nothing_was_decided() -> None:
+    from fatt.cli.junit import to_junit
+    from tests.report import made
+
+    def kind(report: library.Report, share: float) -> str | None:
+        text = to_junit(
+            report, name="", min_fairness=share, warnings=[], is_strict=False
+        )
+        [failure] = ET.fromstring(text).iter("failure")
+        return failure.get("type")
+
+    assert kind(made.report(), 0.3) == "undecided"
+    assert kind(made.report(interrupted=True), 0.1) == "interrupted"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -177,3 +178,47 @@ def test_limits_and_gaps_are_told() -> None:
     assert "The run was interrupted" in text
     unlimited = replace(report, budget=Budget())
     assert "no limits of time or effort" in Reader(unlimited.to_html()).text
+
+
+def test_warnings_and_the_rule_stand_before_the_verdict() -> None:
+    report = made.report()
+    object.__setattr__(report, "warnings", ("The rows look scaled.",))
+    text = Reader(report.to_html()).text
+    said = ["The rows look scaled.", "What is judged is", "treated fairly", "Findings"]
+    places = [text.index(one) for one in said]
+    assert places == sorted(places)
+
+
+def test_few_people_are_said_to_be_few_and_rates_have_intervals() -> None:
+    page = Reader(made.report().to_html(groups=["sex"], favourable="grant"))
+    assert "Caution: of groups with fewer than 30 people" in page.text
+    assert "F 2 few" in page.text
+    # One of two: Wilson's interval.
+    assert "50.0% 9.5% to 90.5%" in page.text
+
+
+def test_the_worst_intersections_have_a_table_of_their_own() -> None:
+    table = np.array([[20.0, "f", "x"], [40.0, "m", "x"]] * 30, dtype=object)
+    table[:, 2] = ["x", "x", "x", "y"] * 15
+    people = pd.DataFrame(table, columns=["age", "sex", "town"])
+    people["age"] = people["age"].astype(float)
+    similarity = Similarity(vary=["sex"])
+    report = fatt.verify(bank(PLAIN), people, similarity=similarity)
+    page = Reader(report.to_html(groups=["sex", "town"]))
+    assert "Intersections that fare worst, of 3 with 10 or more people" in page.text
+    assert "Intersections" not in Reader(report.to_html(groups=["sex"])).text
+
+
+def test_a_summary_says_the_main_things_and_no_more() -> None:
+    report = made.report()
+    page = Reader(report.to_html(summary=True, min_fairness=0.5, groups=["sex"]))
+    for said in (
+        "Refuted: fewer than 50%",
+        "Who counts as similar",
+        "What this means",
+        "Twins",
+        "Signature",
+    ):
+        assert said in page.text
+    assert "TOML" not in page.text
+    assert ("nav", ("aria-label",)) not in page.tags
