@@ -18,7 +18,7 @@ from fatt.audit.gaps import Of, ScoreGaps, gaps_of
 from fatt.audit.radii import Radii, radii_of
 from fatt.audit.replay import Replay
 from fatt.audit.run import Question, Run
-from fatt.audit.spot_checks import SPOT_CHECKS
+from fatt.audit.spot_checks import SPOT_CHECKS, SpotChecks
 from fatt.audit.verification import examined, verified
 from fatt.ensemble.tables import as_frame, refuse_positions
 from fatt.importers import load
@@ -81,6 +81,8 @@ class Auditor:
         How the model reads people, with its `schema` and exact `model`.
     similarity
         Who is similar to whom.
+    spot_checks
+        Draws people similar to the fair, about whom the model itself is asked.
 
     Raises
     ------
@@ -159,6 +161,7 @@ class Auditor:
         self.similarity = similarity
         space = Space(similarity, variables)
         self._question = Question(variables, similarity, space, verifier)
+        self.spot_checks = SpotChecks(variables, similarity)
         self._suspects = SuspectGroups(
             similarity, self._schema, variables.model, inferred=self._is_inferred
         )
@@ -224,7 +227,7 @@ class Auditor:
         taken = People(people, self.variables)
         if not self._by_position:
             refuse_positions(taken.frame, self.model.features)
-        self._suspects.refuse(taken.cells)
+        self._suspects.refuse(taken.cells, len(taken))
         return Run(
             self._question, taken, budget=budget, n_jobs=n_jobs, progress=progress
         )

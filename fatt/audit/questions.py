@@ -83,8 +83,8 @@ def verify(
         nodes and seconds of all its parts.
     spot_checks
         Where the model's own library is at hand, it is asked for everybody's own
-        answer, and for those of so many people at most who are similar to the fair;
-        0 for none of these. The same question gives the same people.
+        answer, and for those of so many people at most who are similar to the fair,
+        64 to one person; 0 for none of these. The same question gives the same people.
     threshold
         The cut-off by which the model decides: the second of its two classes where
         ``predict_proba(X)[:, 1] >= threshold``. By default the label is that of the

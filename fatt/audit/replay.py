@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.asking import BUG, Asking, RefusedError
-from fatt.audit.spot_checks import Drawn
+from fatt.audit.drawn import Drawn
 from fatt.certificate import Certificate
 from fatt.errors import CertificateError, ReplayError
 from fatt.model import Model
@@ -22,7 +22,7 @@ from fatt.people.edits import stacked, with_changes
 from fatt.region import Boxes, Variables
 from fatt.region.boxes import Membership
 from fatt.threads import CHUNK
-from fatt.verdict import UNFAIR, Findings
+from fatt.verdict import UNFAIR, Findings, Twins
 
 Matrix = NDArray[np.float64]
 Classes = NDArray[np.int64]
@@ -226,8 +226,8 @@ class Replay:
         return rows[:count], rows[count:], twin_label
 
     def together(
-        self, people: People, found: Findings, drawn: Drawn | None
-    ) -> tuple[Classes, bool] | None:
+        self, people: People, found: Findings, others: Matrix, drawn: Drawn | None
+    ) -> Twins | None:
         """Ask about everybody, all twins and some similar people, if can be in one go.
 
         Parameters
@@ -236,23 +236,26 @@ class Replay:
             All people.
         found
             What was found about them.
+        others : ndarray of shape (n_cases, n_variables)
+            The values of the twins.
         drawn
             Some people similar to the fair; None if there are none.
 
         Returns
         -------
-        twin_label, on_model
-            As `twins` returns them; or None if an answer is not what was found, or the
-            model takes not everybody: then it must be asked piece by piece.
+        Twins or None
+            The twins, with what was said of them; None if an answer is not what was
+            found, or the model takes not everybody: then it must be asked piece by
+            piece.
         """
-        twins = found.twins
-        twin_label = twins.twin_label
+        twins, twin_label = found.twins, found.twins.twin_label
         if len(twins):
             own, other, twin_label = self._pairs(
-                twins.index, twins.people, twins.everybody(), twins.label
+                twins.index, twins.people, others, twins.label
             )
         if not self.is_at_hand:
-            return twin_label, False
+            is_known = not len(twins) or np.array_equal(twin_label, twins.twin_label)
+            return twins if is_known else twins.confirmed(twin_label, False)
         tables: list[Any] = [people.rows(0, len(people))]
         label: list[NDArray[Any]] = [found.label]
         if len(twins):
@@ -267,7 +270,9 @@ class Replay:
         if answers is None:
             return None
         codes = [self._codes.get(answer, -1) for answer in answers]
-        return (twin_label, True) if codes == np.concatenate(label).tolist() else None
+        if codes != np.concatenate(label).tolist():
+            return None
+        return twins.confirmed(twin_label, True) if len(twins) else twins
 
     def similar(self, drawn: Drawn, label: Classes) -> int:
         """Confirm that people similar to the fair get their label.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Matrix = NDArray[np.float64]
 T = TypeVar("T")
 
+_NO_LIMITS = Budget()
+
 
 class Chunk(NamedTuple):
     """Some people: rows `start` to `stop`, their values, and where they may move."""
@@ -84,7 +86,7 @@ class Run:
         self._question = question
         self.variables, self.similarity, self._space, _ = question
         self.people = people
-        self.budget = Budget() if budget is None else budget
+        self.budget = _NO_LIMITS if budget is None else budget
         self.n_jobs = n_jobs
         self._n_threads = n_threads(n_jobs)
         self._progress = progress

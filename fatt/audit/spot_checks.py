@@ -11,23 +11,22 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.run import Run
+from fatt.audit.drawn import Drafts, Drawn
 from fatt.certificate.columns import Codes, Column, Numbers, columns_of
-from fatt.certificate.similar import Reach, Rule, Similar
-from fatt.ensemble import Categorical, Ensemble, Numeric
+from fatt.certificate.similar import Reach, Rule, Similar, reach_of
+from fatt.ensemble import Categorical, Numeric
 from fatt.ensemble.numeric import gaps_of, mark_missing
-from fatt.ensemble.tables import places_of
 from fatt.people import People
-from fatt.people.edits import with_changes
-from fatt.region import Boxes, Variables, code_words
-from fatt.verdict import changes_between, values_of
+from fatt.region import Boxes, Relation, Variables, code_words
+
+if TYPE_CHECKING:
+    from fatt.audit.run import Run
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -37,113 +36,163 @@ Random = np.random.Generator
 #: How many people similar to the fair the model itself is asked about, by default.
 SPOT_CHECKS = 1_000
 
+#: More of one person tell little more, and few people are asked about often.
+_MOST_EACH = 64
 #: Of larger tables so many rows are looked at for what may vary.
 _MOST_DONORS = 2_000
 #: How often something that may be missing is, if it is drawn.
 _SHARE_OF_MISSING = 0.15
 
 
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """People similar to others, in the user's own kind of table.
-
-    Attributes
-    ----------
-    index : ndarray of shape (n_drawn,)
-        The row of the person to whom each is similar, increasing.
-    make
-        Makes a table of some of them, given their places.
-    own, values : ndarray of shape (n_drawn, n_variables)
-        The values of the person, and of the one who is similar.
-    """
-
-    index: Places
-    make: Callable[[Places], Any]
-    own: Floats
-    values: Floats
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-    @functools.cached_property
-    def table(self) -> Any:
-        """All of them in one table."""
-        return self.make(np.arange(len(self)))
-
-    def alone(self, place: int) -> Drawn:
-        """Return one of them, in a table of its own."""
-        one = np.array([place])
-        return Drawn(
-            self.index[one],
-            lambda places: self.make(one[places]),
-            self.own[one],
-            self.values[one],
-        )
-
-    def changes(self, place: int, variables: Variables) -> str:
-        """Say how one of them differs from the person, as far as we can read it."""
-        features = variables.ensemble.features
-        own, other = self.own[place], self.values[place]
-        changes = changes_between(
-            values_of(features, own), values_of(features, other, made_of=own)
-        )
-        return ", ".join(f"{name} {change}" for name, change in changes.items())
-
-
-def draw(run: Run, fair: Places, count: int) -> Drawn | None:
-    """Draw people who are similar to some, each of them another.
+class SpotChecks:
+    """Draws people similar to the fair; what does not depend on people is kept.
 
     Parameters
     ----------
-    run
-        The people, and who is similar to whom.
-    fair : ndarray
-        The rows of those to whom they are to be similar, increasing.
-    count
-        How many are drawn at most. The same are drawn for the same question.
-
-    Returns
-    -------
-    Drawn or None
-        None if there is nobody else who is similar.
+    variables
+        How the model reads people.
+    similarity
+        Who is similar to whom.
     """
-    if not count or not fair.size:
-        return None
-    rng = _random(run)
-    # As many for each, or one for each of some who are spread evenly.
-    person = np.sort(np.arange(count) % len(fair))
-    if len(fair) > count:
-        person = np.linspace(0, len(fair) - 1, count).round().astype(np.int64)
-    chosen, person = np.unique(fair[person], return_inverse=True)
-    donors = np.sort(rng.permutation(len(run.people))[:_MOST_DONORS])
-    own, donated = _values(run, chosen, donors)
-    by_words = np.arange(count) % 2 == 1
-    columns = columns_of(run.variables.model, run.variables.schema)
-    cast = _Cast(chosen[person], own[person], columns)
-    boxes = _box_of_each(run.boxes(own), person[~by_words], rng)
-    _from_regions(cast, np.flatnonzero(~by_words), boxes, run, rng)
-    others = _Others(donors, donated)
-    _from_words(cast, np.flatnonzero(by_words), others, run, rng)
-    return cast.drawn(run.people, run.variables)
 
+    def __init__(self, variables: Variables, similarity: Relation) -> None:
+        self._variables, self._similarity = variables, similarity
+        self._cuts: dict[int, Floats] = {}
 
-def _random(run: Run) -> Random:
-    """Return a source of chance that depends on the question alone."""
-    columns = [feature.name for feature in run.variables.model.features]
-    question = (columns, run.similarity.to_toml(), len(run.people))
-    digest = hashlib.sha256(repr(question).encode()).digest()
-    return np.random.default_rng(int.from_bytes(digest[:8], "little"))
+    @functools.cached_property
+    def _columns(self) -> tuple[Column, ...]:
+        return columns_of(self._variables.model, self._variables.schema)
 
+    @functools.cached_property
+    def _words(self) -> Similar:
+        """The similarity, as the checker of certificates understands it."""
+        return Similar(self._columns, self._variables.schema, self._similarity)
 
-def _values(run: Run, *rows: Places) -> list[Floats]:
-    """Return the values of some rows and of others, which are read together."""
-    people = run.people
-    wanted = np.unique(np.concatenate(rows))
-    if len(people) <= len(wanted):
-        values = people.values(0, len(people))
-    else:
-        values = People(people.take(wanted), run.variables).values(0, len(wanted))
-    return [values[np.searchsorted(wanted, some)] for some in rows]
+    @functools.cached_property
+    def _moving(self) -> list[Flags]:
+        """Which variables each alternative lets change."""
+        return [
+            np.array([rule != Rule(condition=rule.condition) for rule in rules])
+            for rules in self._words.alternatives
+        ]
+
+    @functools.cached_property
+    def _question(self) -> tuple[list[str], str]:
+        columns = [feature.name for feature in self._variables.model.features]
+        return columns, self._similarity.to_toml()
+
+    def draw(self, run: Run, fair: Places, count: int) -> Drawn | None:
+        """Draw people who are similar to some, each of them another.
+
+        Parameters
+        ----------
+        run
+            The people.
+        fair : ndarray
+            The rows of those to whom they are to be similar, increasing.
+        count
+            How many are drawn at most. The same are drawn for the same question.
+
+        Returns
+        -------
+        Drawn or None
+            None if there is nobody else who is similar.
+        """
+        count = min(count, _MOST_EACH * len(fair))
+        if not count:
+            return None
+        rng = self._random(len(run.people))
+        # As many for each, or one for each of some who are spread evenly.
+        person = np.sort(np.arange(count) % len(fair))
+        if len(fair) > count:
+            person = np.linspace(0, len(fair) - 1, count).round().astype(np.int64)
+        chosen, person = np.unique(fair[person], return_inverse=True)
+        donors = np.sort(rng.permutation(len(run.people))[:_MOST_DONORS])
+        own, donated = self._values(run.people, chosen, donors)
+        drafts = Drafts(chosen[person], own[person], self._columns)
+        who = np.arange(count)
+        by_region, by_words = who[::2], who[1::2]
+        boxes = _box_of_each(run.boxes(own), person[by_region], rng)
+        self._move_in_regions(drafts, by_region, boxes, rng)
+        if by_words.size:
+            self._move_by_words(drafts, by_words, _Others(donors, donated), rng)
+        return drafts.drawn(run.people, self._variables)
+
+    def _random(self, n_people: int) -> Random:
+        """Return a source of chance that depends on the question alone."""
+        question = (*self._question, n_people)
+        digest = hashlib.sha256(repr(question).encode()).digest()
+        return np.random.default_rng(int.from_bytes(digest[:8], "little"))
+
+    def _values(self, people: People, *rows: Places) -> list[Floats]:
+        """Return the values of some rows and of others, which are read together."""
+        wanted = np.unique(np.concatenate(rows))
+        if len(people) <= len(wanted):
+            values = people.values(0, len(people))
+        else:
+            some = People(people.take(wanted), self._variables)
+            values = some.values(0, len(wanted))
+        return [values[np.searchsorted(wanted, some)] for some in rows]
+
+    def _move_in_regions(
+        self, drafts: Drafts, who: Places, boxes: Boxes, rng: Random
+    ) -> None:
+        """Move some people, each within a box."""
+        features = self._variables.ensemble.features
+        words = code_words(features)
+        own = drafts.own[who]
+        lower, upper = boxes.lower, boxes.upper
+        missing = boxes.missing & ~np.isnan(own)
+        moves = missing | (lower < upper) | _have_several(boxes.codes, words)
+        changes = _chosen(moves, rng)
+        for index in np.flatnonzero(changes.any(axis=0)).tolist():
+            some = np.flatnonzero(changes[:, index])
+            feature = features[index]
+            if isinstance(feature, Categorical):
+                codes = boxes.codes[some, words[index] : words[index + 1]]
+                flags = _flags(codes, feature.n_codes)
+                others = _without(flags, own[some, index])
+                values = _pick(others, _strata(rng, len(some))).astype(np.float64)
+                is_absent = ~flags.any(axis=1)
+            else:
+                ends = lower[some, index], upper[some, index]
+                cuts = self._cuts_of(index, feature)
+                values = _numbers(feature, ends, cuts, own[some, index], rng)
+                is_absent = ends[0] > ends[1]
+            is_absent |= rng.random(len(some)) < _SHARE_OF_MISSING
+            is_absent &= missing[some, index]
+            values[is_absent] = np.nan
+            drafts.write(who[some], index, values)
+
+    def _cuts_of(self, index: int, feature: Numeric) -> Floats:
+        """Return where the model tells numbers of a variable apart."""
+        if index not in self._cuts:
+            thresholds = self._variables.ensemble.thresholds(index)
+            self._cuts[index] = np.union1d(thresholds, feature.edges)
+        return self._cuts[index]
+
+    def _move_by_words(
+        self, drafts: Drafts, who: Places, others: _Others, rng: Random
+    ) -> None:
+        """Change some people as the similarity says in words, with cells of others."""
+        own, meets = drafts.own[who], self._words.meets(others.values)
+        met = np.column_stack(self._words.meets(own))
+        choice = _pick(met, _strata(rng, len(who)))
+        for number, rules in enumerate(self._words.alternatives):
+            mine = np.flatnonzero(choice == number)
+            moves = np.tile(self._moving[number], (len(mine), 1))
+            changes = _chosen(moves, rng)
+            for index in np.flatnonzero(changes.any(axis=0)).tolist():
+                some = mine[changes[:, index]]
+                column, rule = self._columns[index], rules[index]
+                words = _Words(
+                    column=column,
+                    rule=rule,
+                    reach=reach_of(column, rule, own[some, index]),
+                    donor=others.rows[meets[number]],
+                    donated=others.values[meets[number], index],
+                )
+                words.change(drafts, who[some], index, rng)
 
 
 class _Others(NamedTuple):
@@ -151,102 +200,6 @@ class _Others(NamedTuple):
 
     rows: Places
     values: Floats
-
-
-class _Cast:
-    """People in the making: each begins as the person to whom it is to be similar.
-
-    Attributes
-    ----------
-    columns
-        The columns behind each variable.
-    index : ndarray of shape (n_drawn,)
-        The row of that person.
-    own, values : ndarray of shape (n_drawn, n_variables)
-        That person's values, and the values that are written.
-    donor : ndarray of shape (n_drawn, n_variables)
-        From which row the cells of each variable are taken.
-    seen : ndarray of shape (n_drawn, n_variables)
-        What these cells, or the values that are written, mean to us.
-    """
-
-    def __init__(self, index: Places, own: Floats, columns: tuple[Column, ...]) -> None:
-        self.index, self.own, self.columns = index, own, columns
-        self.values, self.seen = own.copy(), own.copy()
-        self.donor = np.repeat(index[:, np.newaxis], own.shape[1], axis=1)
-
-    def write(self, who: Places, index: int, values: Floats) -> None:
-        """Give some of them a value."""
-        self.values[who, index] = self.seen[who, index] = values
-
-    def take(self, who: Places, index: int, rows: Places, values: Floats) -> None:
-        """Give some of them the cells of others, who have these values."""
-        self.donor[who, index] = rows
-        self.seen[who, index] = values
-
-    def drawn(self, people: People, variables: Variables) -> Drawn | None:
-        """Return those who are somebody else, each once."""
-        taken = self.donor != self.index[:, np.newaxis]
-        # Cells that mean the same to us are the same, unless we do not know them.
-        known = [
-            len(one.labels) if isinstance(one, Codes) else np.inf
-            for one in self.columns
-        ]
-        is_unknown = taken & (self.seen >= np.array(known))
-        is_other = ~_equal(self.seen, self.own) | is_unknown
-        key = np.where(is_unknown, -1.0 - self.donor, self.seen)
-        rows = np.column_stack([self.index, is_unknown, key])
-        first = {row.tobytes(): place for place, row in enumerate(rows)}
-        keep = np.sort(np.array([*first.values()], dtype=np.int64))
-        keep = keep[is_other[keep].any(axis=1)]
-        if not keep.size:
-            return None
-
-        def make(places: Places) -> Any:
-            some = keep[places]
-            table = self._exchanged(people, variables.model, some)
-            before, after = map(variables.scatter, (self.own[some], self.values[some]))
-            return with_changes(table, before, after, variables.model)
-
-        return Drawn(self.index[keep], make, self.own[keep], self.seen[keep])
-
-    def _exchanged(self, people: People, model: Ensemble, keep: Places) -> Any:
-        """Return rows of the user's table, with cells of others as they stand there."""
-        index, donor = self.index[keep], self.donor[keep]
-        rows = people.take(index)
-        taken = (donor != index[:, np.newaxis]).any(axis=0)
-        columns = [
-            (place, donor[:, variable])
-            for variable in np.flatnonzero(taken).tolist()
-            for place in self.columns[variable].columns
-        ]
-        if people.frame is None:
-            for column, row in columns:
-                rows[:, column] = people.table[row, column]
-            return rows
-        places = places_of(people.frame, model.features, model.inputs)
-        for column, row in columns:
-            rows = _with_column(people, rows, places[column], row)
-        return rows
-
-
-def _equal(values: Floats, others: Floats) -> Flags:
-    return np.asarray((values == others) | (np.isnan(values) & np.isnan(others)))
-
-
-def _with_column(people: People, rows: Any, place: int, donor: Places) -> Any:
-    import narwhals as nw
-
-    frame = people.frame
-    assert frame is not None
-    if frame.implementation.is_pandas_like():
-        rows = rows.copy(deep=False)
-        cells = frame.to_native().iloc[donor, place]
-        cells.index = rows.index
-        rows.isetitem(place, cells)
-        return rows
-    cells = frame[:, place][donor.tolist()]
-    return nw.from_native(rows, eager_only=True).with_columns(cells).to_native()
 
 
 def _strata(rng: Random, count: int) -> Floats:
@@ -272,9 +225,6 @@ def _chosen(moves: Flags, rng: Random) -> Flags:
     return np.asarray(moves & (is_one | (chance < share)))
 
 
-# ---- by regions
-
-
 def _box_of_each(boxes: Boxes, person: Places, rng: Random) -> Boxes:
     """Return one of the boxes of each person."""
     first = np.searchsorted(boxes.person, person)
@@ -285,42 +235,17 @@ def _box_of_each(boxes: Boxes, person: Places, rng: Random) -> Boxes:
     )
 
 
-def _from_regions(
-    cast: _Cast, who: Places, boxes: Boxes, run: Run, rng: Random
-) -> None:
-    """Move some people, each within a box."""
-    features = run.variables.ensemble.features
-    words = code_words(features)
-    own = cast.own[who]
-    lower, upper = boxes.lower, boxes.upper
-    missing = boxes.missing & ~np.isnan(own)
-    allowed = {
-        index: _flags(boxes.codes[:, words[index] : words[index + 1]], one.n_codes)
-        for index, one in enumerate(features)
-        if isinstance(one, Categorical)
-    }
-    moves = missing | (lower < upper)
-    for index, flags in allowed.items():
-        moves[:, index] = missing[:, index] | (flags.sum(axis=1) > 1)
-    changes = _chosen(moves, rng)
-    for index in np.flatnonzero(changes.any(axis=0)).tolist():
-        some = np.flatnonzero(changes[:, index])
-        feature = features[index]
-        if isinstance(feature, Categorical):
-            flags = allowed[index][some]
-            values = _pick(
-                _without(flags, own[some, index]), _strata(rng, len(some))
-            ).astype(np.float64)
-            is_absent = ~flags.any(axis=1)
-        else:
-            cuts = np.union1d(run.variables.ensemble.thresholds(index), feature.edges)
-            ends = lower[some, index], upper[some, index]
-            values = _numbers(feature, ends, cuts, own[some, index], rng)
-            is_absent = ends[0] > ends[1]
-        is_absent |= rng.random(len(some)) < _SHARE_OF_MISSING
-        is_absent &= missing[some, index]
-        values[is_absent] = np.nan
-        cast.write(who[some], index, values)
+def _have_several(codes: NDArray[np.uint64], words: Places) -> Flags:
+    """Tell which variables have more than one code in their sets, one row per box."""
+    found = np.zeros((len(codes), len(words) - 1), dtype=bool)
+    coded = np.flatnonzero(np.diff(words))
+    if coded.size:
+        first = words[coded]
+        # One bit alone is gone if one is subtracted.
+        pairs = np.logical_or.reduceat(codes & (codes - np.uint64(1)), first, axis=1)
+        filled = np.add.reduceat(codes != 0, first, axis=1, dtype=np.int64)
+        found[:, coded] = pairs | (filled > 1)
+    return found
 
 
 def _without(flags: Flags, codes: Floats) -> Flags:
@@ -399,42 +324,6 @@ def _beside(cuts: Floats, integer: bool, rng: Random) -> Floats:
     )
 
 
-# ---- by words
-
-
-def _from_words(
-    cast: _Cast, who: Places, others: _Others, run: Run, rng: Random
-) -> None:
-    """Change some people as the words of the similarity say, with cells of others."""
-    if not who.size:
-        return
-    schema = run.variables.schema
-    similar = Similar(cast.columns, schema, run.similarity)
-    reaches = similar.reaches(cast.own[who])
-    meets = [met for met, _ in similar.reaches(others.values)]
-    choice = _pick(np.column_stack([one for one, _ in reaches]), _strata(rng, len(who)))
-    for number, rules in enumerate(similar.alternatives):
-        applies, reach = reaches[number]
-        mine = np.flatnonzero(choice == number)
-        place = (np.cumsum(applies) - 1)[mine]
-        moves = [rule != Rule(condition=rule.condition) for rule in rules]
-        changes = _chosen(np.tile(moves, (len(mine), 1)), rng)
-        for index in np.flatnonzero(changes.any(axis=0)).tolist():
-            some = changes[:, index]
-            words = _Words(
-                column=cast.columns[index],
-                rule=rules[index],
-                reach=_some(reach[index], place[some]),
-                donor=others.rows[meets[number]],
-                donated=others.values[meets[number], index],
-            )
-            words.change(cast, who[mine[some]], index, rng)
-
-
-def _some(reach: Reach, rows: Places) -> Reach:
-    return Reach(*(part[rows] for part in vars(reach).values()))
-
-
 @dataclass(frozen=True, eq=False)
 class _Words:
     """What is said of one variable, and what others have there.
@@ -455,20 +344,20 @@ class _Words:
     donor: Places
     donated: Floats
 
-    def change(self, cast: _Cast, who: Places, index: int, rng: Random) -> None:
+    def change(self, drafts: Drafts, who: Places, index: int, rng: Random) -> None:
         """Change the variable of some people."""
-        own = cast.own[who, index]
+        own = drafts.own[who, index]
         absent = self._is_absent(own)
         rule = self.rule
         if rule.is_free or rule.among is not None or rule.may_miss:
-            self._exchange(cast, who, index, own, rng)
+            self._exchange(drafts, who, index, own, rng)
         if rule.amount is not None:
             values, known = self._moved(own, rng), ~absent
-            cast.write(who[known], index, values[known])
+            drafts.write(who[known], index, values[known])
         if rule.may_miss:
             lost = self.reach.missing & ~absent
             lost &= rng.random(len(who)) < _SHARE_OF_MISSING
-            cast.write(who[lost], index, np.full(int(lost.sum()), np.nan))
+            drafts.write(who[lost], index, np.full(int(lost.sum()), np.nan))
 
     def _is_absent(self, values: Floats) -> Flags:
         absent = np.isnan(values)
@@ -477,7 +366,7 @@ class _Words:
         return absent
 
     def _exchange(
-        self, cast: _Cast, who: Places, index: int, own: Floats, rng: Random
+        self, drafts: Drafts, who: Places, index: int, own: Floats, rng: Random
     ) -> None:
         """Take the cell of somebody else, where both may change places."""
         absent = self._is_absent(own)
@@ -505,7 +394,7 @@ class _Words:
         may = np.where(absent, reached & self.rule.may_miss, known & self.rule.is_free)
         if self.rule.among is not None:
             may |= reached & ~absent
-        cast.take(who[may], index, self.donor[pick[may]], values[may])
+        drafts.take(who[may], index, self.donor[pick[may]], values[may])
 
     def _moved(self, own: Floats, rng: Random) -> Floats:
         """Return where noise may take people: to an end, or anywhere between."""

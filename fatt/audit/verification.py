@@ -14,7 +14,6 @@ import numpy as np
 from fatt.audit import workers
 from fatt.audit.replay import Replay
 from fatt.audit.run import Chunk, Run
-from fatt.audit.spot_checks import draw
 from fatt.report import Asked
 from fatt.verdict import FAIR, Findings
 
@@ -47,7 +46,7 @@ def verified(
     replay = auditor.replay()
     try:
         if journal is None and run.is_short and not workers.are_wanted():
-            told = _together(run, replay, spot_checks)
+            told = _together(auditor, run, replay, spot_checks)
             if told is not None:
                 return told
             # Something is not as was found: asked piece by piece, it shows what.
@@ -65,7 +64,7 @@ def verified(
                     n_people = found.stop
                 known.append(_in_time(run, found))
                 run.report(found.stop)
-        n_similar = _spot_check(run, replay, known, spot_checks)
+        n_similar = _spot_check(auditor, run, replay, known, spot_checks)
     except KeyboardInterrupt:
         run.interrupted = True
     asked = Asked(people=n_people, similar=n_similar, reason=replay.reason)
@@ -117,11 +116,15 @@ def _of_everybody(run: Run, known: list[Findings]) -> Findings:
     return Findings.join(known)
 
 
-def _together(run: Run, replay: Replay, count: int) -> tuple[Findings, Asked] | None:
+def _together(
+    auditor: Auditor, run: Run, replay: Replay, count: int
+) -> tuple[Findings, Asked] | None:
     """Examine a few people, and ask the model itself about all of them in one call.
 
     Parameters
     ----------
+    auditor
+        Whose question it is.
     run
         The people.
     replay
@@ -137,30 +140,35 @@ def _together(run: Run, replay: Replay, count: int) -> tuple[Findings, Asked] | 
     run.account.set_seconds(0.0)
     chunk = run.chunk(0, len(run.people))
     found = _in_time(run, run.search(chunk.values, chunk.boxes))
-    if len(found.twins):
-        twins, index = found.twins.everybody(), found.twins.index
-        replay.require_similar(chunk.boxes, 0, index, twins)
+    twins = found.twins.people
+    if len(twins):
+        twins = found.twins.everybody()
+        replay.require_similar(chunk.boxes, 0, found.twins.index, twins)
     drawn = None
     if replay.is_at_hand:
-        drawn = draw(run, np.flatnonzero(found.verdict == FAIR), count)
-    told = replay.together(run.people, found, drawn)
-    if told is None:
+        fair = np.flatnonzero(found.verdict == FAIR)
+        drawn = auditor.spot_checks.draw(run, fair, count)
+    confirmed = replay.together(run.people, found, twins, drawn)
+    if confirmed is None:
         return None
-    if len(found.twins):
-        found = replace(found, twins=found.twins.confirmed(*told))
+    if confirmed is not found.twins:
+        found = replace(found, twins=confirmed)
     run.report(found.stop)
     if replay.reason:
         return found, Asked(reason=replay.reason)
-    n_similar = 0 if drawn is None else len(drawn.index)
+    n_similar = 0 if drawn is None else len(drawn)
     return found, Asked(people=len(found), similar=n_similar)
 
 
-def _spot_check(run: Run, replay: Replay, known: list[Findings], count: int) -> int:
+def _spot_check(
+    auditor: Auditor, run: Run, replay: Replay, known: list[Findings], count: int
+) -> int:
     """Ask the model about some people similar to the fair; return about how many."""
     if replay.reason:
         return 0
     findings = _of_everybody(run, known)
-    drawn = draw(run, np.flatnonzero(findings.verdict == FAIR), count)
+    fair = np.flatnonzero(findings.verdict == FAIR)
+    drawn = auditor.spot_checks.draw(run, fair, count)
     if drawn is None:
         return 0
     return replay.similar(drawn, findings.label[drawn.index].astype(np.int64))

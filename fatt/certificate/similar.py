@@ -170,6 +170,22 @@ class Similar:
         people : ndarray of shape (n_people, n_variables)
             Numbers and codes, NaN for missing.
         """
+        *meets, alone = self.meets(people)
+        found = [
+            (who, self._spread(rules, people[who]))
+            for who, rules in zip(meets, self.alternatives, strict=True)
+        ]
+        still = [Rule()] * len(self._columns)
+        return [*found, (alone, self._spread(still, people[alone]))]
+
+    def meets(self, people: Floats) -> list[Flags]:
+        """Tell who meets the conditions of each alternative, and last, who of none.
+
+        Parameters
+        ----------
+        people : ndarray of shape (n_people, n_variables)
+            As in `reaches`.
+        """
         found = []
         alone = np.ones(len(people), dtype=bool)
         for rules in self.alternatives:
@@ -179,10 +195,8 @@ class Similar:
                 if condition is not None:
                     who &= _meets(column, condition, people[:, index])
             alone &= ~who
-            found.append((who, self._spread(rules, people[who])))
-        still = [Rule()] * len(self._columns)
-        found.append((alone, self._spread(still, people[alone])))
-        return found
+            found.append(who)
+        return [*found, alone]
 
     def _spread(self, rules: list[Rule], people: Floats) -> list[Reach]:
         return [

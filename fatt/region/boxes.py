@@ -132,7 +132,8 @@ class Membership:
         -------
         ndarray of shape (n_cases,)
         """
-        mine = boxes.of_people(people)
+        is_everybody = len(boxes) > 0 and len(people) == boxes.person[-1] + 1
+        mine = boxes if is_everybody else boxes.of_people(people)
         values = values[mine.person]
         inside = (values >= mine.lower) & (values <= mine.upper)
         if self._has_whole:

@@ -82,15 +82,22 @@ class SuspectGroups:
         self._lone = list(_lone_flags(relation, schema, model))
         self._torn = list(_torn_groups(relation, schema, model, inferred))
 
-    def refuse(self, read: Callable[[list[int]], NDArray[np.float64]]) -> None:
+    def refuse(
+        self,
+        read: Callable[[list[int]], NDArray[np.float64]],
+        n_rows: int | None = None,
+    ) -> None:
         """Raise a SpecError if rows show that a group is torn apart.
 
         Parameters
         ----------
         read
             Returns some of the model's columns, of shape (n_rows, n_columns).
+        n_rows
+            The number of rows, if it is known.
         """
-        for said, stem, columns, wanted in self._lone:
+        # One row alone never shows that several columns are 1 in turn.
+        for said, stem, columns, wanted in self._lone if n_rows != 1 else ():
             if _exclude_each_other(read(wanted)):
                 raise SpecError(_one_variable(said, stem, columns))
         for said, prefix, columns, wanted in self._torn:

@@ -25,10 +25,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Budget, Ensemble, Schema, Similarity
-from fatt.audit import spot_checks
+from fatt.audit.drawn import Drawn
 from fatt.audit.replay import Replay
 from fatt.audit.run import Run
-from fatt.audit.spot_checks import Drawn
+from fatt.audit.spot_checks import SpotChecks
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.people import People
 from fatt.region import Ordinal, Relation, Variables, space
@@ -84,6 +84,10 @@ KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
 }
 
 
+def draw(run: Run, fair: Any, count: int) -> Drawn | None:
+    return SpotChecks(run.variables, run.similarity).draw(run, fair, count)
+
+
 def run_of(model: Any, table: Any, similarity: Relation, *, schema: Any = None) -> Run:
     known = table if schema is None else schema
     return fatt.Auditor(model, similarity=similarity, schema=known).run(table)
@@ -98,7 +102,7 @@ def test_whoever_is_drawn_is_similar(name: str, kind: str) -> None:
     order = [feature.name for feature in fatt.load(tree).features]
     work = run_of(tree, KINDS[kind](table[order]), SIMILARITIES[name], schema=schema)
     fair = np.arange(0, N_PEOPLE, 3)
-    drawn = spot_checks.draw(work, fair, 600)
+    drawn = draw(work, fair, 600)
     assert drawn is not None
     assert np.isin(drawn.index, fair).all()
     assert len(np.unique(drawn.index)) > len(fair) / 4
@@ -120,7 +124,7 @@ def test_both_halves_draw_every_category_and_thresholds() -> None:
     table = people()
     tree = fitted(DecisionTreeClassifier(max_depth=6, random_state=0))
     work = run_of(tree, table, Similarity(noise={"pay": 4}, vary=["ward"]))
-    drawn = spot_checks.draw(work, np.arange(5), 1000)
+    drawn = draw(work, np.arange(5), 1000)
     assert drawn is not None
     names = [feature.name for feature in work.variables.ensemble.features]
     wards = drawn.values[:, names.index("ward")]
@@ -143,10 +147,7 @@ def test_the_same_people_are_drawn_whatever_the_run_is_like(tmp_path: Path) -> N
         again = fatt.verify(forest, table, **given, n_jobs=n_jobs, journal=path)
         assert again.to_json() == report.to_json()
         assert again.asked == report.asked
-    drawn = [
-        spot_checks.draw(run_of(forest, table, **given), np.arange(50), 100)
-        for _ in range(2)
-    ]
+    drawn = [draw(run_of(forest, table, **given), np.arange(50), 100) for _ in range(2)]
     assert drawn[0] is not None
     assert drawn[1] is not None
     np.testing.assert_array_equal(drawn[0].values, drawn[1].values)
@@ -167,6 +168,10 @@ def test_how_many_are_asked() -> None:
     assert asked(1) == 1
     assert asked(10) == 10
     assert 1500 < asked(2000) <= 2000
+    # However few are fair, at most 64 to one person.
+    fair = np.flatnonzero(fatt.verify(forest, table, similarity=similarity).is_fair)
+    prepared = fatt.Auditor(forest, similarity=similarity, schema=table)
+    assert 64 < prepared.verify(table.iloc[fair[:2]]).asked.similar <= 128
     # Nobody but the other sex is similar: one each.
     only = fatt.verify(forest, table, similarity=Similarity(vary=["sex"]))
     assert only.asked.similar == only.counts["fair"]
