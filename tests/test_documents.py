@@ -175,3 +175,11 @@ def printed(cell: Any) -> str:
     """Return what a cell of a notebook prints, without messages of libraries."""
     outputs = [one for one in cell.get("outputs", []) if one.get("name") == "stdout"]
     return "".join(one["text"] for one in outputs)
+
+
+def test_the_map_of_the_house_names_files_that_are_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:\w+/)+\w+\.(?:py|pyx|css)|model\.py)`", text))
+    assert len(named) > 40
+    for name in named:
+        assert (ROOT / name).exists() or (ROOT / "fatt" / name).exists(), name
