@@ -77,6 +77,21 @@ def _is_catboost(head: bytes) -> bool:
     return head.startswith(b"CBM1") or _CATBOOST.match(head) is not None
 
 
+#: The names of an objective and a booster, behind the first structure of XGBoost's
+#: old binary files.
+XGBOOST_BINARY = re.compile(
+    rb"(binf)?.{136}[\1-\x40]\0{7}[a-z0-9:_-]+.\0{7}(gbtree|dart|gblinear)", re.DOTALL
+)
+
+
+def _is_xgboost(head: bytes) -> bool:
+    """Tell an XGBoost file: JSON, UBJSON, or binary with its two names."""
+    return (
+        head.lstrip().startswith((b"{", b"bs64"))
+        or XGBOOST_BINARY.match(head) is not None
+    )
+
+
 FORMATS = (
     Format("native", (".fatt",), lambda head: head.startswith(b"fatt-ensemble-")),
     Format("skops", (".skops",), lambda head: head.startswith(b"PK\x03\x04")),
@@ -84,8 +99,8 @@ FORMATS = (
     Format("catboost", (".cbm",), _is_catboost),
     Format(
         "xgboost",
-        (".json", ".ubj", ".ubjson", ".xgb", ".model", ".bin"),
-        lambda head: head.lstrip().startswith((b"{", b"binf", b"bs64")),
+        (".json", ".ubj", ".ubjson", ".xgb", ".model", ".bin", ".deprecated"),
+        _is_xgboost,
     ),
     Format(
         "pickles",

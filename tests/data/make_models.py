@@ -16,6 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 OLD = ["numpy<2", "scipy<1.14", "scikit-learn<1.5"]
+OLDER = ["numpy<1.24", "scipy<1.10", "scikit-learn<1.2", "pandas<2"]
 ENVIRONMENTS = {
     "make_sklearn.py": [
         ["scikit-learn==1.5.2", "skops==0.16.0"],
@@ -30,7 +31,17 @@ ENVIRONMENTS = {
         ["xgboost-cpu==3.1.3", "numpy<2.3", "scikit-learn<1.7", "pandas<3", "pyarrow"],
         ["xgboost-cpu==3.2.0", "scikit-learn", "pandas", "pyarrow"],
     ],
+    "make_xgboost_old.py": [
+        ["xgboost==0.90", *OLDER],
+        ["xgboost==1.0.2", *OLDER],
+        ["xgboost==1.3.3", *OLDER],
+        ["xgboost==1.6.2", *OLDER],
+        ["xgboost-cpu==3.0.5", "numpy<2.3", "scipy", "scikit-learn<1.7"],
+    ],
     "make_lightgbm.py": [
+        ["lightgbm==2.0.12", *OLDER],
+        ["lightgbm==2.2.3", *OLDER],
+        ["lightgbm==2.3.1", *OLDER],
         ["lightgbm==3.3.5", "pandas", "scikit-learn"],
         ["lightgbm==4.0.0", "numpy<2", "pandas<3", "scikit-learn<1.6"],
         ["lightgbm==4.3.0", "pandas", "scikit-learn"],

@@ -290,12 +290,12 @@ def test_a_newer_onnxruntime_is_told(monkeypatch) -> None:
     assert "onnxruntime 1.32.0 is newer" in fatt.load(path).ensemble.source.notes[0]
 
 
-@pytest.mark.parametrize("version", ["v2", "v5", "v10", "v33", ""])
+@pytest.mark.parametrize("version", ["v1", "v5", "v10", "v33", ""])
 def test_other_formats_of_lightgbm_are_refused(version: str, tmp_path) -> None:
     text = (MODELS / "lightgbm-4.7.0-binary.txt").read_text()
     path = tmp_path / "model.txt"
     path.write_text(text.replace("version=v4", f"version={version}"))
-    with pytest.raises(UnsupportedModelError, match=r"v3 and v4.*3.3 to 4.7"):
+    with pytest.raises(UnsupportedModelError, match=r"v2 to v4.*2.0 to 4.7"):
         fatt.load(path)
 
 
@@ -311,7 +311,7 @@ def test_the_table_and_the_notes_are_in_all_that_is_shown(monkeypatch) -> None:
         boosted(), ROWS[:4], similarity=fatt.Similarity(noise={"Column_0": 0.1})
     )
     written = json.loads(report.to_json())
-    assert written["tested"]["LightGBM text"] == "v3 to v4"
+    assert written["tested"]["LightGBM text"] == "v2 to v4"
     assert "LightGBM 9.0.0 is newer" in written["model"]["notes"][0]
     page = report.to_html()
     assert "LightGBM 9.0.0 is newer" in page

@@ -631,10 +631,15 @@ def test_other_files_are_named(raw: bytes, reason: str) -> None:
         read(raw, missing=None)
 
 
-@pytest.mark.parametrize("raw", [b"binf\x00\x00", b"bs64\tAAAA", b"\x00\x00\x00\x3f"])
-def test_the_old_binary_format_names_the_way_out(raw: bytes) -> None:
+@pytest.mark.parametrize("raw", [b"binf\x00\x00", b"\x00\x00\x00\x3f"])
+def test_what_is_no_xgboost_model_names_the_way_out(raw: bytes) -> None:
     with pytest.raises(UnsupportedModelError, match=r"save_model\('model.json'\)"):
         read(raw, missing=None)
+
+
+def test_the_binary_form_in_letters_is_named() -> None:
+    with pytest.raises(UnsupportedModelError, match="Base64"):
+        read(b"bs64\tAAAA", missing=None)
 
 
 def _edit(path: str, value: Any) -> Callable[[Document], None]:
@@ -668,7 +673,6 @@ MALFORMED = {
     "too short": (f"{TREE}.split_indices", [0]),
     "no nodes": (f"{TREE}.tree_param.num_nodes", "0"),
     "nodes": (f"{TREE}.tree_param.num_nodes", "-7"),
-    "leaf size": (f"{TREE}.tree_param.size_leaf_vector", "3"),
     "tree": (TREE, 7),
     "set without node": (f"{TREE}.split_type.0", 1),
     "tree info": ("gradient_booster.model.tree_info.0", 1),
@@ -740,8 +744,45 @@ def test_trees_with_different_members_are_refused(key: str, index: int) -> None:
     model = document(clf.fit(X, three))
     tree = model["learner"]["gradient_booster"]["model"]["trees"][index]
     del tree[key]
-    with pytest.raises(MalformedModelError, match="other members"):
+    kind = UnsupportedModelError if key == "leaf_weights" else MalformedModelError
+    with pytest.raises(kind, match=r"of one kind|other members"):
         read(json.dumps(model).encode(), missing=None)
+
+
+@pytest.mark.parametrize("form", ["json", "ubj"])
+def test_vectors_and_single_values_in_turn_are_refused_for_what_they_are(
+    form: str,
+) -> None:
+    X, _, three = table()
+
+    class InTurn(xgboost.callback.TrainingCallback):  # type: ignore[misc]
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            kinds = ("multi_output_tree", "one_output_per_tree")
+            model.set_param({"multi_strategy": kinds[epoch % 2]})
+            return False
+
+    params = {"objective": "multi:softprob", "num_class": 3, "tree_method": "hist"}
+    booster = xgboost.train(params, xgboost.DMatrix(X, three), 3, callbacks=[InTurn()])
+    with pytest.raises(UnsupportedModelError, match="multi_strategy"):
+        read(bytes(booster.save_raw(form)), missing=None)
+
+
+def test_thresholds_written_halfway_between_two_float32() -> None:
+    # They are the shortest texts of even float32, and no float32 themselves.
+    X, two, _ = table()
+    model = document(classifier().fit(X, two))
+    tree = model["learner"]["gradient_booster"]["model"]["trees"][0]
+    for text, threshold in [(772476000, 772476032), (16777217, 16777216)]:
+        tree["split_conditions"][0] = float(text)
+        clf, ensemble = reload(model)
+        rows = np.repeat(X[:1], 5, axis=0)
+        beside = [threshold + step for step in (-64, -1, 0, 1, 64)]
+        rows[:, tree["split_indices"][0]] = beside
+        assert_same(ensemble, clf, rows)
+        assert float(np.float32(threshold)) in [
+            float(np.float32(np.nextafter(cut, np.inf)))
+            for cut in ensemble.trees.nodes["threshold"]
+        ]
 
 
 def test_a_best_iteration_before_all_trees() -> None:

@@ -59,6 +59,8 @@ _PREDICTIONS: dict[str, Literal["identity", "exp"]] = {
     "gamma": "exp",
     "tweedie": "exp",
 }
+#: What objectives are called since 2.3.
+_NEW_NAMES = {"xentropy": "cross_entropy", "xentlambda": "cross_entropy_lambda"}
 _RANKS = "it ranks rows, and a rank has no meaning for one person"
 _REFUSED = {
     "": "only its author knows what label a score stands for",
@@ -306,7 +308,7 @@ def _objective(text: Text) -> tuple[str, dict[str, str]]:
     """Return the name of the objective and its parameters."""
     name, *settings = text.header.get("objective", "").split(" ")
     pairs = (setting.partition(":") for setting in settings)
-    return name, {key: value for key, _, value in pairs}
+    return _NEW_NAMES.get(name, name), {key: value for key, _, value in pairs}
 
 
 def _decision(text: Text, n_outputs: int) -> tuple[str, Decision, Link | None]:

@@ -43,7 +43,7 @@ _LATE_KEYS = ("cat_boundaries", "cat_threshold", "is_linear")
 # Known besides: lines that tell of training, or of leaves that are formulas.
 _OTHER_KEYS = {
     *("Tree", "split_gain", "leaf_weight", "leaf_count", "internal_value"),
-    *("internal_weight", "internal_count", "shrinkage"),
+    *("internal_weight", "internal_count", "shrinkage", "leaf_parent"),
     *("leaf_const", "num_features", "leaf_features", "leaf_coeff"),
 }
 _TREE_KEYS = {key.encode() for key in {*_KEYS, *_LATE_KEYS, *_OTHER_KEYS}}
@@ -125,16 +125,18 @@ def parse(data: bytes) -> Text:
         )
     if b"\r" in data or b"\0" in data:
         fail("it holds a lone carriage return or a zero byte, where LightGBM stops")
-    end = data.rfind(b"\nend of trees\n") + 1
-    if not end:
-        fail("the line 'end of trees' is absent, so the file was cut off")
+    end = _end_of_trees(data)
     start = data.find(b"\nTree=", 0, end) + 1 or end
     header = _header(data[:start])
+    if end == len(data) and "tree_sizes" not in header:
+        fail("no line tells where the trees end, so that it may have been cut off")
+    if "label_index" not in header:
+        fail("the header has no line 'label_index', without which LightGBM stops")
     version = header.get("version", "")
     if version not in TESTED["LightGBM text"]:
         raise UnsupportedModelError(
             f"the LightGBM file has format version {version[:40]!r}, and only "
-            f"{' and '.join(TESTED['LightGBM text'])} are known. Load it with LightGBM "
+            f"{releases_of('LightGBM text')} are known. Load it with LightGBM "
             f"{releases_of('LightGBM')} and save it again."
         )
     _check_known(set(header) - _HEADER_KEYS, "the header")
@@ -142,7 +144,8 @@ def parse(data: bytes) -> Text:
     unknown = {key.decode(errors="replace") for key in lines - _TREE_KEYS}
     trees = _trees(data, start, end)
     _check_known(unknown, "a tree")
-    _check_sizes(header.get("tree_sizes", ""), trees)
+    if "tree_sizes" in header:
+        _check_sizes(header["tree_sizes"], trees)
     columns = zip(*(tree.groups(b"") for tree in trees), strict=True)
     keys = _TREE.groupindex
     # Parameters hold file names in any encoding; all that is needed is ASCII.
@@ -155,6 +158,19 @@ def parse(data: bytes) -> Text:
         else dict.fromkeys(keys, ()),
         tail=tail,
     )
+
+
+def _end_of_trees(data: bytes) -> int:
+    """Return where the trees end, which LightGBM says since 2.2.
+
+    Before, the importances of the features followed. A file that has neither was cut,
+    or somebody cut off what no answer needs; ``tree_sizes`` tells.
+    """
+    for mark in (b"\nend of trees\n", b"\n\nfeature importances:\n"):
+        place = data.rfind(mark)
+        if place >= 0:
+            return place + 1
+    return len(data)
 
 
 def rewritten(text: Text) -> str:
@@ -202,7 +218,7 @@ def _unknown_lines(tail: str) -> set[str]:
     """Return the lines behind the trees that belong to no known section."""
     names = "|".join(_BLOCKS)
     outside = re.sub(rf"^({names}):\n.*?^end of \1$", "", tail, flags=re.M | re.S)
-    known = r"end of trees|feature_importances:|.*=[0-9]+|pandas_categorical:.*|\s*"
+    known = r"end of trees|feature[_ ]importances:|.*=[0-9]+|pandas_categorical:.*|\s*"
     return {line for line in outside.split("\n") if not re.fullmatch(known, line)}
 
 

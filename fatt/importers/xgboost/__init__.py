@@ -1,4 +1,4 @@
-"""XGBoost: fitted objects, and JSON and UBJSON files without the xgboost package.
+"""XGBoost: fitted objects, and files of any kind without the xgboost package.
 
 What XGBoost does depends on who asks. `XGBClassifier.predict` reads arrays in place,
 takes infinities, stops at the best iteration, and in dart rounds each leaf against the
@@ -19,47 +19,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import (
-    Argmax,
-    Cut,
-    Decision,
     Ensemble,
     Inputs,
-    Link,
     Prediction,
     Scoring,
     Source,
-    libm,
 )
-from fatt.ensemble.floats import FLOAT32_LIMIT, smallest_float
+from fatt.ensemble.floats import FLOAT32_LIMIT
 from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
 from fatt.importers.registry import refuse_replaced
 from fatt.importers.versions import check_file, is_installed, note_newer
-from fatt.importers.xgboost import live
+from fatt.importers.xgboost import binary, live
+from fatt.importers.xgboost.answers import (
+    LINKS,
+    PREDICTIONS,
+    Answers,
+    base_margin,
+    decision,
+)
 from fatt.importers.xgboost.file import ModelFile, parse
 from fatt.importers.xgboost.normal_form import Cells, lay_out, make_features
 from fatt.model import Model
 
-_BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
-_MULTI = ("multi:softprob", "multi:softmax")
-#: What makes a probability of a margin, by the objective.
-_LINKS = {"binary:logistic": Link(function="sigmoid")}
-#: What makes a prediction of a margin, by the objective.
-_PREDICTIONS = {
-    "reg:squarederror": Link(),
-    "reg:squaredlogerror": Link(),
-    "reg:pseudohubererror": Link(),
-    "reg:absoluteerror": Link(),
-    "reg:quantileerror": Link(),
-    "reg:logistic": Link(function="sigmoid"),
-    "reg:gamma": Link(function="exp"),
-    "reg:tweedie": Link(function="exp"),
-    "count:poisson": Link(function="exp"),
-}
-_LOGISTIC = {"binary:logistic", "reg:logistic"}
-#: Base scores of `binary:logistic` are kept this far from 0 and 1, since this version.
-_LEAST = np.float32(1e-6)
-_BOUNDED_SINCE = (3, 2)
-
+_BINARY_NOTE = (
+    "The file is of XGBoost's old binary kind, which 3.0 is the last to read: computes "
+    "what XGBoost 3.0 answers. Versions before 1.0 wrote their base score rounded "
+    "otherwise."
+)
 
 Iteration: TypeAlias = Literal["best", "all"]
 
@@ -76,13 +62,13 @@ class _Caller:
     iteration: Iteration
     missing: float
     # What its answers are: labels or numbers, or as the objective has it.
-    answers: Literal["labels", "numbers", "either"]
+    answers: Answers
     notes: tuple[str, ...] = ()
     # XGBClassifier looks at no names in frames of polars and pyarrow.
     by_position: Literal["none", "others"] = "none"
 
 
-_ANSWERS: dict[str, Literal["labels", "numbers", "either"]] = {
+_ANSWERS: dict[str, Answers] = {
     "classifier": "labels",
     "regressor": "numbers",
     "": "either",
@@ -92,7 +78,7 @@ _ANSWERS: dict[str, Literal["labels", "numbers", "either"]] = {
 def read(
     data: bytes, *, missing: float | None, iteration: Iteration | None = None
 ) -> Model:
-    """Read a JSON or UBJSON model file.
+    """Read a model file: JSON, UBJSON, or the old binary form.
 
     Parameters
     ----------
@@ -110,8 +96,9 @@ def read(
     UnsupportedModelError
         If it is no classifier or regressor made of trees.
     """
-    file = parse(data)
-    predicts = file.saved_by == "regressor" or file.objective in _PREDICTIONS
+    is_binary = not data.lstrip().startswith((b"{", b"["))
+    file = binary.parse(data) if is_binary else parse(data)
+    predicts = file.saved_by == "regressor" or file.objective in PREDICTIONS
     loader = "XGBRegressor" if predicts else "XGBClassifier"
     version = ".".join(map(str, file.version))
     newer = check_file(
@@ -128,6 +115,8 @@ def read(
         notes.append(
             "The file does not say which number counts as missing; only NaN does here."
         )
+    if is_binary:
+        notes.append(_BINARY_NOTE)
     notes += _note_iteration(file, iteration or "best")
     if _rounds_against_base(file):
         notes.append(
@@ -296,8 +285,8 @@ def _of_object(
 
 
 def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
-    decision = _decision(file, caller)
-    base = _base_margin(file)
+    decides = decision(file, caller.answers)
+    base = base_margin(file)
     n_trees = _n_trees(file, caller)
     # A DMatrix refuses infinities unless one of them means missing.
     takes_infinity = caller.in_place or math.isinf(caller.missing)
@@ -308,12 +297,12 @@ def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
     return Ensemble(
         features=features,
         classes=()
-        if isinstance(decision, Prediction)
+        if isinstance(decides, Prediction)
         else tuple(range(max(file.n_outputs, 2))),
         trees=lay_out(file, n_trees, n_codes, _rounded_leaves(file, caller, base)),
         scoring=Scoring(dtype="float32", base=tuple(base.tolist())),
-        decision=decision,
-        link=None if isinstance(decision, Prediction) else _LINKS.get(file.objective),
+        decision=decides,
+        link=None if isinstance(decides, Prediction) else LINKS.get(file.objective),
         inputs=Inputs(
             named=_are_names(file.feature_names),
             objects=False,
@@ -333,100 +322,6 @@ def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
 def _are_names(names: list[str]) -> bool:
     """Tell whether columns have names of people's own; XGBoost makes up f0, f1, ..."""
     return bool(names) and names != [f"f{index}" for index in range(len(names))]
-
-
-def _decision(file: ModelFile, caller: _Caller) -> Decision:
-    objective, n_outputs = file.objective, file.n_outputs
-    if caller.answers != "labels" and objective in _PREDICTIONS:
-        return _prediction(_PREDICTIONS[objective], file)
-    if caller.answers == "numbers" and objective in _LINKS:
-        return _prediction(_LINKS[objective], file)
-    if caller.answers == "numbers" or objective not in _BINARY + _MULTI:
-        raise _refusal(objective, caller)
-    if (objective in _MULTI) != (n_outputs > 1):
-        raise MalformedModelError(
-            f"the objective {objective!r} does not fit the number of classes, "
-            f"{n_outputs}."
-        )
-    if objective == "multi:softprob":
-        return Argmax(link="softmax")
-    if objective == "multi:softmax":
-        return Argmax()
-    half = np.float32(0.5)
-    if objective == "binary:logistic":
-        link = _LINKS[objective]
-
-        def is_second(margin: float) -> bool:
-            return bool(link(np.array([margin], dtype=np.float32))[0] > half)
-
-        return Cut(at=smallest_float(is_second, np.float32))
-    at = half if objective == "binary:logitraw" else np.float32(0)
-    return Cut(at=float(np.nextafter(at, np.float32(1))))
-
-
-def _refusal(objective: str, caller: _Caller) -> UnsupportedModelError:
-    """Say why an objective is not read."""
-    if objective.startswith(("rank:", "survival:")):
-        why = "models of survival are not read"
-        if objective.startswith("rank:"):
-            why = "a rank has no meaning for one person"
-        return UnsupportedModelError(
-            f"the objective is {objective!r}, and {why}. fatt reads classifiers and "
-            "regressors."
-        )
-    what, known = "class label", [*_BINARY, *_MULTI]
-    if caller.answers == "numbers":
-        what, known = "prediction", [*_PREDICTIONS]
-    elif caller.answers == "either":
-        known += _PREDICTIONS
-    return UnsupportedModelError(
-        f"the objective is {objective!r}, which has no {what} of its own; fatt reads "
-        f"{', '.join(known)}."
-    )
-
-
-def _prediction(link: Link, file: ModelFile) -> Prediction:
-    if file.n_outputs > 1:
-        raise MalformedModelError(
-            f"the objective {file.objective!r} does not fit the number of classes, "
-            f"{file.n_outputs}."
-        )
-    return Prediction(link=link)
-
-
-def _base_margin(file: ModelFile) -> NDArray[np.float32]:
-    """Return the score before any tree, one per output."""
-    base = file.base_score
-    link = _PREDICTIONS.get(file.objective, Link())
-    if file.objective in _LOGISTIC:
-        odds = np.float32(1) / _probability(file) - np.float32(1)
-        base = np.array([-libm.log_float32(float(odds))], dtype=np.float32)
-    elif link.function == "exp":
-        if not base[0] > 0:
-            raise MalformedModelError(
-                f"the base score is {base[0]}, and the objective {file.objective} "
-                "takes its logarithm."
-            )
-        base = np.array([libm.log_float32(float(base[0]))], dtype=np.float32)
-    return np.resize(base, file.n_outputs)
-
-
-def _probability(file: ModelFile) -> np.float32:
-    """Return the base score of a logistic objective as XGBoost bounds it."""
-    given = file.base_score[0]
-    if not 0 <= given <= 1:
-        raise MalformedModelError(
-            f"the base score is {given}, which is no probability, as the objective "
-            f"{file.objective} needs."
-        )
-    bounded = np.clip(given, _LEAST, np.float32(1) - _LEAST)
-    if bounded != given and file.version < _BOUNDED_SINCE:
-        raise UnsupportedModelError(
-            f"the base score is {given}, so close to 0 or 1 that XGBoost 3.2 changed "
-            "what it means, and an older version wrote the model. Load it in XGBoost "
-            "3.2 or newer, save it again, and verify that file."
-        )
-    return np.float32(bounded)
 
 
 def _n_trees(file: ModelFile, caller: _Caller) -> int:

@@ -17,11 +17,18 @@ from numpy.typing import NDArray
 from fatt.ensemble.trees import starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.xgboost import ubjson
-from fatt.importers.xgboost.members import Version, check_members
+from fatt.importers.xgboost.members import (
+    MIXTURE,
+    Version,
+    check_members,
+    refuse_mixture,
+)
 
 _DAMAGED = "The file is damaged, or no XGBoost model; save the model again."
 _DIGITS = 18
 _PARAM = "tree_param."
+#: Integers below this are float64 numbers.
+_INTEGERS = 2**53
 #: The members of all trees: a list for each from JSON, a packed column from UBJSON.
 Members = Mapping[str, list[Any] | ubjson.Column]
 
@@ -71,8 +78,11 @@ def members_of(trees: list[Any]) -> Members:
 
 def _columns(objects: list[Any], prefix: str) -> dict[str, list[Any]]:
     for item in objects:
-        if not isinstance(item, dict) or item.keys() != objects[0].keys():
-            fail("a tree is no object, or has other members than the one before")
+        if not isinstance(item, dict):
+            fail("a tree is no object")
+        if item.keys() != objects[0].keys():
+            refuse_mixture(item, objects[0])
+            fail("a tree has other members than the one before")
     keys = objects[0] if objects else ()
     return {prefix + key: [item[key] for item in objects] for key in keys}
 
@@ -187,7 +197,7 @@ def _vectors(
     if widths <= {0, 1}:
         return np.zeros((0, 1), dtype=np.float32)
     if len(widths) > 1:
-        fail("the leaves of the trees have different sizes")
+        raise UnsupportedModelError(MIXTURE)
     width = widths.pop()
     if "leaf_weights" not in trees:
         column, lengths = _column(trees, "base_weights", "iuf")
@@ -297,12 +307,14 @@ def singles(column: NDArray[Any], what: str) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
         single = wide.astype(np.float32)
     near = single.astype(np.float64)
-    # A text halfway between two float32 may have been rounded to that half first.
-    # XGBoost writes no such text.
+    # XGBoost writes a text halfway between two float32 only for whole numbers above
+    # 2^24, and reads it as the even one, as rounding does here. Another text may have
+    # become the half only when it was rounded to float64.
     other = np.nextafter(
         single, np.where(near < wide, np.inf, -np.inf), dtype=np.float32
     )
     half = (near != wide) & (near / 2 + other.astype(np.float64) / 2 == wide)
+    half &= (np.abs(wide) >= _INTEGERS) | (wide != np.trunc(wide))
     if half.any():
         value = wide[half][0]
         fail(f"{what} is {value}, which lies halfway between two float32 numbers")

@@ -31,6 +31,15 @@ from fatt.importers.xgboost.arrays import (
 )
 from fatt.importers.xgboost.members import Version, check_members, check_objective
 
+LINEAR = (
+    "the model is a linear one (booster gblinear) and has no trees; fatt verifies tree "
+    "models."
+)
+NO_TREES = "the model has no trees yet; train it before it is verified."
+
+#: What an objective is called today.
+NEW_NAMES = {"reg:linear": "reg:squarederror"}
+
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
@@ -79,10 +88,7 @@ def parse(data: bytes) -> ModelFile:
     check_members("the learner", learner, version)
     name = _member(booster, "name", str, "the booster")
     if name == "gblinear":
-        raise UnsupportedModelError(
-            "the model is a linear one (booster gblinear) and has no trees; fatt "
-            "verifies tree models."
-        )
+        raise UnsupportedModelError(LINEAR)
     if name not in {"gbtree", "dart"}:
         raise UnsupportedModelError(
             f"the booster is {name!r}; fatt knows 'gbtree' and 'dart'."
@@ -103,9 +109,7 @@ def parse(data: bytes) -> ModelFile:
     n_outputs = _n_outputs(param)
     trees = _member(model, "trees", list | ubjson.Table, "the booster")
     if not trees:
-        raise UnsupportedModelError(
-            "the model has no trees yet; train it before it is verified."
-        )
+        raise UnsupportedModelError(NO_TREES)
     table = members_of(trees) if isinstance(trees, list) else trees
     arrays = read_trees(table, version)
     n_trees = len(arrays.sizes)
@@ -113,14 +117,14 @@ def parse(data: bytes) -> ModelFile:
         format=format,
         version=version,
         booster=name,
-        objective=objective_name,
+        objective=NEW_NAMES.get(objective_name, objective_name),
         n_outputs=n_outputs,
         base_score=_base_score(param, n_outputs),
         feature_names=_texts(learner, "feature_names", n_features),
         feature_types=_texts(learner, "feature_types", n_features),
         n_features=n_features,
-        saved_by=_saved_by(_attributes(learner)),
-        best_iteration=_best_iteration(_attributes(learner)),
+        saved_by=saved_by(_attributes(learner)),
+        best_iteration=best_iteration(_attributes(learner)),
         round_ends=_round_ends(model, n_outputs, arrays, version),
         groups=_groups(model, n_outputs, n_trees),
         weights=_weights(name, booster, model, n_trees),
@@ -134,12 +138,6 @@ def _document(data: bytes) -> tuple[str, Mapping[str, Any]]:
         raise UnsupportedModelError(
             "the file holds a JSON list, as Booster.dump_model writes for people to "
             "read; save the model with save_model('model.json')."
-        )
-    if data.lstrip()[:1] != b"{":
-        raise UnsupportedModelError(
-            f"the file starts with {data[:8]!r}, which is neither JSON nor UBJSON. If "
-            "it is XGBoost's old binary format, load it in the XGBoost version that "
-            "wrote it and save it again with save_model('model.json')."
         )
     if data.startswith(b"{L"):
         format, document = "UBJSON", ubjson.decode(data, table="trees")
@@ -195,12 +193,25 @@ def _n_outputs(param: Mapping[str, Any]) -> int:
     targets = _integer(param, "num_target", 2**31) if "num_target" in param else 1
     if targets < 1:
         fail("'num_target' is 0")
-    if targets > 1:
+    return n_outputs_of(classes, targets)
+
+
+def n_outputs_of(n_classes: int, n_targets: int) -> int:
+    """Return how many scores there are, if they are about one thing.
+
+    Parameters
+    ----------
+    n_classes
+        As XGBoost counts them: zero or one for two classes, and for numbers.
+    n_targets
+        Number of labels of each row.
+    """
+    if n_targets > 1:
         raise UnsupportedModelError(
-            f"the model has {targets} targets; fatt verifies classifiers with one "
+            f"the model has {n_targets} targets; fatt verifies classifiers with one "
             "label. Train one model per label."
         )
-    return max(classes, 1)
+    return max(n_classes, 1)
 
 
 def _base_score(param: Mapping[str, Any], n_outputs: int) -> NDArray[np.float32]:
@@ -222,8 +233,8 @@ def _attributes(learner: Mapping[str, Any]) -> Mapping[str, Any]:
     return attributes
 
 
-def _saved_by(attributes: Mapping[str, Any]) -> str:
-    """Return what kind of model saved the file, if it says so."""
+def saved_by(attributes: Mapping[str, Any]) -> str:
+    """Return what kind of model saved the file, if its attributes say so."""
     note = attributes.get("scikit_learn", "")
     kinds = ("classifier", "regressor", "ranker")
     kind = next((k for k in kinds if isinstance(note, str) and f'"{k}"' in note), "")
@@ -235,7 +246,8 @@ def _saved_by(attributes: Mapping[str, Any]) -> str:
     return kind
 
 
-def _best_iteration(attributes: Mapping[str, Any]) -> int | None:
+def best_iteration(attributes: Mapping[str, Any]) -> int | None:
+    """Return the best iteration of early stopping, if attributes say so."""
     if "best_iteration" not in attributes:
         return None
     return _integer(attributes, "best_iteration", 2**31)
@@ -254,11 +266,24 @@ def _groups(
     model: Mapping[str, Any], n_outputs: int, n_trees: int
 ) -> NDArray[np.int64]:
     info = numbers(model.get("tree_info"), "iu", "tree_info")
+    check_groups(info, n_outputs, n_trees)
+    return info
+
+
+def check_groups(info: NDArray[np.int64], n_outputs: int, n_trees: int) -> None:
+    """Refuse trees of outputs that do not exist.
+
+    Parameters
+    ----------
+    info
+        The output that each tree adds to.
+    n_outputs, n_trees
+        How many there are.
+    """
     if len(info) != n_trees:
         fail(f"'tree_info' has {len(info)} entries for {n_trees} trees")
     if info.min() < 0 or info.max() >= n_outputs:
         fail(f"'tree_info' points beyond the {n_outputs} output(s)")
-    return info
 
 
 def _round_ends(
@@ -270,12 +295,13 @@ def _round_ends(
     if _integer(param, "num_trees", 2**31) != n_trees:
         fail(f"'num_trees' is {param['num_trees']}, and there are {n_trees} trees")
     if "iteration_indptr" not in model:
-        # Written since XGBoost 2.0; before, all rounds had as many trees.
-        parallel = max(_integer(param, "num_parallel_tree", n_trees), 1)
+        # Written since XGBoost 2.0, and the trees of a forest since 1.6; whoever reads
+        # an older file takes them for one.
+        parallel = 1
+        if "num_parallel_tree" in param:
+            parallel = max(_integer(param, "num_parallel_tree", n_trees), 1)
         step = parallel * (1 if len(trees.vectors) else n_outputs)
-        if n_trees % step:
-            fail(f"{n_trees} trees do not make rounds of {step}")
-        return np.arange(step, n_trees + 1, step, dtype=np.int64)
+        return even_rounds(n_trees, step)
     ends = numbers(model["iteration_indptr"], "iu", "iteration_indptr")
     if (
         len(ends) < 2
@@ -285,6 +311,21 @@ def _round_ends(
     ):
         fail(f"'iteration_indptr' does not lead from 0 to {n_trees} trees")
     return ends[1:]
+
+
+def even_rounds(n_trees: int, step: int) -> NDArray[np.int64]:
+    """Return up to which tree each round goes, if all have as many.
+
+    Parameters
+    ----------
+    n_trees
+        Number of trees.
+    step
+        Number of trees of a round.
+    """
+    if n_trees % step:
+        fail(f"{n_trees} trees do not make rounds of {step}")
+    return np.arange(step, n_trees + 1, step, dtype=np.int64)
 
 
 def _weights(

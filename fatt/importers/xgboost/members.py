@@ -16,6 +16,12 @@ Version = tuple[int, ...]
 #: The first version that writes a member, and the first that no longer does.
 Span = tuple[Version, Version]
 
+MIXTURE = (
+    "some trees of the model have one value in each leaf and others one per class, as "
+    "after training that went on with another multi_strategy; fatt reads models whose "
+    "trees are of one kind. Train it in one go."
+)
+
 _NEVER: Version = (2**31,)
 _ALWAYS: Span = ((0,), _NEVER)
 
@@ -109,6 +115,8 @@ _MEMBERS: Mapping[str, Mapping[str, Span]] = {
     "reg_loss_param": {"scale_pos_weight": _ALWAYS},
     "softmax_multiclass_param": {"num_class": _ALWAYS},
     "pseudo_huber_param": {"huber_slope": _ALWAYS},
+    # So 1.6 spells it.
+    "pseduo_huber_param": {"huber_slope": _before(1, 7)},
     "poisson_regression_param": {"max_delta_step": _ALWAYS},
     "tweedie_regression_param": {"tweedie_variance_power": _ALWAYS},
     "quantile_loss_param": {"quantile_alpha": _ALWAYS},
@@ -124,7 +132,9 @@ _OBJECTIVES: Mapping[str, tuple[str, ...]] = {
     "reg:squarederror": ("reg_loss_param",),
     "reg:squaredlogerror": ("reg_loss_param",),
     "reg:logistic": ("reg_loss_param",),
-    "reg:pseudohubererror": ("pseudo_huber_param", "reg_loss_param"),
+    "reg:pseudohubererror": (
+        *("pseudo_huber_param", "pseduo_huber_param", "reg_loss_param"),
+    ),
     "reg:absoluteerror": (),
     "reg:quantileerror": ("quantile_loss_param",),
     "reg:gamma": ("reg_loss_param",),
@@ -163,6 +173,23 @@ def check_members(where: str, found: Iterable[str], version: Version) -> None:
                 f"{_text(version)} wrote it, which writes no such member there. The "
                 "file was changed; save the model again."
             )
+
+
+def refuse_mixture(names: Iterable[str], others: Iterable[str]) -> None:
+    """Refuse trees of two kinds in one model, which have other members.
+
+    Parameters
+    ----------
+    names, others
+        The members of two trees.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If only the leaves of one are vectors.
+    """
+    if "leaf_weights" in set(names) ^ set(others):
+        raise UnsupportedModelError(MIXTURE)
 
 
 def check_objective(objective: Mapping[str, object], version: Version) -> None:

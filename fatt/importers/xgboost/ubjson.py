@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from fatt.errors import MalformedModelError
+from fatt.importers.xgboost.members import refuse_mixture
 
 #: XGBoost nests seven deep.
 _DEPTH_LIMIT = 64
@@ -200,6 +201,7 @@ class _Reader:
             if not names or len(names) < len(found):
                 raise self._broken("a tree has no members, or one of them twice")
             if fields and [f[:2] for f in found] != [f[:2] for f in fields]:
+                refuse_mixture(names, [field.name for field in fields])
                 raise self._broken("a tree has other members than the one before")
             fields = found
             seams, tail = self._seams(start, fields)
