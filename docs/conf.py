@@ -6,22 +6,31 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+import reference  # noqa: E402
 
 import fatt  # noqa: E402
 
+reference.write(Path(__file__).parent / "generated" / "reference")
+
 project = "fatt"
-author = "the authors of fatt"
+author = "The fatt developers"
 version = release = fatt.__version__
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py*"]
+exclude_patterns = [
+    "_build",
+    "auto_examples/*.ipynb",
+    "auto_examples/*.py*",
+    "auto_examples/*.json",
+]
 nitpicky = False
 
 templates_path = ["_templates"]
@@ -30,6 +39,9 @@ html_theme = "furo"
 html_title = "fatt"
 html_static_path = ["_static"]
 html_show_copyright = False
+
+# The tests run the notebooks, and compare what they print.
+nb_execution_mode = "off"
 
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
