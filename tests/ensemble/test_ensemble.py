@@ -60,6 +60,16 @@ def test_scores_are_those_of_the_slow_evaluator(ensemble: Ensemble, seed: int) -
     assert same_bits(ensemble.raw_scores(np.array(rows, dtype=object)), expected)
 
 
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 64, 67])
+def test_rows_score_alone_as_they_do_together(count: int) -> None:
+    for seed in range(12):
+        ensemble = random_ensemble(seed)
+        rows = random_rows(ensemble, np.random.default_rng(seed), count)
+        together = ensemble.raw_scores(np.array(rows, dtype=object))
+        alone = [ensemble.raw_scores(np.array([row], dtype=object)) for row in rows]
+        assert same_bits(together, np.concatenate(alone))
+
+
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(ensembles(), SEEDS)
 def test_score_bounds_hold_every_order_of_summation(

@@ -346,6 +346,19 @@ _RARE = [
     )
 ]
 
+#: Rows that go down a tree side by side.
+_ABREAST = [
+    Mutant(
+        "fatt/ensemble/kernels.pyx",
+        *_lost(*change),
+        ("tests/ensemble/test_ensemble.py",),
+    )
+    for change in (
+        ("row += count", "count", "ABREAST + 1"),
+        ("                            is_inside = True\n", "True", "each > 0"),
+    )
+]
+
 MUTANTS = (
     *_PROPAGATION,
     *_DUAL,
@@ -359,4 +372,5 @@ MUTANTS = (
     *_REACH,
     *_DECISION,
     *_RARE,
+    *_ABREAST,
 )

@@ -458,10 +458,16 @@ cdef inline void remove(uint64_t* words, int64_t start, int64_t member) noexcept
 cdef inline void add_range(
     uint64_t* words, int64_t start, int64_t first, int64_t last
 ) noexcept nogil:
-    """Put the members from `first` to `last` into a set."""
-    cdef int64_t member
-    for member in range(first, last + 1):
-        words[start + (member >> 6)] |= <uint64_t>1 << (member & 63)
+    """Put the members from `first` to `last` into a set, a word at a time."""
+    cdef int64_t place = first >> 6, end = last >> 6
+    cdef uint64_t word = ~<uint64_t>0 << (first & 63)
+    if first > last:
+        return
+    while place < end:
+        words[start + place] |= word
+        word = ~<uint64_t>0
+        place += 1
+    words[start + end] |= word & (~<uint64_t>0 >> (63 - (last & 63)))
 
 
 cdef inline bint meets(
