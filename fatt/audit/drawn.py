@@ -92,8 +92,8 @@ class Drafts:
         self.values, self.seen = own.copy(), own.copy()
         self.donor = np.repeat(index[:, np.newaxis], own.shape[1], axis=1)
 
-    def write(self, who: Places, index: int, values: Floats) -> None:
-        """Give some of them a value."""
+    def write(self, who: Places, index: int | Places, values: Floats) -> None:
+        """Give some of them a value, all in one variable or each in one."""
         self.values[who, index] = self.seen[who, index] = values
 
     def take(self, who: Places, index: int, rows: Places, values: Floats) -> None:

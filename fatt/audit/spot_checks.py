@@ -17,11 +17,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.audit.chance import (
+    Axes,
+    Random,
+    by_chance,
+    choose,
+    draw_numbers,
+    pick,
+    strata,
+)
 from fatt.audit.drawn import Drafts, Drawn
 from fatt.certificate.columns import Codes, Column, Numbers, columns_of
 from fatt.certificate.similar import Reach, Rule, Similar, reach_of
-from fatt.ensemble import Categorical, Numeric
-from fatt.ensemble.numeric import gaps_of, mark_missing
 from fatt.people import People
 from fatt.region import Boxes, Relation, Variables, code_words
 
@@ -31,7 +38,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Places = NDArray[np.int64]
-Random = np.random.Generator
 
 #: How many people similar to the fair the model itself is asked about, by default.
 SPOT_CHECKS = 1_000
@@ -40,8 +46,6 @@ SPOT_CHECKS = 1_000
 _MOST_EACH = 64
 #: Of larger tables so many rows are looked at for what may vary.
 _MOST_DONORS = 2_000
-#: How often something that may be missing is, if it is drawn.
-_SHARE_OF_MISSING = 0.15
 
 
 class SpotChecks:
@@ -57,7 +61,6 @@ class SpotChecks:
 
     def __init__(self, variables: Variables, similarity: Relation) -> None:
         self._variables, self._similarity = variables, similarity
-        self._cuts: dict[int, Floats] = {}
 
     @functools.cached_property
     def _columns(self) -> tuple[Column, ...]:
@@ -77,9 +80,9 @@ class SpotChecks:
         ]
 
     @functools.cached_property
-    def _question(self) -> tuple[list[str], str]:
+    def _question(self) -> bytes:
         columns = [feature.name for feature in self._variables.model.features]
-        return columns, self._similarity.to_toml()
+        return repr((columns, self._similarity.to_toml())).encode()
 
     def draw(self, run: Run, fair: Places, count: int) -> Drawn | None:
         """Draw people who are similar to some, each of them another.
@@ -120,8 +123,7 @@ class SpotChecks:
 
     def _random(self, n_people: int) -> Random:
         """Return a source of chance that depends on the question alone."""
-        question = (*self._question, n_people)
-        digest = hashlib.sha256(repr(question).encode()).digest()
+        digest = hashlib.sha256(self._question + str(n_people).encode()).digest()
         return np.random.default_rng(int.from_bytes(digest[:8], "little"))
 
     def _values(self, people: People, *rows: Places) -> list[Floats]:
@@ -144,32 +146,28 @@ class SpotChecks:
         lower, upper = boxes.lower, boxes.upper
         missing = boxes.missing & ~np.isnan(own)
         moves = missing | (lower < upper) | _have_several(boxes.codes, words)
-        changes = _chosen(moves, rng)
-        for index in np.flatnonzero(changes.any(axis=0)).tolist():
+        changes = choose(moves, rng)
+        axes = self._axes
+        for index in np.flatnonzero((changes & ~axes.is_number).any(axis=0)).tolist():
             some = np.flatnonzero(changes[:, index])
-            feature = features[index]
-            if isinstance(feature, Categorical):
-                codes = boxes.codes[some, words[index] : words[index + 1]]
-                flags = _flags(codes, feature.n_codes)
-                others = _without(flags, own[some, index])
-                values = _pick(others, _strata(rng, len(some))).astype(np.float64)
-                is_absent = ~flags.any(axis=1)
-            else:
-                ends = lower[some, index], upper[some, index]
-                cuts = self._cuts_of(index, feature)
-                values = _numbers(feature, ends, cuts, own[some, index], rng)
-                is_absent = ends[0] > ends[1]
-            is_absent |= rng.random(len(some)) < _SHARE_OF_MISSING
-            is_absent &= missing[some, index]
-            values[is_absent] = np.nan
+            codes = boxes.codes[some, words[index] : words[index + 1]]
+            flags = _flags(codes, features[index].n_codes)
+            others = _without(flags, own[some, index])
+            values = pick(others, strata(rng, len(some))).astype(np.float64)
+            is_absent = ~flags.any(axis=1) | by_chance(len(some), rng)
+            values[is_absent & missing[some, index]] = np.nan
             drafts.write(who[some], index, values)
+        some, variable = np.nonzero(changes & axes.is_number)
+        if some.size:
+            ends = lower[some, variable], upper[some, variable]
+            values = draw_numbers(axes, variable, ends, own[some, variable], rng)
+            is_absent = (ends[0] > ends[1]) | by_chance(len(some), rng)
+            values[is_absent & missing[some, variable]] = np.nan
+            drafts.write(who[some], variable, values)
 
-    def _cuts_of(self, index: int, feature: Numeric) -> Floats:
-        """Return where the model tells numbers of a variable apart."""
-        if index not in self._cuts:
-            thresholds = self._variables.ensemble.thresholds(index)
-            self._cuts[index] = np.union1d(thresholds, feature.edges)
-        return self._cuts[index]
+    @functools.cached_property
+    def _axes(self) -> Axes:
+        return Axes.of(self._variables.ensemble)
 
     def _move_by_words(
         self, drafts: Drafts, who: Places, others: _Others, rng: Random
@@ -177,11 +175,11 @@ class SpotChecks:
         """Change some people as the similarity says in words, with cells of others."""
         own, meets = drafts.own[who], self._words.meets(others.values)
         met = np.column_stack(self._words.meets(own))
-        choice = _pick(met, _strata(rng, len(who)))
+        choice = pick(met, strata(rng, len(who)))
         for number, rules in enumerate(self._words.alternatives):
             mine = np.flatnonzero(choice == number)
             moves = np.tile(self._moving[number], (len(mine), 1))
-            changes = _chosen(moves, rng)
+            changes = choose(moves, rng)
             for index in np.flatnonzero(changes.any(axis=0)).tolist():
                 some = mine[changes[:, index]]
                 column, rule = self._columns[index], rules[index]
@@ -202,34 +200,11 @@ class _Others(NamedTuple):
     values: Floats
 
 
-def _strata(rng: Random, count: int) -> Floats:
-    """Return numbers from 0 to 1 in any order, evenly spread: all choices come up."""
-    return (rng.permutation(count) + rng.random(count)) / max(1, count)
-
-
-def _pick(flags: Flags, share: Floats) -> Places:
-    """Return of each row the place of one of its flags: the first at 0, the last at 1.
-
-    Rows without any give 0.
-    """
-    number = flags.sum(axis=1)
-    rank = np.minimum((share * number).astype(np.int64), number - 1)
-    return np.asarray((np.cumsum(flags, axis=1) > rank[:, np.newaxis]).argmax(axis=1))
-
-
-def _chosen(moves: Flags, rng: Random) -> Flags:
-    """Choose what changes of what may: all of it, half of it, or one thing."""
-    share = rng.choice([1.0, 0.5, 0.0], size=(len(moves), 1))
-    chance = np.where(moves, rng.random(moves.shape), 2.0)
-    is_one = chance == chance.min(axis=1, keepdims=True)
-    return np.asarray(moves & (is_one | (chance < share)))
-
-
 def _box_of_each(boxes: Boxes, person: Places, rng: Random) -> Boxes:
     """Return one of the boxes of each person."""
     first = np.searchsorted(boxes.person, person)
     last = np.searchsorted(boxes.person, person, side="right")
-    box = first + (_strata(rng, len(person)) * (last - first)).astype(np.int64)
+    box = first + (strata(rng, len(person)) * (last - first)).astype(np.int64)
     return Boxes(
         person, boxes.lower[box], boxes.upper[box], boxes.missing[box], boxes.codes[box]
     )
@@ -260,68 +235,6 @@ def _flags(words: NDArray[np.uint64], n_codes: int) -> Flags:
     code = np.arange(n_codes)
     bits = words[:, code // 64] >> (code % 64).astype(np.uint64)
     return np.asarray(bits & np.uint64(1) == 1)
-
-
-def _numbers(
-    feature: Numeric,
-    ends: tuple[Floats, Floats],
-    cuts: Floats,
-    own: Floats,
-    rng: Random,
-) -> Floats:
-    """Return a number between two ends: anywhere, at an end, or at a threshold."""
-    low, high = ends
-    count = len(own)
-    near_low, near_high = _within_reach(low, high, cuts, own)
-    kind = rng.random(count)
-    with np.errstate(invalid="ignore", over="ignore"):
-        numbers = near_low + rng.random(count) * (near_high - near_low)
-    numbers = np.where(kind < 0.1, low, np.where(kind > 0.9, high, numbers))
-    first, last = np.searchsorted(cuts, low), np.searchsorted(cuts, high, side="right")
-    at = (kind > 0.1) & (kind < 0.6) & (first < last)
-    if at.any():
-        place = first + (_strata(rng, count) * (last - first)).astype(np.int64)
-        numbers[at] = _beside(cuts[place[at]], feature.integer, rng)
-    if feature.integer:
-        numbers = np.rint(numbers)
-    numbers = np.clip(numbers, np.minimum(low, high), np.maximum(low, high))
-    # Nobody has a number that only stands for missing.
-    is_gap = np.isnan(mark_missing(numbers[:, np.newaxis], gaps_of((feature,)))[:, 0])
-    return np.where(is_gap, own, numbers)
-
-
-def _within_reach(
-    low: Floats, high: Floats, cuts: Floats, own: Floats
-) -> tuple[Floats, Floats]:
-    """Cut what has no end down to where the model tells numbers apart."""
-    known = np.where(np.isfinite(own), own, 0.0)
-    seen = np.append(cuts[np.isfinite(cuts)], known) if len(cuts) else known
-    least, most = float(seen.min()), float(seen.max())
-    with np.errstate(over="ignore"):
-        beyond = most - least + 1.0
-        least, most = least - beyond, most + beyond
-    least, most = max(least, -1e300), min(most, 1e300)
-    return np.clip(low, least, most), np.clip(high, least, most)
-
-
-def _beside(cuts: Floats, integer: bool, rng: Random) -> Floats:
-    """Return thresholds or neighbours: in float64, in float32, or whole numbers."""
-    kind = rng.integers(5, size=len(cuts))
-    if integer:
-        return np.floor(cuts) + kind % 2
-    with np.errstate(over="ignore"):
-        single = cuts.astype(np.float32)
-        wide = np.nextafter(single, np.float32(np.inf) * (1 - 2 * (kind % 2)))
-    return np.choose(
-        kind,
-        [
-            cuts,
-            np.nextafter(cuts, -np.inf),
-            np.nextafter(cuts, np.inf),
-            wide.astype(np.float64),
-            wide.astype(np.float64),
-        ],
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,7 +269,7 @@ class _Words:
             drafts.write(who[known], index, values[known])
         if rule.may_miss:
             lost = self.reach.missing & ~absent
-            lost &= rng.random(len(who)) < _SHARE_OF_MISSING
+            lost &= by_chance(len(who), rng)
             drafts.write(who[lost], index, np.full(int(lost.sum()), np.nan))
 
     def _is_absent(self, values: Floats) -> Flags:
@@ -372,19 +285,19 @@ class _Words:
         absent = self._is_absent(own)
         if not len(self.donor):
             return
-        share = _strata(rng, len(who))
+        share = strata(rng, len(who))
         if isinstance(self.column, Codes):
             # Each other value as often as the rest, however few have it.
             kinds, kind = np.unique(self.donated, return_inverse=True)
             is_other = (kinds != own[:, np.newaxis]) | (
                 kinds >= len(self.column.labels)
             )
-            chosen = _pick(is_other, share)
+            chosen = pick(is_other, share)
             matches = kind == chosen[:, np.newaxis]
-            pick = _pick(matches, rng.random(len(who)))
+            giver = pick(matches, rng.random(len(who)))
         else:
-            pick = (share * len(self.donor)).astype(np.int64)
-        values = self.donated[pick]
+            giver = (share * len(self.donor)).astype(np.int64)
+        values = self.donated[giver]
         known = ~self._is_absent(values)
         reached = known.copy()
         if isinstance(self.column, Codes):
@@ -394,13 +307,13 @@ class _Words:
         may = np.where(absent, reached & self.rule.may_miss, known & self.rule.is_free)
         if self.rule.among is not None:
             may |= reached & ~absent
-        drafts.take(who[may], index, self.donor[pick[may]], values[may])
+        drafts.take(who[may], index, self.donor[giver[may]], values[may])
 
     def _moved(self, own: Floats, rng: Random) -> Floats:
         """Return where noise may take people: to an end, or anywhere between."""
-        share = np.clip(1.5 * _strata(rng, len(own)) - 0.25, 0.0, 1.0)
+        share = np.clip(1.5 * strata(rng, len(own)) - 0.25, 0.0, 1.0)
         if isinstance(self.column, Codes):
-            return _pick(self.reach.codes, share).astype(np.float64)
+            return pick(self.reach.codes, share).astype(np.float64)
         low, high = self.reach.low, self.reach.high
         with np.errstate(invalid="ignore", over="ignore"):
             values = np.where(share < 1, low + share * (high - low), high)

@@ -107,7 +107,12 @@ def _in_array(
 ) -> NDArray[Any]:
     is_numeric = rows.dtype.kind in "biuf"
     table = rows.copy() if is_numeric else rows.astype(object)
-    for index in np.flatnonzero(changed.any(axis=0)).tolist():
+    touched = np.flatnonzero(changed.any(axis=0)).tolist()
+    is_coded = any(isinstance(model.features[index], Categorical) for index in touched)
+    if rows.dtype == np.float64 and not is_coded:
+        table[changed] = after[changed]
+        return table
+    for index in touched:
         feature, picks = model.features[index], np.flatnonzero(changed[:, index])
         numbers = after[picks, index]
         if not is_numeric or isinstance(feature, Categorical):
