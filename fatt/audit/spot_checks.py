@@ -145,7 +145,7 @@ class SpotChecks:
         own = drafts.own[who]
         lower, upper = boxes.lower, boxes.upper
         missing = boxes.missing & ~np.isnan(own)
-        moves = missing | (lower < upper) | _have_several(boxes.codes, words)
+        moves = missing | (lower < upper) | have_several(boxes.codes, words)
         changes = choose(moves, rng)
         axes = self._axes
         for index in np.flatnonzero((changes & ~axes.is_number).any(axis=0)).tolist():
@@ -210,7 +210,7 @@ def _box_of_each(boxes: Boxes, person: Places, rng: Random) -> Boxes:
     )
 
 
-def _have_several(codes: NDArray[np.uint64], words: Places) -> Flags:
+def have_several(codes: NDArray[np.uint64], words: Places) -> Flags:
     """Tell which variables have more than one code in their sets, one row per box."""
     found = np.zeros((len(codes), len(words) - 1), dtype=bool)
     coded = np.flatnonzero(np.diff(words))
