@@ -44,7 +44,7 @@ from fatt.importers.pipeline.steps import (
     is_nan,
 )
 from fatt.importers.pipeline.table import Chain, Table, inside, through, turns_none
-from fatt.importers.pipeline.transformers import is_passthrough
+from fatt.importers.pipeline.transformers import is_passthrough, require_known
 from fatt.importers.pullback import pull_back
 from fatt.importers.pullback.columns import (
     Coded,
@@ -106,12 +106,14 @@ def convert(model: Any, *, missing: float | None) -> Model:
     if table.sparse:
         inner = library.on_sparse_rows(inner, final)
     ensemble = _in_raw_columns(inner, table, names, width)
-    # The steps of scikit-learn look at names, or refuse another order.
-    if _first_reader(steps) is None:
-        inputs = msgspec.structs.replace(
-            ensemble.inputs, by_position=inner.inputs.by_position
-        )
-        ensemble = replace(ensemble, inputs=inputs)
+    # The steps of scikit-learn look at names, or refuse another order; encoders of
+    # category_encoders hand on another order.
+    first = _first_reader(steps)
+    by_position = inner.inputs.by_position if first is None else "none"
+    if type(first).__module__.startswith("category_encoders."):
+        by_position = "all"
+    inputs = msgspec.structs.replace(ensemble.inputs, by_position=by_position)
+    ensemble = replace(ensemble, inputs=inputs)
     return Model(ensemble, partial(WholePipeline, model, last), given=model)
 
 
@@ -178,11 +180,16 @@ def _raw_columns(
     names = getattr(first, "feature_names_in_", None)
     width = getattr(first, "n_features_in_", None)
     if width is None:
+        # What is not known at all is refused for that.
+        require_known(first)
         raise UnsupportedModelError(
             f"the step {type(first).__name__} does not say how many columns it reads, "
             "as if it were not fitted. Call fit first."
         )
-    return None if names is None else [str(name) for name in names], int(width)
+    # Encoders of category_encoders number the columns of arrays.
+    if names is None or not all(isinstance(name, str) for name in names):
+        return None, int(width)
+    return [str(name) for name in names], int(width)
 
 
 def _first_reader(steps: Sequence[tuple[str, Any]]) -> Any:

@@ -29,6 +29,7 @@ from fatt.importers.pullback.columns import (
     table_of,
     takes,
 )
+from fatt.importers.sklearn.members import plain_label
 
 #: Stands, among the cells of a column of labels, for a label that nobody knows.
 UNKNOWN = object()
@@ -215,6 +216,29 @@ class Lookup:
 AnyStep: TypeAlias = Numbers | Replace | Flag | Lookup
 
 
+@dataclass
+class Work:
+    """What a transformer does.
+
+    Attributes
+    ----------
+    outputs
+        For each output column, the input column it is made of and the step between;
+        None if it is the input column as it is.
+    idle
+        Input columns without any output, and the step that yet checks their cells.
+    sparse
+        Whether the output is a sparse matrix.
+    narrow
+        Whether the output has fewer digits than float64.
+    """
+
+    outputs: list[tuple[int, AnyStep | None]] = field(default_factory=list)
+    idle: list[tuple[int, AnyStep]] = field(default_factory=list)
+    sparse: bool = False
+    narrow: bool = False
+
+
 def is_nan(cell: object) -> bool:
     """Tell whether a cell is NaN."""
     return isinstance(cell, float | np.floating) and math.isnan(cell)
@@ -234,6 +258,11 @@ def _holds(kind: str, label: Label | None) -> bool:
 def equal(cell: object, value: object) -> bool:
     """Tell whether a cell has a value, where NaN counts as equal to NaN."""
     return bool(cell == value) or (is_nan(cell) and is_nan(value))
+
+
+def label_or_none(value: Any, what: str) -> Label | None:
+    """Return a value of a fitted object as a plain label, NaN or None."""
+    return None if value is None else plain_label(value, what)
 
 
 def _number(label: Label | None) -> float:

@@ -113,7 +113,10 @@ def through(step: Any, table: Table) -> Table:
             return _framed(step, _through_union(step, table))
         work = work_of(step, sparse=table.sparse)
         columns = [
-            table.columns[i].then(done, narrow=work.narrow) for i, done in work.outputs
+            table.columns[i].then(done, narrow=work.narrow)
+            if done is not None
+            else table.columns[i]
+            for i, done in work.outputs
         ]
         idle = [table.columns[i].then(done) for i, done in work.idle]
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -137,6 +140,9 @@ def _framed(step: Any, table: Table) -> Table:
     """Return the table as the step hands it on: in a frame of pandas if it says so."""
     import sklearn
 
+    # Encoders of category_encoders make frames, whatever the configuration says.
+    if type(step).__module__.startswith("category_encoders."):
+        return replace(table, columns=[chain.in_frame() for chain in table.columns])
     # What the step does not say, the configuration says, as it is now.
     said = getattr(step, "_sklearn_output_config", {}).get("transform")
     if (said or sklearn.get_config()["transform_output"]) != "pandas":

@@ -1,60 +1,34 @@
 """scikit-learn's transformers of single columns, each as the steps it applies.
 
 The arithmetic is scikit-learn's own, in the same order and precision; what an encoder
-makes of each category is asked of the fitted encoder itself.
+makes of each category is asked of the fitted encoder itself (`encoders`).
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
-import math
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Label
 from fatt.ensemble.features import NumberTypes
 from fatt.errors import UnsupportedModelError
+from fatt.importers.pipeline.encoders import category_encoder, encoder
 from fatt.importers.pipeline.steps import (
     FINITE_ONLY,
-    UNKNOWN,
     AnyStep,
     Flag,
-    Lookup,
     Numbers,
     Replace,
+    Work,
     is_nan,
+    label_or_none,
 )
 from fatt.importers.pullback.columns import ANYTHING, Floats, below, identity
 from fatt.importers.sklearn.members import check_members, plain_label
-
-
-@dataclass
-class Work:
-    """What a transformer does.
-
-    Attributes
-    ----------
-    outputs
-        For each output column, the input column it is made of and the step between.
-    idle
-        Input columns without any output, and the step that yet checks their cells.
-    sparse
-        Whether the output is a sparse matrix.
-    narrow
-        Whether the output has fewer digits than float64.
-    """
-
-    outputs: list[tuple[int, AnyStep]] = field(default_factory=list)
-    idle: list[tuple[int, AnyStep]] = field(default_factory=list)
-    sparse: bool = False
-    narrow: bool = False
-
 
 #: What hands on some columns as they are; `SelectorMixin` does it for all of them.
 _SELECTORS = (
@@ -89,26 +63,12 @@ def work_of(transformer: Any, *, sparse: bool) -> Work:
     UnsupportedModelError
         If it is of another kind or works in a way that is not supported.
     """
-    from sklearn import feature_selection, impute, preprocessing
-
-    on_sparse: dict[type, Callable[..., Work]] = {
-        preprocessing.StandardScaler: _standard_scaler,
-        preprocessing.MaxAbsScaler: _max_abs_scaler,
-        preprocessing.RobustScaler: _robust_scaler,
-    }
-    on_sparse |= {getattr(feature_selection, name): _selector for name in _SELECTORS}
-    others: dict[type, Callable[..., Work]] = {
-        preprocessing.MinMaxScaler: _min_max_scaler,
-        preprocessing.OneHotEncoder: _encoder,
-        preprocessing.OrdinalEncoder: _encoder,
-        preprocessing.KBinsDiscretizer: _bins,
-        impute.SimpleImputer: _imputer,
-        impute.MissingIndicator: _missing_indicator,
-    }
     kind = type(transformer)
-    if kind not in on_sparse and kind not in others:
-        raise _refusal(transformer)
+    if kind.__module__.startswith("category_encoders."):
+        return category_encoder(transformer)
+    require_known(transformer)
     check_members(transformer)
+    on_sparse, others = _known()
     if kind in on_sparse:
         return on_sparse[kind](transformer, sparse)
     if sparse:
@@ -119,27 +79,81 @@ def work_of(transformer: Any, *, sparse: bool) -> Work:
     return others[kind](transformer)
 
 
+@functools.cache
+def _known() -> tuple[dict[type, Callable[..., Work]], dict[type, Callable[..., Work]]]:
+    """Return who describes steps that take sparse matrices, and other steps."""
+    from sklearn import feature_selection, impute, preprocessing
+
+    on_sparse: dict[type, Callable[..., Work]] = {
+        preprocessing.StandardScaler: _standard_scaler,
+        preprocessing.MaxAbsScaler: _max_abs_scaler,
+        preprocessing.RobustScaler: _robust_scaler,
+    }
+    on_sparse |= {getattr(feature_selection, name): _selector for name in _SELECTORS}
+    others: dict[type, Callable[..., Work]] = {
+        preprocessing.MinMaxScaler: _min_max_scaler,
+        preprocessing.OneHotEncoder: encoder,
+        preprocessing.OrdinalEncoder: encoder,
+        preprocessing.TargetEncoder: encoder,
+        preprocessing.KBinsDiscretizer: _bins,
+        impute.SimpleImputer: _imputer,
+        impute.MissingIndicator: _missing_indicator,
+    }
+    return on_sparse, others
+
+
+def require_known(transformer: Any) -> None:
+    """Refuse a step of a kind that is not supported, and say why."""
+    from sklearn import compose, pipeline
+
+    known = {*itertools.chain(*_known()), compose.ColumnTransformer}
+    known |= {pipeline.FeatureUnion, pipeline.Pipeline}
+    if type(transformer) not in known:
+        raise _refusal(transformer)
+
+
+#: Why a step of scikit-learn is not supported, by the name of its class.
+_MIXES = "it mixes columns, so its output says nothing about one raw column"
+_ROUNDS = (
+    "its numbers are rounded on the way, so that nobody knows whether they grow with "
+    "the raw ones. Trees ask for the order alone: fit without it"
+)
+_REASONS = {
+    **dict.fromkeys(
+        (
+            *("PCA", "IncrementalPCA", "KernelPCA", "TruncatedSVD", "FastICA", "NMF"),
+            *("PolynomialFeatures", "Normalizer", "KNNImputer", "IterativeImputer"),
+            *("LinearDiscriminantAnalysis", "FeatureAgglomeration", "KMeans"),
+        ),
+        _MIXES,
+    ),
+    **dict.fromkeys(("PowerTransformer", "QuantileTransformer"), _ROUNDS),
+    "SplineTransformer": "its polynomials rise and fall, and nobody knows just where",
+    "FunctionTransformer": (
+        "what its function does is known to its author alone. Do the same with a step "
+        "that is supported, or in the table"
+    ),
+}
+
+
 def _refusal(transformer: Any) -> UnsupportedModelError:
-    from sklearn import base, decomposition, preprocessing
+    from sklearn import base
 
     name = type(transformer).__name__
-    mixing = (
-        decomposition.PCA,
-        decomposition.TruncatedSVD,
-        preprocessing.PolynomialFeatures,
-        preprocessing.Normalizer,
-    )
-    if isinstance(transformer, mixing):
-        why = "it mixes columns, so its output says nothing about one raw column"
-    elif not isinstance(transformer, base.BaseEstimator):
-        why = "it is no transformer of scikit-learn"
-    else:
+    package = type(transformer).__module__.partition(".")[0]
+    if package == "sklearn" and name in _REASONS:
+        why = _REASONS[name]
+    elif package == "sklearn" and isinstance(transformer, base.BaseEstimator):
         why = "its arithmetic is not known to be exact"
+    else:
+        why = f"it is no step of scikit-learn, but of {package!r}, and not known here"
     return UnsupportedModelError(
         f"the step {name} is not supported: {why}. Supported are StandardScaler, "
         "MinMaxScaler, RobustScaler, MaxAbsScaler, OneHotEncoder, OrdinalEncoder, "
-        "SimpleImputer, KBinsDiscretizer, ColumnTransformer, Pipeline and "
-        "'passthrough'; or load the model behind the step, in its own columns."
+        "TargetEncoder, SimpleImputer, MissingIndicator, KBinsDiscretizer, selectors "
+        "such as SelectKBest, ColumnTransformer, FeatureUnion, Pipeline, "
+        "'passthrough', and encoders of category_encoders; or load the model behind "
+        "the step, in its own columns."
     )
 
 
@@ -232,7 +246,7 @@ def _stretch(numbers: Floats, *, scale: float, low: float) -> Floats:
         return numbers * scale + low
 
 
-def _clipped(step: AnyStep, low: float, high: float) -> Numbers:
+def _clipped(step: AnyStep | None, low: float, high: float) -> Numbers:
     assert isinstance(step, Numbers)
     inside = step.function
     return Numbers(function=lambda numbers: np.clip(inside(numbers), low, high))
@@ -281,7 +295,7 @@ def _in_bin(
 
 
 def _imputer(imputer: Any) -> Work:
-    old = _label_or_none(imputer.missing_values, "missing_values of a SimpleImputer")
+    old = label_or_none(imputer.missing_values, "missing_values of a SimpleImputer")
     keeps_integers = imputer.strategy in {"most_frequent", "constant"}
     work = Work()
     for i, statistic in enumerate(imputer.statistics_):
@@ -301,7 +315,7 @@ def _imputer(imputer: Any) -> Work:
 
 
 def _missing_indicator(indicator: Any) -> Work:
-    value = _label_or_none(indicator.missing_values, "missing_values of an indicator")
+    value = label_or_none(indicator.missing_values, "missing_values of an indicator")
     # As one array with others, booleans are objects.
     taken: NumberTypes = "number" if indicator.n_features_in_ == 1 else "any"
     found = [int(i) for i in indicator.features_]
@@ -339,76 +353,3 @@ def _taken(imputer: Any) -> NumberTypes:
         written = np.dtype(getattr(imputer, "_fill_dtype", imputer.statistics_.dtype))
         return {"f": "floating", "i": "signed"}.get(written.kind, "number")  # type: ignore[return-value]
     return "number" if imputer.strategy == "most_frequent" else "any"
-
-
-def _encoder(encoder: Any) -> Work:
-    """Ask an encoder what it makes of each category, of unknown and missing cells."""
-    columns = [_labels_of(encoder, i) for i in range(len(encoder.categories_))]
-    cells = [[*labels, *others.values()] for labels, others in columns]
-    work = Work(
-        sparse=bool(getattr(encoder, "sparse_output", False)),
-        narrow=np.dtype(encoder.dtype) in {np.dtype("f2"), np.dtype("f4")},
-    )
-    made: dict[int, tuple[int, Lookup]] = {}
-    for i, (labels, others) in enumerate(columns):
-        places = {label: place for place, label in enumerate(labels)}
-        outputs = np.ascontiguousarray(_asked(encoder, cells, i).T)
-        start = outputs[:, :1]
-        varies = (outputs != start) & ~(np.isnan(outputs) & np.isnan(start))
-        # An output that never varies is taken for one of the first column.
-        mine = np.flatnonzero(varies.any(axis=1)) if i else range(len(outputs))
-        for j in mine:
-            known, rest = np.split(outputs[j], [len(labels)])
-            step = Lookup(places, known, dict(zip(others, rest.tolist(), strict=True)))
-            made[int(j)] = i, step
-        idle = Lookup(places, np.zeros(len(labels)), dict.fromkeys(others, 0.0))
-        work.idle.append((i, idle))
-    work.outputs = [made[j] for j in sorted(made)]
-    used = {i for i, _ in work.outputs}
-    work.idle = [(i, step) for i, step in work.idle if i not in used]
-    return work
-
-
-def _asked(encoder: Any, cells: list[list[Any]], i: int) -> Floats:
-    """Return what an encoder makes of the cells of a column, the others at rest."""
-    table = np.empty((len(cells[i]), len(cells)), dtype=object)
-    for place, column in enumerate(cells):
-        table[:, place] = column if place == i else column[0]
-    with warnings.catch_warnings():
-        # The encoder may warn of unknown cells and of absent column names: both are
-        # meant here.
-        warnings.simplefilter("ignore")
-        codes = encoder.transform(table)
-    dense = codes.toarray() if hasattr(codes, "toarray") else codes
-    return np.asarray(dense).astype(np.float64)
-
-
-def _labels_of(encoder: Any, i: int) -> tuple[list[Label], dict[object, Any]]:
-    """Return the labels a column of an encoder knows, and the other cells it takes."""
-    name = type(encoder).__name__
-    known = [
-        _label_or_none(c, f"a category of the {name}") for c in encoder.categories_[i]
-    ]
-    labels = [label for label in known if label is not None and not is_nan(label)]
-    others: dict[object, Any] = {}
-    if any(map(is_nan, known)):
-        others["nan"] = math.nan
-    if None in known:
-        others["none"] = None
-    if len(others) > 1:
-        raise UnsupportedModelError(
-            f"the {name} has both None and NaN as categories of its column {i}, and "
-            "tables do not tell them apart. Train with one of them."
-        )
-    if encoder.handle_unknown != "error":
-        if any(isinstance(label, str) for label in labels):
-            new: Label = max(map(str, labels), key=len) + "?"
-        else:
-            new = next(n for n in itertools.count() if n not in labels)
-        others |= {"nan": math.nan, "none": None, UNKNOWN: new}
-    return labels, others
-
-
-def _label_or_none(value: Any, what: str) -> Label | None:
-    """Return a value of a fitted object as a plain label, NaN or None."""
-    return None if value is None else plain_label(value, what)

@@ -170,6 +170,10 @@ _KNOWN = {
     "OrdinalEncoder": f"""
         {_ENCODER} encoded_missing_value unknown_value _missing_indices
     """,
+    "TargetEncoder": f"""
+        {_ENCODER} cv random_state shuffle smooth target_type
+        classes_ encodings_ target_mean_ target_type_ _label_encoder
+    """,
     "KBinsDiscretizer": """
         dtype encode n_bins quantile_method random_state strategy subsample
         bin_edges_ n_bins_ _encoder

@@ -1,0 +1,283 @@
+"""Encoders of categories, tabulated: asked once for each level, and the table is kept.
+
+What an encoder makes of a level, of levels that it does not know and of missing cells
+is what the fitted object itself answers, for one row as for all.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fatt.ensemble import Label
+from fatt.errors import UnsupportedModelError
+from fatt.importers.pipeline.steps import (
+    UNKNOWN,
+    Lookup,
+    Work,
+    is_nan,
+    label_or_none,
+)
+from fatt.importers.pullback.columns import Floats
+from fatt.importers.registry import refuse_replaced
+
+_NARROW = {np.dtype("f2"), np.dtype("f4")}
+
+#: Encoders of category_encoders that keep a table for each column.
+_TABULATED = {
+    *("BackwardDifferenceEncoder", "BaseNEncoder", "BinaryEncoder", "CatBoostEncoder"),
+    *("CountEncoder", "GrayEncoder", "HelmertEncoder", "JamesSteinEncoder"),
+    *("LeaveOneOutEncoder", "MEstimateEncoder", "OneHotEncoder", "OrdinalEncoder"),
+    *("PolynomialEncoder", "QuantileEncoder", "RankHotEncoder", "SumEncoder"),
+    *("TargetEncoder", "WOEEncoder"),
+}
+
+#: How many levels are asked for in rows of their own.
+_ALONE = 50
+
+
+def encoder(encoder: Any) -> Work:
+    """Ask an encoder what it makes of each category, of unknown and missing cells."""
+    columns = [_labels_of(encoder, i) for i in range(len(encoder.categories_))]
+    cells = [[*labels, *others.values()] for labels, others in columns]
+    work = Work(
+        sparse=bool(getattr(encoder, "sparse_output", False)),
+        narrow=np.dtype(getattr(encoder, "dtype", float)) in _NARROW,
+    )
+    made: dict[int, tuple[int, Lookup]] = {}
+    for i, (labels, others) in enumerate(columns):
+        places = {label: place for place, label in enumerate(labels)}
+        outputs = np.ascontiguousarray(_asked(encoder, cells, i).T)
+        start = outputs[:, :1]
+        varies = (outputs != start) & ~(np.isnan(outputs) & np.isnan(start))
+        # An output that never varies is taken for one of the first column.
+        mine = np.flatnonzero(varies.any(axis=1)) if i else range(len(outputs))
+        for j in mine:
+            known, rest = np.split(outputs[j], [len(labels)])
+            step = Lookup(places, known, dict(zip(others, rest.tolist(), strict=True)))
+            made[int(j)] = i, step
+        idle = Lookup(places, np.zeros(len(labels)), dict.fromkeys(others, 0.0))
+        work.idle.append((i, idle))
+    work.outputs = [made[j] for j in sorted(made)]
+    used = {i for i, _ in work.outputs}
+    work.idle = [(i, step) for i, step in work.idle if i not in used]
+    return work
+
+
+def _asked(encoder: Any, cells: list[list[Any]], i: int) -> Floats:
+    """Return what an encoder makes of the cells of a column, the others at rest."""
+    table = np.empty((len(cells[i]), len(cells)), dtype=object)
+    for place, column in enumerate(cells):
+        table[:, place] = column if place == i else column[0]
+    with warnings.catch_warnings():
+        # The encoder may warn of unknown cells and of absent column names: both are
+        # meant here.
+        warnings.simplefilter("ignore")
+        codes = encoder.transform(table)
+    dense = codes.toarray() if hasattr(codes, "toarray") else codes
+    return np.asarray(dense).astype(np.float64)
+
+
+def _labels_of(encoder: Any, i: int) -> tuple[list[Label], dict[object, Any]]:
+    """Return the labels a column of an encoder knows, and the other cells it takes."""
+    name = type(encoder).__name__
+    known = [
+        label_or_none(c, f"a category of the {name}") for c in encoder.categories_[i]
+    ]
+    labels = [label for label in known if label is not None and not is_nan(label)]
+    others: dict[object, Any] = {}
+    if any(map(is_nan, known)):
+        others["nan"] = math.nan
+    if None in known:
+        others["none"] = None
+    if len(others) > 1:
+        raise UnsupportedModelError(
+            f"the {name} has both None and NaN as categories of its column {i}, and "
+            "tables do not tell them apart. Train with one of them."
+        )
+    # A TargetEncoder takes everything.
+    if getattr(encoder, "handle_unknown", "ignore") != "error":
+        others |= {"nan": math.nan, "none": None, UNKNOWN: _strangers(labels)[0]}
+    return labels, others
+
+
+def _strangers(labels: Sequence[Label]) -> list[Label]:
+    """Return some labels that are none of those given."""
+    if any(isinstance(label, str) for label in labels):
+        longest = max(map(str, labels), key=len)
+        return [longest + "?", "?"] if "?" not in labels else [longest + "?"]
+    new = next(n for n in itertools.count() if n not in labels)
+    return [new, new + 0.5, -1e9 - new]
+
+
+def category_encoder(encoder: Any) -> Work:
+    """Ask an encoder of category_encoders what it makes of each level of its columns.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it joins columns, keeps no table, or does not answer the same for one row as
+        for all.
+    """
+    name = f"category_encoders' {type(encoder).__name__}"
+    if type(encoder).__name__ not in _TABULATED:
+        why = "it is not known to keep a table of levels for each column"
+        if type(encoder).__name__ == "HashingEncoder":
+            why = "it hashes any text, so that it has no list of levels"
+        raise UnsupportedModelError(
+            f"{name} is not supported: {why}. Use another of its encoders, such as "
+            "TargetEncoder or OrdinalEncoder."
+        )
+    refuse_replaced(encoder)
+    if getattr(encoder, "composite_cols", None):
+        raise UnsupportedModelError(
+            f"{name} joins columns (composite_cols), and what it makes says nothing "
+            "about one raw column. Fit it without."
+        )
+    return _Tabulation(encoder, name).work()
+
+
+class _Tabulation:
+    """An encoder of category_encoders and the levels of its columns."""
+
+    def __init__(self, encoder: Any, name: str) -> None:
+        self.encoder, self.name = encoder, name
+        self.columns = list(encoder.feature_names_in_)
+        self.levels = {column: self._levels(column) for column in encoder.cols}
+
+    def work(self) -> Work:
+        rest = self._ask([{}])
+        checks: dict[int, Lookup] = {}
+        made: dict[int, tuple[int, Lookup | None]] = {}
+        for place, column in enumerate(self.columns):
+            if column not in self.levels:
+                for j in self._copies(column, rest[0]):
+                    made[j] = place, None
+        free = [j for j in range(rest.shape[1]) if j not in made]
+        for column, labels in self.levels.items():
+            place = self.columns.index(column)
+            known, others = self._table(column, labels)
+            both = np.array([*known, *others.values()])
+            same = (both == both[0]) | (np.isnan(both) & np.isnan(both[0]))
+            keys = {label: code for code, label in enumerate(labels)}
+            for j in np.flatnonzero(~same.all(axis=0)).tolist():
+                if j in made:
+                    raise UnsupportedModelError(
+                        f"{self.name} joins columns: its output {j} is made of "
+                        f"{column!r} and of another one."
+                    )
+                told = {kind: float(row[j]) for kind, row in others.items()}
+                made[j] = place, Lookup(keys, known[:, j], told)
+            nothing = dict.fromkeys(others, 0.0)
+            checks[place] = Lookup(keys, np.zeros(len(labels)), nothing)
+        for j in free:
+            # What never varies is the same for every level of whichever column.
+            place, check = next(iter(checks.items()))
+            value = float(rest[0, j])
+            constant = np.full(len(check.values), value)
+            told = dict.fromkeys(check.others, value)
+            made.setdefault(j, (place, Lookup(check.labels, constant, told)))
+        used = {place for place, _ in made.values()}
+        return Work(
+            outputs=[made[j] for j in sorted(made)],
+            idle=[
+                (place, check) for place, check in checks.items() if place not in used
+            ],
+        )
+
+    def _levels(self, column: Any) -> list[Label]:
+        """Return the levels that the encoder knows in a column."""
+        owner = getattr(self.encoder, "ordinal_encoder", None) or self.encoder
+        mapping = owner.mapping
+        if isinstance(mapping, list):
+            [mapping] = [one["mapping"] for one in mapping if one["col"] == column]
+        else:
+            mapping = mapping[column]
+        found = [
+            label_or_none(level, f"a level of {self.name}") for level in mapping.index
+        ]
+        levels = [level for level in found if level is not None and not is_nan(level)]
+        if not levels:
+            raise UnsupportedModelError(
+                f"{self.name} knows no level of its column {column!r}. Fit it again."
+            )
+        return levels
+
+    def _ask(self, rows: Sequence[dict[Any, Any]]) -> Floats:
+        """Return what becomes of rows that are at rest but for the cells given."""
+        import pandas as pd
+
+        cells = {
+            column: [
+                row.get(
+                    column, self.levels[column][0] if column in self.levels else 0.0
+                )
+                for row in rows
+            ]
+            for column in self.columns
+        }
+        frame = pd.DataFrame(
+            {
+                column: pd.Series(
+                    values, dtype=object if column in self.levels else np.float64
+                )
+                for column, values in cells.items()
+            }
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.asarray(self.encoder.transform(frame), dtype=np.float64)
+
+    def _copies(self, column: Any, rest: Floats) -> list[int]:
+        """Return the outputs that are a column as it is."""
+        [row] = self._ask([{column: 12345.5}])
+        changed = np.flatnonzero((row != rest) & ~(np.isnan(row) & np.isnan(rest)))
+        if (rest[changed] != 0.0).any() or (row[changed] != 12345.5).any():
+            raise UnsupportedModelError(
+                f"{self.name} computes with the column {column!r}, which is none of "
+                "those that it encodes."
+            )
+        return list(changed.tolist())
+
+    def _table(
+        self, column: Any, labels: list[Label]
+    ) -> tuple[Floats, dict[object, Floats]]:
+        """Return what becomes of each level, and of other cells that are taken."""
+        others: dict[object, Floats] = {}
+        asked: list[tuple[Any, Floats]] = []
+        strangers = _strangers(labels)
+        for kind, cells in (
+            ("nan", [math.nan]),
+            ("none", [None]),
+            (UNKNOWN, strangers),
+        ):
+            for cell in cells:
+                try:
+                    [row] = self._ask([{column: cell}])
+                except ValueError:
+                    break
+                asked.append((cell, row))
+                self._require_same(others.setdefault(kind, row), row, column)
+        known = self._ask([{column: label} for label in labels])
+        some = np.linspace(0, len(labels) - 1, min(len(labels), _ALONE)).astype(int)
+        for place in some.tolist():
+            [row] = self._ask([{column: labels[place]}])
+            asked.append((labels[place], row))
+            self._require_same(known[place], row, column)
+        together = self._ask([{column: cell} for cell, _ in reversed(asked)])
+        for (_, row), found in zip(reversed(asked), together, strict=True):
+            self._require_same(row, found, column)
+        return known, others
+
+    def _require_same(self, one: Floats, other: Floats, column: Any) -> None:
+        if not np.array_equal(one, other, equal_nan=True):
+            raise UnsupportedModelError(
+                f"what {self.name} makes of a cell of {column!r} hangs on the other "
+                "rows, or differs between levels that it does not know. Such a column "
+                "has no table."
+            )
