@@ -322,7 +322,7 @@ _NOTEBOOK_STYLE = """
 .fatt .card {
   border: 1px solid #8886; border-radius: .4em; padding: .5em .75em; max-width: 24rem;
 }
-.fatt h3 { font-size: 1em; margin: 0 0 .3em; }
+.fatt h3 { font-size: 1em; margin: 0 0 .3em; padding: 0; }
 .fatt .card th, .fatt .card td { overflow-wrap: anywhere; }
 .fatt .equal > *, .fatt .note { opacity: .75; font-weight: 400; }
 .fatt mark { background: #e8912d55; color: inherit; padding: 0 .25em; }

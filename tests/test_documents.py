@@ -148,7 +148,7 @@ SAID = {
         r"exit code 1\n",
         r"Findings\nWho counts as similar\nGroups\nTwins\nWhat this means\nEvidence\n",
         r"The model's own library confirms both labels of every twin\.",
-        r"Unfair: this person gets 1, and a similar one gets 0:\n  colour White → ",
+        r"Unfair: this person gets released, and a similar one gets held:\n  colour ",
         r"exit code 0\n",
     ],
     "train_and_read": [

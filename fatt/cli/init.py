@@ -298,8 +298,8 @@ def _similar(typed: TypedPeople, ensemble: Ensemble, places: _Places) -> Iterato
             yield f"# {in_toml(name)}, which varies below. {told}"
     unread = [
         name for name in places.table.columns
-        if _is_sensitive(name) and name not in known and people.frame is not None
-        and name in people.frame.columns
+        if _is_sensitive(name) and name not in {*known, *typed.schema.columns}
+        and people.frame is not None and name in people.frame.columns
     ]  # fmt: skip
     for name in unread:
         told = printable(stand_ins(people, name))

@@ -71,7 +71,8 @@ def groups(
     ax.set_yticks(range(len(found)), labels)
     ax.invert_yaxis()
     ax.set(xlim=(0, 1), xlabel="share of people")
-    ax.legend()
+    # Above the bars, which fill the axes.
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
     return ax
 
 

@@ -24,9 +24,9 @@ def main() -> None:
         page = Path(folder) / "audit.html"
         fatt.main([*_DEMO, "--html", str(page)], standalone_mode=False)
         chromium.show(page, width=_WIDTH)
-        # From the verdict to the first twins.
+        # From the verdict to the first group.
         end = chromium.script(
-            "return document.querySelector('.card').getBoundingClientRect().bottom"
+            "return document.querySelector('#groups table').getBoundingClientRect().bottom"
         )
         chromium.show(page, width=_WIDTH, height=int(end) + 8)
         TARGET.parent.mkdir(exist_ok=True)

@@ -88,12 +88,17 @@ def test_charts_are_drawn_inside_their_frames(chromium: Browser, audit: Path) ->
 
 
 @pytest.mark.parametrize(("width", "scheme"), SCREENS)
+@pytest.mark.parametrize("name", ["audit", "summary"])
 def test_axe_finds_no_barrier(
-    chromium: Browser, audit: Path, width: int, scheme: str
+    chromium: Browser,
+    request: pytest.FixtureRequest,
+    name: str,
+    width: int,
+    scheme: str,
 ) -> None:
     from axe_core_python.selenium import Axe
 
-    chromium.show(audit, width=width, scheme=scheme)
+    chromium.show(request.getfixturevalue(name), width=width, scheme=scheme)
     found = Axe().run(chromium.driver)
     assert len(found["passes"]) > 15
     said = [

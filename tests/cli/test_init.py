@@ -155,3 +155,21 @@ def test_a_column_that_the_model_does_not_read_is_told_by_name(tmp_path: Path) -
     message = str(refused.exception)
     assert "the model does not read the column 'sex' of this table" in message
     assert "'wife' (0." in message
+
+
+def test_columns_of_a_one_hot_variable_are_read(tmp_path: Path) -> None:
+    frame = pandas.get_dummies(
+        people()[["sex", "debt"]].assign(sex=lambda t: t["sex"].map({0: "F", 1: "M"})),
+        prefix_sep="=",
+        dtype=int,
+    )
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    tree.fit(frame, frame["sex=F"])
+    library.load(tree).save(tmp_path / "model.fatt")
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    spec = tmp_path / "audit.toml"
+    files = [str(tmp_path / name) for name in ("model.fatt", "people.csv")]
+    run("init", *files, "--output", str(spec))
+    text = spec.read_text(encoding="utf-8")
+    assert 'vary = ["sex"]' in text
+    assert "does not read" not in text
