@@ -26,7 +26,8 @@ def main() -> None:
         chromium.show(page, width=_WIDTH)
         # From the verdict to the first group.
         end = chromium.script(
-            "return document.querySelector('#groups table').getBoundingClientRect().bottom"
+            "const groups = document.querySelector('#groups table');"
+            "return groups.getBoundingClientRect().bottom"
         )
         chromium.show(page, width=_WIDTH, height=int(end) + 8)
         TARGET.parent.mkdir(exist_ok=True)
