@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.run import Chunk, Run
-from fatt.ensemble import Cut, Ensemble, Feature, Label, Link, Prediction
+from fatt.ensemble import Bands, Cut, Ensemble, Feature, Label, Link, Prediction
 from fatt.errors import SpecError
 from fatt.frames import frame_of
 from fatt.markup import Markup, notebook, table, tag
@@ -205,6 +205,8 @@ def gaps_of(run: Run, of: Of) -> ScoreGaps:
     labels: tuple[Label, ...] = ensemble.classes
     if isinstance(ensemble.decision, Cut):
         labels = labels[1:]
+    elif isinstance(ensemble.decision, Bands):
+        labels = ("score",)
     elif isinstance(ensemble.decision, Prediction):
         labels = ("prediction",)
     return ScoreGaps(

@@ -187,10 +187,15 @@ class CutOff(Record, frozen=True, kw_only=True):
             return np.asarray(numbers > threshold)
         return np.asarray(numbers >= threshold)
 
+    def codes(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Return 1 for those who get the class, 0 for the others."""
+        return self.reached(numbers).astype(np.int64)
+
     def words(self) -> str:
         """Say the rule in words."""
         sign = ">" if self.strict else ">="
-        return f"{self.of!r} if its {self.on} {sign} {self.threshold!r}"
+        of = "the second class" if self.of is None else repr(self.of)
+        return f"{of} if its {self.on} {sign} {self.threshold!r}"
 
 
 class Cut(Record, frozen=True, kw_only=True, tag="cut"):
@@ -212,6 +217,65 @@ class Cut(Record, frozen=True, kw_only=True, tag="cut"):
     def edges(self) -> tuple[float, ...]:
         """The smallest score of each class but the first."""
         return (self.at,)
+
+
+class Cuts(Record, frozen=True, kw_only=True):
+    """Bands as people say them: names, each from some number on.
+
+    Attributes
+    ----------
+    names
+        What the bands are called, from the lowest to the highest.
+    ends
+        The lower end of each band, compared as NumPy compares an array of the library's
+        type with a plain number. Nobody is below the first.
+    strict
+        Whether the number itself still belongs to the band below.
+    on
+        What is compared: a probability, its raw score, or what a regressor predicts.
+    of
+        The class whose probability it is; None if it is a prediction.
+    """
+
+    names: tuple[str, ...]
+    ends: tuple[float, ...]
+    strict: bool = False
+    on: Literal["probability", "score", "prediction"] = "probability"
+    of: Label | None = None
+
+    def codes(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the place of the band in which each number is."""
+        reached = np.zeros(numbers.shape, dtype=np.int64)
+        for end in self.ends[1:]:
+            cut = CutOff(threshold=end, strict=self.strict)
+            reached += cut.reached(numbers)
+        return reached
+
+    def words(self) -> str:
+        """Say the rule in words."""
+        sign = ">" if self.strict else ">="
+        of = f" of {self.of!r}" if self.of is not None else ""
+        bands = [
+            f"{name!r} if {sign} {end!r}"
+            for name, end in zip(self.names[:0:-1], self.ends[:0:-1], strict=True)
+        ]
+        return f"by its {self.on}{of}: {', '.join(bands)}, else {self.names[0]!r}"
+
+
+class Bands(Record, frozen=True, kw_only=True, tag="bands"):
+    """One of several classes in order, by how many numbers the only score reaches.
+
+    Attributes
+    ----------
+    edges
+        The smallest score of each class but the first, never decreasing; found by
+        bisection on the library's own formula.
+    asked
+        The bands that somebody asked for.
+    """
+
+    edges: tuple[float, ...]
+    asked: Cuts
 
 
 class Argmax(Record, frozen=True, kw_only=True, tag="argmax"):
@@ -243,13 +307,17 @@ class Prediction(Record, frozen=True, kw_only=True, tag="prediction"):
     ----------
     link
         How the library makes the number.
+    of
+        The class whose probability the number is; None if the library calls it a
+        prediction.
     """
 
     link: Link = Link()
+    of: Label | None = None
 
 
 #: What makes a label of scores.
-LabelRule: TypeAlias = Cut | Argmax
+LabelRule: TypeAlias = Cut | Bands | Argmax
 
 Decision: TypeAlias = LabelRule | Prediction
 
@@ -264,6 +332,9 @@ def decide(scores: Scores, decision: LabelRule) -> NDArray[np.int64]:
         # As float64: numpy would round the number to the type of the scores (version 1
         # any, version 2 a plain one).
         return (scores[:, 0].astype(np.float64) >= decision.at).astype(np.int64)
+    if isinstance(decision, Bands):
+        alone = scores[:, 0].astype(np.float64)
+        return np.searchsorted(decision.edges, alone, side="right").astype(np.int64)
     if decision.divisor != 1.0:
         scores = scores / scores.dtype.type(decision.divisor)
     if decision.link == "identity":

@@ -12,7 +12,7 @@ import numpy as np
 
 from fatt.ensemble.features import Categorical, Label, is_writable
 from fatt.ensemble.fingerprint import codes_by_fingerprint
-from fatt.ensemble.scoring import Argmax, Cut, Isotonic, Prediction
+from fatt.ensemble.scoring import Argmax, Bands, Cut, Isotonic, Prediction
 from fatt.ensemble.trees import NODE, Trees, left_children, n_words, starts_of
 from fatt.errors import MalformedModelError
 
@@ -210,6 +210,12 @@ def _check_outputs(ensemble: Ensemble) -> None:
         _require(n_classes == 2, f"a cut needs 2 classes, not {n_classes}.")
         _require(n_outputs == 1, f"a cut needs 1 output, not {n_outputs}.")
         _require(not math.isnan(decision.at), "the cut is not a number.")
+    if isinstance(decision, Bands):
+        edges = decision.edges
+        _require(n_outputs == 1, f"bands need 1 output, not {n_outputs}.")
+        _require(n_classes == len(edges) + 1, "the bands have other classes.")
+        _require(list(edges) == sorted(edges), "the bands have no order.")
+        _require(not any(map(math.isnan, edges)), "an edge is not a number.")
     if isinstance(decision, Argmax):
         _require(
             n_classes == n_outputs, f"{n_outputs} outputs decide {n_classes} classes."

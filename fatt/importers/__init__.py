@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -38,6 +38,7 @@ def load(
     strict: bool = False,
     cut_on: Literal["probability", "score"] = "probability",
     pos_label: Label | None = None,
+    cuts: Mapping[str, float] | None = None,
 ) -> Model:
     """Import a tree model exactly.
 
@@ -84,6 +85,11 @@ def load(
     pos_label
         The class that is cut off, by default the second of two. Of several classes,
         the others are then one: ``"not ..."``.
+    cuts
+        The bands by which the model decides, in place of its own label: names in order,
+        each with its lower end, such as ``{"approve": 0.0, "review": 0.14, "decline":
+        0.365}``. Cut is the probability of `pos_label`, or its score, or the number
+        that a regressor predicts (where the first band begins at ``-inf``).
 
     Returns
     -------
@@ -127,6 +133,15 @@ def load(
             loaded, prepare, allow_pickle=allow_pickle
         )
     named = with_names(loaded, codes=codes, answers=answers)
+    if cuts is not None:
+        if threshold is not None:
+            raise SpecError(
+                f"threshold is {threshold!r}, and cuts are {cuts!r}: a model decides "
+                "by the one or the other."
+            )
+        return named.deciding_by(
+            cuts, strict=strict, cut_on=cut_on, pos_label=pos_label
+        )
     if threshold is not None:
         return named.deciding(
             threshold=threshold, strict=strict, cut_on=cut_on, pos_label=pos_label
@@ -134,7 +149,7 @@ def load(
     if strict or cut_on != "probability" or pos_label is not None:
         raise SpecError(
             "strict, cut_on and pos_label tell about a cut-off, and there is none; "
-            "add threshold=, such as threshold=0.12."
+            "add threshold=, such as threshold=0.12, or cuts=."
         )
     return named
 
