@@ -327,10 +327,10 @@ class Ensemble:
         SpecError
             If the model gives no probabilities that are known.
         """
-        linked = self.known_link(self.raw_scores(rows))
+        link, scores = self.known_link, self.raw_scores(rows)
         if isinstance(self.decision, Cut):
-            return np.column_stack([1.0 - linked[:, 0], linked[:, 0]])
-        return np.asarray(linked)
+            return np.hstack([link.of_first(scores), link(scores)])
+        return np.asarray(link(scores))
 
     @property
     def known_link(self) -> Link:
@@ -469,7 +469,7 @@ class Ensemble:
             return ScoreBounds(scores, scores)
         dtype = np.dtype(self.scoring.dtype)
         unit = float(np.finfo(dtype).eps) / 2
-        steps = (len(self.trees) + 2) * unit
+        steps = (len(self.trees) + 2 + self.scoring.roundings) * unit
         magnitude = self._sum(encoded, of=np.abs) / abs(self.scoring.divisor)
         # Two orders differ by twice the bound; a third time pays for the roundings of
         # the magnitude and of this very formula.

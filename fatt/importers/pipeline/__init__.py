@@ -112,7 +112,12 @@ def convert(model: Any, *, missing: float | None) -> Model:
             ensemble.inputs, by_position=inner.inputs.by_position
         )
         ensemble = replace(ensemble, inputs=inputs)
-    return Model(ensemble, partial(WholePipeline, model, last), given=model)
+    return replace(
+        last,
+        ensemble=ensemble,
+        opened=partial(WholePipeline, model, last),
+        given=model,
+    )
 
 
 def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble:
