@@ -163,9 +163,10 @@ def _link(ensemble: Ensemble, asked: CutOff) -> Link:
         raise SpecError(
             f"threshold is {asked.threshold!r}, and a {source.model or 'model'} of "
             f"{source.library} with the objective {source.objective or '(none)'!r} "
-            f"gives no probability of {asked.of!r} that is a function of one score "
-            "alone: those of several boosted classes depend on all their scores. Cut "
-            "its score (cut_on='score'), or train a forest or a model of two classes."
+            f"gives no probability of {asked.of!r} that is known as a function of one "
+            "score alone: those of several boosted classes depend on all their scores. "
+            "Cut its score (cut_on='score') if its library hands it out, or train a "
+            "forest or a model of two classes."
         )
     return ensemble.link
 

@@ -481,5 +481,17 @@ class Ensemble:
 
 
 def ensemble_of(model: Ensemble | Modelled) -> Ensemble:
-    """Return the exact form of a model."""
-    return model if isinstance(model, Ensemble) else model.ensemble
+    """Return the exact form of a model.
+
+    Raises
+    ------
+    SpecError
+        If it was not read yet, or is no model.
+    """
+    found = model if isinstance(model, Ensemble) else getattr(model, "ensemble", None)
+    if not isinstance(found, Ensemble):
+        raise SpecError(
+            f"a {type(model).__name__} was given where a model belongs that fatt has "
+            "read: pass fatt.load(model)."
+        )
+    return found
