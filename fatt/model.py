@@ -185,6 +185,8 @@ class Model:
         model that the library reads from a file may only want another form of table.
     file_digest
         The SHA-256 of the file that the model was read from; empty if there is none.
+    hands_out_scores
+        Whether the library hands out the scores, so that somebody can cut them.
 
     Examples
     --------
@@ -205,6 +207,7 @@ class Model:
     )
     given: Any = None
     file_digest: str = ""
+    hands_out_scores: bool = True
     # Not every library lets several threads ask a model at the same time.
     _lock: Any = field(default_factory=threading.RLock, init=False)
 
@@ -216,7 +219,8 @@ class Model:
         return hash(self.ensemble)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Model, (self.ensemble, self.opened, self.given, self.file_digest)
+        own = self.ensemble, self.opened, self.given, self.file_digest
+        return Model, (*own, self.hands_out_scores)
 
     def __repr__(self) -> str:
         return "<Model" + repr(self.ensemble).removeprefix("<Ensemble")
@@ -284,6 +288,11 @@ class Model:
             If there is no such cut-off, or the model decides by another one already.
         """
         asked = _cut_off(threshold, strict, cut_on, pos_label)
+        if asked.on == "score" and not self.hands_out_scores:
+            raise SpecError(
+                "cut_on is 'score', and nobody can decide by that: the library hands "
+                f"out no scores of a {self.ensemble.source.model}. Cut its probability."
+            )
         own, cut = self.ensemble, cut_off(self.ensemble, asked)
         if cut is own:
             return self
@@ -512,6 +521,11 @@ def _cut_off(threshold: Any, strict: Any, cut_on: Any, pos_label: Any) -> CutOff
         raise SpecError(f"cut_on is {cut_on!r}; write 'probability' or 'score'.")
     if isinstance(pos_label, np.generic):
         pos_label = pos_label.item()
+    if not isinstance(pos_label, str | int | float | None):
+        raise SpecError(
+            f"pos_label is of type {type(pos_label).__name__}; write the label of one "
+            "class, as the model answers it."
+        )
     return CutOff(
         threshold=float(threshold), strict=bool(strict), on=cut_on, of=pos_label
     )

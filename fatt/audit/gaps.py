@@ -229,6 +229,12 @@ def _link(model: Ensemble, of: Of) -> Link | None:
     if of == "score":
         return None
     if of == "probability":
+        if not model.known_link.is_monotone:
+            raise SpecError(
+                "of is 'probability', and the isotonic calibrator of the model goes "
+                "down by a last bit somewhere, so that the largest probability need "
+                "not be that of the largest score: write of='score'."
+            )
         return model.known_link
     if not isinstance(model.decision, Prediction):
         raise SpecError(

@@ -67,7 +67,7 @@ class Arithmetic:
         self.bits = last_bits(self.values)
         self.base = np.array(scoring.base, dtype=np.float64)
         self._base_bits = last_bits(self.base)
-        self._n_terms = len(trees) + 2
+        self._n_terms = len(trees) + 2 + scoring.roundings
         self._unit = 2.0**-24 if scoring.single else _UNIT
         self._digits = 24 if scoring.single else 53
         divisors = [scoring.divisor]
@@ -135,8 +135,10 @@ class Arithmetic:
             # Both are the same output.
             two = np.zeros_like(two)
         step = np.ldexp(1.0, np.clip(last, -1070, 900))
-        is_exact = (last > -1070) & (
-            _SLACK * np.maximum(one, two) <= np.ldexp(step, self._digits)
+        is_exact = (
+            (last > -1070)
+            & (self._scoring.roundings == 0)
+            & (_SLACK * np.maximum(one, two) <= np.ldexp(step, self._digits))
         )
         # Our own sums of leads must be exact as well.
         is_exact &= _SLACK * (one + two) <= np.ldexp(step, 53)
@@ -290,7 +292,8 @@ class Arithmetic:
     def is_ordered(self) -> bool:
         """Whether it is known how the library adds up; a sum of two has one way."""
         n_terms = len(self._model.trees) + bool(self.base.any())
-        return self._scoring.ordered or n_terms <= 2
+        is_one_way = n_terms <= 2 and not self._scoring.roundings
+        return self._scoring.ordered or is_one_way
 
 
 def _down(numbers: Floats) -> Floats:

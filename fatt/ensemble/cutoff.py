@@ -307,11 +307,10 @@ def _cut(ensemble: Ensemble, asked: CutOff, place: int) -> float:
             f"{asked.of!r}. Cut the score of {ensemble.classes[1]!r}."
         )
 
-    def is_second(linked: NDArray[Any]) -> NDArray[np.bool_]:
+    def is_second(scores: NDArray[Any]) -> NDArray[np.bool_]:
         if place == 0:
-            # The library makes the other probability so.
-            return ~asked.reached(1.0 - linked)
-        return asked.reached(linked)
+            return ~asked.reached(made.of_first(scores))
+        return asked.reached(made(scores))
 
     return turn(is_second, made, dtype)
 
@@ -323,9 +322,10 @@ def _link(ensemble: Ensemble, said: str, label: Label | None) -> Link:
         raise SpecError(
             f"{said}, and a {source.model or 'model'} of "
             f"{source.library} with the objective {source.objective or '(none)'!r} "
-            f"gives no probability{of} that is a function of one score "
-            "alone: those of several boosted classes depend on all their scores. Cut "
-            "its score (cut_on='score'), or train a forest or a model of two classes."
+            f"gives no probability{of} that is known as a function of one "
+            "score alone: those of several boosted classes depend on all their scores. "
+            "Cut its score (cut_on='score') if its library hands it out, or train a "
+            "forest or a model of two classes."
         )
     return ensemble.link
 
@@ -338,9 +338,9 @@ def turn(
     Parameters
     ----------
     is_second
-        The rule, on arrays of what the link makes of scores.
+        The rule, on arrays of scores.
     link
-        How the library makes a probability of a score.
+        How it makes a probability of a score, which may not increase everywhere.
     dtype
         The type of the scores.
 
@@ -354,20 +354,18 @@ def turn(
     SpecError
         If it holds, and then does not, close to the number.
     """
-
-    def holds(scores: NDArray[Any]) -> NDArray[np.bool_]:
-        return is_second(link(scores))
-
     most = float(np.finfo(dtype).max)
-    ends = holds(np.array([-most, most], dtype=dtype))
+    ends = is_second(np.array([-most, most], dtype=dtype))
     if ends[0] or not ends[1]:
         at = -math.inf if ends[0] else math.inf
         near = np.zeros(0, dtype=dtype)
     else:
-        at = smallest_float(lambda s: bool(holds(np.array([s], dtype=dtype))[0]), dtype)
+        at = smallest_float(
+            lambda s: bool(is_second(np.array([s], dtype=dtype))[0]), dtype
+        )
         near = _around(np.array([at], dtype=dtype), _NEAR)
     tried = np.concatenate([near, _joints(link, dtype)])
-    if not np.array_equal(holds(tried), tried.astype(np.float64) >= at):
+    if not np.array_equal(is_second(tried), tried.astype(np.float64) >= at):
         raise SpecError(
             "the library rounds its probabilities so that they go up and down around "
             "this threshold, and it is no cut of the score. Move it by a little."

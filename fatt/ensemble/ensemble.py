@@ -349,10 +349,10 @@ class Ensemble:
                 "the model decides by bands, which have no probabilities: ask the "
                 "model as it is without cuts."
             )
-        linked = self.known_link(self.raw_scores(rows))
+        link, scores = self.known_link, self.raw_scores(rows)
         if isinstance(self.decision, Cut):
-            return np.column_stack([1.0 - linked[:, 0], linked[:, 0]])
-        return np.asarray(linked)
+            return np.hstack([link.of_first(scores), link(scores)])
+        return np.asarray(link(scores))
 
     @property
     def known_link(self) -> Link:
@@ -494,7 +494,7 @@ class Ensemble:
             return ScoreBounds(scores, scores)
         dtype = np.dtype(self.scoring.dtype)
         unit = float(np.finfo(dtype).eps) / 2
-        steps = (len(self.trees) + 2) * unit
+        steps = (len(self.trees) + 2 + self.scoring.roundings) * unit
         magnitude = self._sum(encoded, of=np.abs) / abs(self.scoring.divisor)
         # Two orders differ by twice the bound; a third time pays for the roundings of
         # the magnitude and of this very formula.
@@ -506,5 +506,17 @@ class Ensemble:
 
 
 def ensemble_of(model: Ensemble | Modelled) -> Ensemble:
-    """Return the exact form of a model."""
-    return model if isinstance(model, Ensemble) else model.ensemble
+    """Return the exact form of a model.
+
+    Raises
+    ------
+    SpecError
+        If it was not read yet, or is no model.
+    """
+    found = model if isinstance(model, Ensemble) else getattr(model, "ensemble", None)
+    if not isinstance(found, Ensemble):
+        raise SpecError(
+            f"a {type(model).__name__} was given where a model belongs that fatt has "
+            "read: pass fatt.load(model)."
+        )
+    return found

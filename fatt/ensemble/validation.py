@@ -195,6 +195,11 @@ def _check_outputs(ensemble: Ensemble) -> None:
         or (not vector.any() and width == 1),
         "the leaf values do not have as many columns as the trees have outputs.",
     )
+    _require(
+        ensemble.scoring.roundings == 0
+        or (ensemble.scoring.roundings > 0 and not ensemble.scoring.ordered),
+        "a sum in a known order says how often it rounds otherwise.",
+    )
     if isinstance(decision, Prediction):
         _require(not n_classes, "the model predicts a number and lists classes.")
         _require(n_outputs == 1, f"a prediction needs 1 output, not {n_outputs}.")
