@@ -17,6 +17,7 @@ from fatt.errors import (
     SpecError,
     UntrustedModelError,
 )
+from fatt.importers.foreign import folder, refuse_foreign
 from fatt.importers.naming import Answers, Codes, with_names
 from fatt.importers.registry import HEAD, format_of, library_of
 from fatt.model import Model
@@ -169,14 +170,12 @@ def _loaded(
             _refuse_iteration(iteration, f"a {type(model).__name__}")
         return library_of(model).convert(model, missing=missing, **more)
     path = Path(model)
+    data = _bytes_of(path)
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or error
-        raise ModelError(f"cannot read the model file {path}: {reason}.") from error
-    if not data:
-        raise MalformedModelError(f"the model file {path} is empty.")
-    kind = format_of(path.name, data[:HEAD])
+        refuse_foreign(path.name, data[:HEAD])
+        kind = format_of(path.name, data[:HEAD])
+    except ModelError as error:
+        raise type(error)(f"{path}: {error}") from error
     if kind.runs_code and not allow_pickle:
         raise UntrustedModelError(
             f"{path} is a pickle, plain or compressed, and loading one runs whatever "
@@ -191,6 +190,20 @@ def _loaded(
     except ModelError as error:
         raise type(error)(f"{path}: {error}") from error
     return replace(read, file_digest=hashlib.sha256(data).hexdigest())
+
+
+def _bytes_of(path: Path) -> bytes:
+    """Return what a model file holds."""
+    if path.is_dir():
+        raise folder(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or error
+        raise ModelError(f"cannot read the model file {path}: {reason}.") from error
+    if not data:
+        raise MalformedModelError(f"the model file {path} is empty.")
+    return data
 
 
 def _refuse_iteration(iteration: Any, what: str) -> None:
