@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from aif360.algorithms import Transformer
+from aif360.metrics.utils import compute_boolean_conditioning_vector
 from sklearn.exceptions import NotFittedError
 
 from fatt.aif360_ext.dataset import (
@@ -20,9 +21,13 @@ from fatt.aif360_ext.dataset import (
     weights_of,
     with_answers,
 )
+from fatt.errors import DataError, SpecError
 from fatt.region import Relation, Schema
 from fatt.train import FATTClassifier
 from fatt.train.splits import blank_tree
+
+#: How far the rates of privileged and unprivileged people may lie apart by default.
+_MAX_GAP = 0.1
 
 
 class FATT(Transformer):  # type: ignore[misc]
@@ -40,15 +45,21 @@ class FATT(Transformer):  # type: ignore[misc]
         `race` for ``race=White``. By default all attributes that the groups name, or
         all protected attributes of the dataset if there are no groups.
     unprivileged_groups, privileged_groups
-        Groups, as in other algorithms of AIF360; here only the names in them matter.
+        Groups, as in other algorithms of AIF360. If both are named, their rates of the
+        favorable label are brought together as well.
     similarity
         Who is similar, in the units of ``dataset.features``, instead of
         `sensitive_attr` and groups.
+    max_gap
+        The largest difference between the rates of the two groups; None for any. It is
+        estimated, as ``model_.gap_interval_`` tells, where fairness to individuals is
+        proved. Not the default beside `min_ratio`, `group_weight` or
+        ``algorithm="paper"``.
     seed
         Makes all choices of chance.
     **parameters
-        Other parameters of `fatt.FATTClassifier`, such as `fairness_weight` and
-        `max_leaves`.
+        Other parameters of `fatt.FATTClassifier`, such as `fairness_weight`,
+        `max_leaves`, `constraint` and `min_ratio`.
 
     Attributes
     ----------
@@ -69,6 +80,7 @@ class FATT(Transformer):  # type: ignore[misc]
         privileged_groups: Groups | None = None,
         *,
         similarity: Relation | None = None,
+        max_gap: float | None = _MAX_GAP,
         seed: int | None = None,
         **parameters: Any,
     ) -> None:
@@ -77,6 +89,7 @@ class FATT(Transformer):  # type: ignore[misc]
             unprivileged_groups=unprivileged_groups,
             privileged_groups=privileged_groups,
             similarity=similarity,
+            max_gap=max_gap,
             seed=seed,
             **parameters,
         )
@@ -86,6 +99,7 @@ class FATT(Transformer):  # type: ignore[misc]
         self.unprivileged_groups = unprivileged_groups
         self.privileged_groups = privileged_groups
         self.similarity = similarity
+        self.max_gap = max_gap
         self.seed = seed
         self.parameters = parameters
 
@@ -113,12 +127,20 @@ class FATT(Transformer):  # type: ignore[misc]
         )
         schema = derive(dataset, blank)
         similarity = self.similarity
+        groups = self._groups(dataset)
         self.model_ = FATTClassifier(
             self._free(schema, dataset) if similarity is None else similarity,
             schema=schema,
+            max_gap=self._gap(groups is not None),
+            pos_label=dataset.favorable_label,
             random_state=self.seed,
             **self.parameters,
-        ).fit(people, labels, sample_weight=weights_of(dataset))
+        ).fit(
+            people,
+            labels,
+            sample_weight=weights_of(dataset),
+            sensitive_features=groups,
+        )
         self.ensemble_ = self.model_.ensemble_
         return self
 
@@ -143,6 +165,56 @@ class FATT(Transformer):  # type: ignore[misc]
         if not hasattr(self, "model_"):
             raise NotFittedError("this FATT is not trained yet; call fit first.")
         return with_answers(dataset, self.model_)
+
+    def _gap(self, has_groups: bool) -> float | None:
+        """Return how close the groups must be."""
+        is_other = self.parameters.get("algorithm") == "paper" or any(
+            self.parameters.get(name) is not None
+            for name in ("min_ratio", "group_weight")
+        )
+        if has_groups or "group" in self.parameters:
+            return None if is_other and self.max_gap == _MAX_GAP else self.max_gap
+        if self.max_gap not in {None, _MAX_GAP}:
+            raise SpecError(
+                f"max_gap is {self.max_gap}, and there are no groups to compare: name "
+                "unprivileged_groups and privileged_groups."
+            )
+        return None
+
+    def _groups(self, dataset: Any) -> Any:
+        """Return who is privileged and who is not, if both groups are named."""
+        named = {
+            "unprivileged": self.unprivileged_groups,
+            "privileged": self.privileged_groups,
+        }
+        if not all(named.values()):
+            return None
+        found = np.full(len(dataset.labels), "", dtype=object)
+        for name, groups in named.items():
+            try:
+                is_in = compute_boolean_conditioning_vector(
+                    dataset.protected_attributes,
+                    dataset.protected_attribute_names,
+                    groups,
+                )
+            except ValueError:
+                known = ", ".join(protected_names(dataset))
+                raise SpecError(
+                    f"{name}_groups is {groups!r}; each group is a dict of protected "
+                    f"attributes, which are {known}."
+                ) from None
+            if not is_in.any():
+                raise DataError(
+                    f"nobody is in {name}_groups, {groups!r}; so there is no gap. Name "
+                    "groups that the dataset has."
+                )
+            if (found[is_in] != "").any():
+                raise SpecError(
+                    "somebody is in both unprivileged_groups and privileged_groups; "
+                    "nobody can be in both."
+                )
+            found[is_in] = name
+        return found
 
     def _free(self, schema: Schema, dataset: Any) -> Relation:
         """Return the similarity in which the sensitive attributes vary."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from fatt.errors import DataError, SpecError
 from fatt.region import Relation, Schema
 from fatt.threads import n_threads
 from fatt.train.groups import Groups, group_people, join_features
-from fatt.train.models import leaves_of
+from fatt.train.models import HeldOut, leaves_of
 from fatt.train.people import People, gather_people
 from fatt.train.result import Candidate
 from fatt.train.settings import Settings
@@ -49,13 +50,13 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The share of training people who must be treated fairly; chooses the smallest
         weight of fairness with which that is reached.
     group : str or list of str, optional
-        The variables that make groups, whose rates of the second class are compared;
-        several make intersections. Or pass `sensitive_features` to `fit`, for groups
-        that the tree may not read.
+        The variables that make groups, whose rates of `pos_label` are compared; several
+        make intersections. Or pass `sensitive_features` to `fit`, for groups that the
+        tree may not read.
     constraint : str, default "demographic_parity"
         Whose rates: ``"demographic_parity"`` compares everybody,
-        ``"true_positive_rate_parity"`` and ``"false_positive_rate_parity"`` those who
-        truly are, and are not, of the second class, and ``"equalized_odds"`` both.
+        ``"true_positive_rate_parity"`` and ``"false_positive_rate_parity"`` those whose
+        label truly is, and is not, `pos_label`, and ``"equalized_odds"`` both.
     max_gap : float, optional
         The largest difference between the rates of two groups, held by a margin of its
         standard error. It is estimated, where fairness to individuals is proved.
@@ -63,6 +64,12 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Instead, the smallest ratio of two rates; 0.8 is the rule of four fifths.
     group_weight : float, optional
         Instead, how much accuracy a gap of 1 costs.
+    pos_label : label, optional
+        The label whose rates groups are compared by; of two classes the second by
+        default.
+    validation_fraction : float, optional
+        The share of the people who are held out of the training, of each class alike;
+        the trees of the front are judged on them as well. By default nobody is.
     algorithm : {"descent", "paper"}, default "descent"
         ``"descent"`` gives each node in turn the best of all splits that it may have;
         ``"paper"`` is the genetic algorithm of Ranzato, Urban and Zanella.
@@ -131,10 +138,14 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     accuracy_, balanced_accuracy_, fairness_ : float
         What the tree reaches on the training people; fairness is certified.
     gap_ : float
-        How far the rates of groups lie apart among the training people, as an estimate;
-        absent without groups.
+        How far the rates of groups lie apart among the training people; absent without
+        groups.
     gap_interval_ : tuple of float
-        The 95 % interval of that estimate, for people who are drawn alike.
+        The 95 % interval of the gap, estimated for people who are drawn alike: from
+        those who were held out, if `validation_fraction` says so. From the training
+        people, for whom the tree was chosen, the estimate is a little too good.
+    held_out_ : Figures or None
+        What the tree reaches on the people who were held out of the training.
     fairness_weight_ : float
         The weight of fairness with which the tree was chosen.
     hints_ : Hints
@@ -171,6 +182,8 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         max_gap: float | None = None,
         min_ratio: float | None = None,
         group_weight: float | None = None,
+        pos_label: Any = None,
+        validation_fraction: float | None = None,
         algorithm: Literal["descent", "paper"] = "descent",
         balance: float | None = None,
         class_weight: Any = None,
@@ -203,6 +216,8 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.max_gap = max_gap
         self.min_ratio = min_ratio
         self.group_weight = group_weight
+        self.pos_label = pos_label
+        self.validation_fraction = validation_fraction
         self.algorithm = algorithm
         self.balance = balance
         self.class_weight = class_weight
@@ -258,7 +273,10 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         X = self._read(X, is_new=True)
         codes, weights, class_weights = self._labels(X, y, sample_weight)
-        settings = Settings.of(self.get_params(deep=False), len(codes))
+        random = check_random_state(self.random_state)
+        rng = np.random.default_rng(random.randint(2**31 - 1))
+        is_held = _hold_out(codes, self.validation_fraction, rng)
+        settings = Settings.of(self.get_params(deep=False), int((~is_held).sum()))
         names = list(getattr(self, "feature_names_in_", ()))
         blank = blank_tree(
             X,
@@ -267,7 +285,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             classes=tuple(self.classes_.tolist()),
         )
         schema, similarity = self._meaning(X, blank)
-        people = gather_people(
+        everybody = gather_people(
             X,
             codes,
             weights,
@@ -277,15 +295,21 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             similarity=similarity,
             balance=settings.balance,
         )
-        groups = self._groups(people, sensitive_features)
+        group_of = self._group_of(everybody, sensitive_features)
+        people = everybody
+        if is_held.any():
+            people = everybody.of_people(np.flatnonzero(~is_held))
+        groups = None
+        if group_of is not None:
+            groups = self._groups(group_of[~is_held], people)
         earlier = self._earlier(blank)
-        random = check_random_state(self.random_state)
         trained = train(
             people,
             settings,
-            rng=np.random.default_rng(random.randint(2**31 - 1)),
+            rng=rng,
             n_threads=n_threads(self.n_jobs),
             groups=groups,
+            held_out=self._held_out(everybody, group_of, is_held),
             earlier=earlier,
             verbose=bool(self.verbose),
             keep_interrupted=self.keep_interrupted,
@@ -384,6 +408,17 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{self.min_ratio}; here it is {trained.best.ratio:.3f}.",
                 stacklevel=3,
             )
+        elif (
+            self.max_gap is not None
+            and trained.best.held_out is not None
+            and trained.best.held_out.gap_interval[0] > self.max_gap
+        ):
+            low, high = trained.best.held_out.gap_interval
+            warnings.warn(
+                f"groups are at most {self.max_gap} apart among the training people, "
+                f"but {low:.3f} to {high:.3f} by the people held out; ask for less.",
+                stacklevel=3,
+            )
         elif trained.best.fairness < (self.min_fairness or 0):
             warnings.warn(
                 f"no tree was found that treats {self.min_fairness:.2%} of the "
@@ -418,10 +453,10 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.balanced_accuracy_ = chosen.balanced_accuracy
         self.fairness_ = chosen.fairness
         self.hints_ = chosen.hints
+        self.held_out_ = chosen.held_out
         if self._has_groups:
             self.gap_ = chosen.gap
-            reach = 1.96 * chosen.gap_error
-            self.gap_interval_ = (max(0.0, chosen.gap - reach), chosen.gap + reach)
+            self.gap_interval_ = (chosen.held_out or chosen).gap_interval
 
     def _read(self, X: Any, *, is_new: bool = False) -> Any:
         """Check a table as scikit-learn does, and return it in the type it has."""
@@ -465,8 +500,8 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_weights(by_class)
         return codes.astype(np.int64), weights, by_class
 
-    def _groups(self, people: People, sensitive: Any) -> Groups | None:
-        """Return the groups of the people, if any are asked for."""
+    def _group_of(self, people: People, sensitive: Any) -> NDArray[Any] | None:
+        """Return the group of each person, if any are asked for."""
         if sensitive is None and self.group is None:
             for name in ("max_gap", "min_ratio", "group_weight"):
                 if getattr(self, name) is not None:
@@ -480,10 +515,52 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "both group and sensitive_features say what makes groups; pass one."
             )
         if sensitive is None:
-            found = group_people(self.group, people)
-        else:
-            found = join_features(sensitive, len(people.codes))
-        return Groups.of(found, people.codes, people.weights, self.constraint)
+            return group_people(self.group, people)
+        return join_features(sensitive, len(people.codes))
+
+    def _groups(self, group_of: NDArray[Any], people: People) -> Groups:
+        """Return what the rates of groups are made of."""
+        positive = self.pos_label
+        known = self.classes_.tolist()
+        if positive is None:
+            if len(known) > 2:
+                raise DataError(
+                    "groups are compared by their rates of one class, and there are "
+                    f"{len(known)} classes; name it, such as pos_label={known[-1]!r}."
+                )
+            positive = known[-1]
+        if positive not in known:
+            raise SpecError(
+                f"pos_label is {positive!r}, and the labels are "
+                f"{', '.join(map(repr, known))}."
+            )
+        return Groups.of(
+            group_of,
+            people.codes,
+            people.weights,
+            self.constraint,
+            known.index(positive),
+        )
+
+    def _held_out(
+        self,
+        everybody: People,
+        group_of: NDArray[Any] | None,
+        is_held: NDArray[np.bool_],
+    ) -> HeldOut | None:
+        """Return the people who are held out, if there are any."""
+        if not is_held.any():
+            return None
+        people = everybody.of_people(np.flatnonzero(is_held))
+        if group_of is None:
+            return HeldOut(people, None)
+        try:
+            return HeldOut(people, self._groups(group_of[is_held], people))
+        except DataError as error:
+            raise DataError(
+                f"among the {len(people.codes)} people held out: {error} Or hold out "
+                "more, by validation_fraction."
+            ) from None
 
     def _earlier(self, blank: Ensemble) -> list[Portable]:
         """Return the trees of the last fit, if they are to be used again."""
@@ -505,3 +582,22 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _more_tags(self) -> dict[str, Any]:
         # What scikit-learn 1.5 asks instead.
         return {"allow_nan": True}
+
+
+def _hold_out(
+    codes: NDArray[np.int64], fraction: Any, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Tell who is held out of the training: such a share of each class."""
+    is_held = np.zeros(len(codes), dtype=bool)
+    if fraction is None:
+        return is_held
+    if not isinstance(fraction, Real) or not 0 < float(fraction) < 1:
+        raise SpecError(
+            f"validation_fraction is {fraction!r}; it must be a number between 0 and "
+            "1, such as 0.2."
+        )
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    steps = np.floor(float(fraction) * np.arange(len(codes) + 1))
+    is_held[order[np.diff(steps) > 0]] = True
+    return is_held

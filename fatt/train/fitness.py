@@ -109,8 +109,9 @@ class Objective:
         rest = 1 - self.fairness_weight
         priced = np.rint(rest * self.worth).astype(np.int64)
         if self.slope is not None:
+            assert self.groups is not None
             shift = rest * self.gap_price * self.slope * UNITS
-            priced[:, 1] -= np.rint(shift).astype(np.int64)
+            priced[:, self.groups.positive] -= np.rint(shift).astype(np.int64)
         return np.asarray(priced)
 
     @cached_property

@@ -23,7 +23,8 @@ Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
-#: Whose rates are compared, by their true labels: everybody's, or some classes'.
+#: Whose rates are compared: everybody's, or those of people whose true label is the
+#: positive one (1), or is not (0).
 CONSTRAINTS: dict[str, tuple[tuple[int, ...], ...]] = {
     "demographic_parity": ((0, 1),),
     "true_positive_rate_parity": ((1,),),
@@ -45,8 +46,8 @@ class Spread(NamedTuple):
         The largest difference between two groups.
     error
         Its standard error, as an estimate for other people.
-    ratio
-        The smallest ratio between two groups.
+    ratio, ratio_error
+        The smallest ratio between two groups, and its standard error.
     slope : ndarray of shape (n_people,)
         By how much the gap grows with the positive label of each person.
     """
@@ -54,6 +55,7 @@ class Spread(NamedTuple):
     gap: float
     error: float
     ratio: float
+    ratio_error: float
     slope: Matrix
 
 
@@ -67,14 +69,22 @@ class Groups:
         The names of the groups.
     shares : tuple of ndarray of shape (n_groups, n_people)
         For each comparison what each person counts in the rate of each group.
+    positive
+        The class whose rates are compared.
     """
 
     names: tuple[str, ...]
     shares: tuple[Matrix, ...]
+    positive: int = 1
 
     @classmethod
     def of(
-        cls, groups: NDArray[Any], codes: Integers, weights: Matrix, constraint: str
+        cls,
+        groups: NDArray[Any],
+        codes: Integers,
+        weights: Matrix,
+        constraint: str,
+        positive: int = 1,
     ) -> Groups:
         """Sort people into groups.
 
@@ -86,24 +96,21 @@ class Groups:
             Their classes and weights.
         constraint
             One of `CONSTRAINTS`.
+        positive
+            The class whose rates are compared.
 
         Raises
         ------
         DataError
-            If there are not two groups with people to compare, or not two classes.
+            If there are not two groups with people to compare.
         """
         names, number = np.unique(groups, return_inverse=True)
         if names[0] == "":
             names, number = names[1:], number - 1
-        if codes.max() > 1:
-            raise DataError(
-                "groups are compared by their rates of the second of two classes, and "
-                f"there are {codes.max() + 1} classes; leave the group out."
-            )
         shares = []
         for classes in CONSTRAINTS[constraint]:
             count = (number == np.arange(len(names))[:, np.newaxis]) * weights
-            count = count * np.isin(codes, classes)
+            count = count * np.isin(codes == positive, classes)
             total = count.sum(axis=1, keepdims=True)
             for name in names[total[:, 0] == 0].tolist():
                 raise DataError(
@@ -113,7 +120,7 @@ class Groups:
             shares.append(count / total)
         if len(names) < 2:
             raise DataError("there are not two groups, and so there is no gap.")
-        return cls(tuple(map(str, names)), tuple(shares))
+        return cls(tuple(map(str, names)), tuple(shares), positive)
 
     def of_people(self, chosen: Integers) -> Groups:
         """Return the groups of some people; they must all be left."""
@@ -125,31 +132,43 @@ class Groups:
                 np.divide(share, total, out=np.zeros_like(share), where=total > 0)
                 for share, total in zip(shares, sums, strict=True)
             ),
+            self.positive,
         )
 
     def rates(self, labels: Integers) -> list[Matrix]:
         """Return the rate of each group, for each comparison."""
-        return [share @ (labels == 1) for share in self.shares]
+        return [share @ (labels == self.positive) for share in self.shares]
 
     def spread(self, labels: Integers) -> Spread:
         """Tell how far the rates lie apart if people get such labels."""
         rates = self.rates(labels)
-        worst = int(np.argmax([np.ptp(rate) for rate in rates]))
-        rate, share = rates[worst], self.shares[worst]
-        ahead, behind = int(np.argmax(rate)), int(np.argmin(rate))
         # A rate of people who count differently varies as that of fewer people.
-        variance = (rate * (1 - rate)).clip(0) * (share**2).sum(axis=1)
+        variances = [
+            (rate * (1 - rate)).clip(0) * (share**2).sum(axis=1)
+            for rate, share in zip(rates, self.shares, strict=True)
+        ]
+        worst = int(np.argmax([np.ptp(rate) for rate in rates]))
+        rate, variance, share = rates[worst], variances[worst], self.shares[worst]
+        ahead, behind = int(np.argmax(rate)), int(np.argmin(rate))
+        ratio, ratio_error = min(map(_low_to_high, rates, variances))
         return Spread(
             gap=float(rate[ahead] - rate[behind]),
             error=float(np.sqrt(variance[ahead] + variance[behind])),
-            ratio=float(min(low_to_high(rate) for rate in rates)),
+            ratio=ratio,
+            ratio_error=ratio_error,
             slope=share[ahead] - share[behind],
         )
 
 
-def low_to_high(rate: Matrix) -> float:
-    """Return the lowest rate divided by the highest; 1 if all are 0."""
-    return float(rate.min() / rate.max()) if rate.max() > 0 else 1.0
+def _low_to_high(rate: Matrix, variance: Matrix) -> tuple[float, float]:
+    """Return the lowest rate divided by the highest, 1 if all are 0, and its error."""
+    low, high = int(np.argmin(rate)), int(np.argmax(rate))
+    if rate[high] == 0:
+        return 1.0, 0.0
+    ratio = rate[low] / rate[high]
+    # To the first order, as a quotient of two numbers that vary independently.
+    error = np.sqrt(variance[low] + ratio**2 * variance[high]) / rate[high]
+    return float(ratio), float(error)
 
 
 def check_group_parameters(parameters: dict[str, Any]) -> None:

@@ -9,8 +9,8 @@ Such people have boxes with gaps, and the verifier has the last word about them.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,9 @@ from fatt.ensemble import Ensemble, Trees
 from fatt.region import Variables
 from fatt.train.fitness import Objective
 from fatt.train.genome import Genome, depth_of, ends, n_leaves
+from fatt.train.groups import Groups
 from fatt.train.people import People
-from fatt.train.result import Candidate, Hints
+from fatt.train.result import Candidate, Figures, Hints
 from fatt.train.training_set import TrainingSet
 from fatt.verdict import FAIR
 from fatt.verifier import Verifier
@@ -32,7 +33,16 @@ Flags = NDArray[np.bool_]
 _AHEAD = 1e-6
 
 
-def appraise(tree: Genome, objective: Objective, people: People) -> Candidate:
+class HeldOut(NamedTuple):
+    """People who were held out of the training, and their groups, if they have any."""
+
+    people: People
+    groups: Groups | None
+
+
+def appraise(
+    tree: Genome, objective: Objective, people: People, held_out: HeldOut | None
+) -> Candidate:
     """Return a tree as a model, with what it is worth.
 
     Parameters
@@ -43,22 +53,18 @@ def appraise(tree: Genome, objective: Objective, people: People) -> Candidate:
         What the search maximised.
     people
         The training people.
+    held_out
+        Others, on whom it is judged as well.
     """
     ensemble = as_model(tree, objective.people, people)
     unfair = _confirm(objective.people.is_unfair(tree), ensemble, people)
     leaf_of = objective.people.leaf_of(tree)
     labels = -1 - tree[tree < 0].astype(np.int64)
     at_leaves = np.bincount(leaf_of, minlength=len(labels))
-    accuracy, balanced, fairness = _shares(labels[leaf_of], people, unfair)
-    groups = objective.groups
-    spread = None if groups is None else groups.spread(labels[leaf_of])
+    figures = _figures(labels[leaf_of], people, unfair, objective.groups)
     return Candidate(
-        accuracy=accuracy,
-        balanced_accuracy=balanced,
-        fairness=fairness,
-        gap=0.0 if spread is None else spread.gap,
-        gap_error=0.0 if spread is None else spread.error,
-        ratio=1.0 if spread is None else spread.ratio,
+        **asdict(figures),
+        held_out=None if held_out is None else _judge(ensemble, held_out),
         n_leaves=n_leaves(tree),
         fitness=objective.score(tree).fitness,
         ensemble=ensemble,
@@ -141,20 +147,34 @@ def _confirm(unfair: Flags, ensemble: Ensemble, people: People) -> Flags:
     return exact
 
 
-def _shares(
-    labels: NDArray[np.int64], people: People, unfair: Flags
-) -> tuple[float, float, float]:
-    """Return accuracy, balanced accuracy and fairness."""
+def _judge(ensemble: Ensemble, held_out: HeldOut) -> Figures:
+    """Tell what a tree reaches on people whom it was not trained on."""
+    people = held_out.people
+    labels = ensemble.decide(ensemble.mark_missing(people.rows))
+    verifier = Verifier(Variables(ensemble, people.variables.schema).ensemble)
+    found = verifier.verify(people.values, people.boxes)
+    return _figures(labels, people, found.verdict != FAIR, held_out.groups)
+
+
+def _figures(
+    labels: NDArray[np.int64], people: People, unfair: Flags, groups: Groups | None
+) -> Figures:
+    """Return what such labels, and such unfairness, come to."""
     # Scaled and summed as a report does it, so that both tell the same to the last bit.
     weights = people.weights / people.weights.max()
     right = labels == people.codes
     by_class = np.bincount(people.codes, weights=weights)
     hits = np.bincount(people.codes, weights=weights * right)[by_class > 0]
     fair, other = np.bincount(unfair.astype(np.int64), weights, minlength=2).tolist()
-    return (
-        float(weights[right].sum() / weights.sum()),
-        float((hits / by_class[by_class > 0]).mean()),
-        fair / (fair + other),
+    spread = None if groups is None else groups.spread(labels)
+    return Figures(
+        accuracy=float(weights[right].sum() / weights.sum()),
+        balanced_accuracy=float((hits / by_class[by_class > 0]).mean()),
+        fairness=fair / (fair + other),
+        gap=0.0 if spread is None else spread.gap,
+        gap_error=0.0 if spread is None else spread.error,
+        ratio=1.0 if spread is None else spread.ratio,
+        ratio_error=0.0 if spread is None else spread.ratio_error,
     )
 
 

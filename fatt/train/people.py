@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,26 @@ class People:
         """What each label is worth to each person, of shape (n_people, n_classes)."""
         is_right = self.codes[:, np.newaxis] == np.arange(len(self.price))
         return self.valued(is_right)
+
+    def of_people(self, chosen: NDArray[np.int64]) -> People:
+        """Return some of the people; what labels are worth to them is 1 again."""
+        codes, weights = self.codes[chosen], self.weights[chosen]
+        whole = float((weights * self.price[codes]).sum())
+        if whole == 0:
+            raise DataError(
+                "the people who are left to train on, or to judge trees on, all have "
+                "weight 0; change validation_fraction."
+            )
+        return replace(
+            self,
+            rows=self.rows[chosen],
+            values=self.values[chosen],
+            boxes=self.boxes.of_people(chosen),
+            has_gaps=self.has_gaps[chosen],
+            codes=codes,
+            weights=weights,
+            price=self.price / whole,
+        )
 
     def valued(self, shares: NDArray[Any]) -> Matrix:
         """Tell what labels are worth if each is right with such a probability.

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _SHARES = ("fairness", "balanced_accuracy", "accuracy", "gap")
 
 
+#: So many standard errors to each side are a 95 % interval.
+_DEVIATIONS = 1.96
+
+
 @dataclass(frozen=True)
 class Hints:
     """Parameters that a tree suggests for CART.
@@ -38,9 +42,9 @@ class Hints:
     min_samples_leaf: int
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A tree, and what it is worth on the training people.
+@dataclass(frozen=True)
+class Figures:
+    """What a tree reaches on some people.
 
     Attributes
     ----------
@@ -48,10 +52,45 @@ class Candidate:
         The share of people with the right label, of all and as the mean over classes.
     fairness
         The share of people who are proved to be treated fairly.
-    gap, gap_error, ratio
-        How far the rates of groups lie apart among the training people, the standard
-        error of that as an estimate for others, and the smallest ratio of two rates; 0,
-        0 and 1 without groups.
+    gap, gap_error
+        How far the rates of groups lie apart among these people, and the standard error
+        of that as an estimate for others; 0 without groups, NaN if some group has
+        nobody here.
+    ratio, ratio_error
+        The smallest ratio of two rates, and its standard error; 1 and 0 without groups.
+    """
+
+    accuracy: float
+    balanced_accuracy: float
+    fairness: float
+    gap: float
+    gap_error: float
+    ratio: float
+    ratio_error: float
+
+    @property
+    def gap_interval(self) -> tuple[float, float]:
+        """The 95 % interval of the gap, as an estimate for people drawn alike."""
+        reach = _DEVIATIONS * self.gap_error
+        return max(0.0, self.gap - reach), self.gap + reach
+
+    @property
+    def ratio_interval(self) -> tuple[float, float]:
+        """The 95 % interval of the ratio, as an estimate for people drawn alike."""
+        reach = _DEVIATIONS * self.ratio_error
+        return max(0.0, self.ratio - reach), min(1.0, self.ratio + reach)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate(Figures):
+    """A tree, and what it reaches on the training people.
+
+    Attributes
+    ----------
+    accuracy, balanced_accuracy, fairness, gap, gap_error, ratio, ratio_error
+        As in `Figures`, about the training people.
+    held_out
+        The same about people who were held out of the training, if any were.
     n_leaves
         Number of leaves.
     fitness
@@ -64,12 +103,7 @@ class Candidate:
         What other learners can take over from it.
     """
 
-    accuracy: float
-    balanced_accuracy: float
-    fairness: float
-    gap: float
-    gap_error: float
-    ratio: float
+    held_out: Figures | None
     n_leaves: int
     fitness: float
     ensemble: Ensemble
@@ -86,7 +120,8 @@ class Candidate:
 class Front(Sequence[Candidate]):
     """The trees that no other beats in accuracy, fairness, size and gap at once.
 
-    The fairest come first. All figures are about the training people.
+    The fairest come first. Figures are about the training people, beside those about
+    people who were held out of the training, if any were.
 
     Parameters
     ----------
@@ -184,10 +219,15 @@ class Front(Sequence[Candidate]):
 
     def to_dict(self) -> dict[str, list[float]]:
         """Return the figures as columns, ready for a data frame."""
-        names = ("accuracy", "balanced_accuracy", "fairness", "gap", "n_leaves")
-        return {
-            name: [getattr(each, name) for each in self] for name in (*names, "fitness")
+        names = ("accuracy", "balanced_accuracy", "fairness", "gap")
+        columns = {
+            name: [getattr(each, name) for each in self]
+            for name in (*names, "n_leaves", "fitness")
         }
+        held_out = [each.held_out for each in self if each.held_out is not None]
+        for name in names if held_out else ():
+            columns[f"held_out_{name}"] = [getattr(each, name) for each in held_out]
+        return columns
 
     def to_frame(self) -> Any:
         """Return the figures as a pandas data frame, one row per tree.
@@ -207,7 +247,10 @@ class Front(Sequence[Candidate]):
         return pd.DataFrame(self.to_dict())
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw accuracy over fairness, small trees as small dots.
+        """Draw accuracy over fairness, small trees as small dots, the chosen as a star.
+
+        A line leads from each tree to what it reaches on people who were held out of
+        the training, if any were.
 
         Parameters
         ----------
@@ -229,7 +272,16 @@ class Front(Sequence[Candidate]):
             _, ax = plt.subplots()
         columns: dict[str, Any] = {k: np.array(v) for k, v in self.to_dict().items()}
         size = 12 + 4 * columns["n_leaves"]
-        ax.scatter(columns["fairness"], columns["balanced_accuracy"], s=size, alpha=0.6)
+        places = columns["fairness"], columns["balanced_accuracy"]
+        ax.scatter(*places, s=size, alpha=0.6, label="training")
+        if "held_out_fairness" in columns:
+            others = columns["held_out_fairness"], columns["held_out_balanced_accuracy"]
+            ax.scatter(
+                *others, s=size, facecolors="none", edgecolors="C0", label="held out"
+            )
+            for x, y in zip(*map(np.transpose, (places, others)), strict=True):
+                ax.plot(*zip(x, y, strict=True), color="C0", alpha=0.2, zorder=0)
+            ax.legend(loc="best")
         if self.chosen is not None:
             chosen = self.chosen
             place = (chosen.fairness, chosen.balanced_accuracy)
@@ -240,8 +292,9 @@ class Front(Sequence[Candidate]):
                 textcoords="offset points",
                 xytext=(6, 6),
             )
-        ax.set_xlabel("share of people treated fairly (training)")
-        ax.set_ylabel("balanced accuracy (training)")
+        on = "training" if ax.get_legend() is None else "training, held out"
+        ax.set_xlabel(f"share of people treated fairly ({on})")
+        ax.set_ylabel(f"balanced accuracy ({on})")
         return ax
 
     def _span(self, name: str) -> str:

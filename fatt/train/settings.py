@@ -147,20 +147,25 @@ class Settings:
             split_share=self.split_share,
         )
 
-    def is_close(self, gap: float, error: float, ratio: float) -> bool:
+    def is_close(
+        self, gap: float, gap_error: float, ratio: float, ratio_error: float
+    ) -> bool:
         """Tell whether groups are close enough, by a margin of their standard error.
 
         Parameters
         ----------
-        gap, error
+        gap, gap_error
             How far their rates lie apart, and the standard error of that.
-        ratio
-            The smallest ratio of two rates.
+        ratio, ratio_error
+            The smallest ratio of two rates, and the standard error of that.
         """
+        # Of small groups nothing better can be asked than most of the way.
         if self.max_gap is not None:
-            # Of small groups nothing better can be asked than a part of the gap.
-            return gap <= max(self.max_gap - error, self.max_gap / 5)
-        return self.min_ratio is None or ratio >= self.min_ratio
+            return gap <= max(self.max_gap - gap_error, self.max_gap / 5)
+        if self.min_ratio is None:
+            return True
+        far = 1 - self.min_ratio
+        return 1 - ratio <= max(far - ratio_error, far / 5)
 
     @property
     def first_weight(self) -> float:

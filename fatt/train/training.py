@@ -18,7 +18,7 @@ from fatt.train.fitness import Archive, Objective, Scored
 from fatt.train.genome import Genome, leaf
 from fatt.train.groups import Groups
 from fatt.train.growth import grow
-from fatt.train.models import appraise
+from fatt.train.models import HeldOut, appraise
 from fatt.train.people import People
 from fatt.train.result import Candidate, Front
 from fatt.train.settings import Settings
@@ -97,6 +97,7 @@ def train(
     rng: Generator,
     n_threads: int,
     groups: Groups | None = None,
+    held_out: HeldOut | None = None,
     earlier: Sequence[Portable] = (),
     verbose: bool = False,
     keep_interrupted: bool = False,
@@ -115,6 +116,8 @@ def train(
         Number of threads; the result does not depend on it.
     groups
         The groups of the people whose rates are compared, if any.
+    held_out
+        Others, on whom the trees are judged as well.
     earlier
         Trees of an earlier training to start from.
     verbose
@@ -153,12 +156,14 @@ def train(
         finally:
             bar.close()
     objective = search.objective
-    found = [appraise(scored.tree, objective, people) for scored in search.archive]
+    found = [
+        appraise(scored.tree, objective, people, held_out) for scored in search.archive
+    ]
     if found:
         best = _chosen(found, settings)
     else:
         majority = leaf(int(np.argmax(people.worth.sum(axis=0))))
-        best = appraise(majority, objective, people)
+        best = appraise(majority, objective, people, held_out)
     return Trained(
         best,
         Front(found, chosen=best),
@@ -173,14 +178,21 @@ def train(
 def _chosen(front: list[Candidate], settings: Settings) -> Candidate:
     """Return the fittest tree that is fair enough, else the fairest.
 
-    Of those whose groups are too far apart, the closest ones count.
+    Groups must be close by a margin of their error; else without it; else the closest
+    ones count.
     """
+
+    def distance(one: Candidate) -> float:
+        return one.gap if settings.min_ratio is None else 1 - one.ratio
+
     close = [
-        one for one in front if settings.is_close(one.gap, one.gap_error, one.ratio)
-    ]
+        one
+        for one in front
+        if settings.is_close(one.gap, one.gap_error, one.ratio, one.ratio_error)
+    ] or [one for one in front if settings.is_close(one.gap, 0.0, one.ratio, 0.0)]
     if not close:
-        least = min(front, key=lambda one: (one.gap, -one.fitness)).gap
-        close = [one for one in front if one.gap == least]
+        least = min(map(distance, front))
+        close = [one for one in front if distance(one) == least]
     most = max(candidate.fairness for candidate in close)
     wanted = min(most, settings.min_fairness or 0.0)
     fair = [one for one in close if one.fairness >= wanted]
@@ -354,7 +366,7 @@ def _come_closer(search: _Search) -> None:
         best = search.best(1)[0]
         spread = groups.spread(search.objective.labels(best.tree))
         # A little beyond what is enough, there may be better trees that are close.
-        n_close += settings.is_close(spread.gap, spread.error, spread.ratio)
+        n_close += settings.is_close(*spread[:4])
         if n_close > 2 and settings.group_weight is None:
             break
         search.objective = replace(
@@ -373,10 +385,12 @@ def _come_closer(search: _Search) -> None:
 def _regrow(objective: Objective, caution: float) -> Genome:
     """Grow a tree for which labels are worth what they are with the price of a gap."""
     assert objective.slope is not None
+    assert objective.groups is not None
     shift = np.rint(objective.gap_price * objective.slope * UNITS).astype(np.int64)
-    worth = objective.worth.copy()
-    worth[:, 0] += np.maximum(shift, 0)
-    worth[:, 1] += np.maximum(-shift, 0)
+    worth = objective.worth + np.maximum(shift, 0)[:, np.newaxis]
+    # Labels are worth no less than nothing, whichever way the price goes.
+    positive = objective.groups.positive
+    worth[:, positive] = objective.worth[:, positive] + np.maximum(-shift, 0)
     limits = objective.limits
     first = replace(limits, max_leaves=min(limits.max_leaves, _FIRST_LEAVES))
     return grow(replace(objective, worth=worth), first, caution=caution)

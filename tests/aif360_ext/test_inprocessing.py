@@ -147,6 +147,75 @@ def test_sensitive_attributes() -> None:
     assert varied(quick(similarity=NOISE, **groups)) == NOISE
 
 
+SEXES: dict[str, Any] = {
+    "unprivileged_groups": [{"sex": 0}],
+    "privileged_groups": [{"sex": 1}],
+}
+
+
+def unequal(favorable: int, unfavorable: int) -> Any:
+    """Return people of whom men have what is asked for far more often."""
+    rng = np.random.default_rng(3)
+    sex = rng.integers(2, size=900)
+    pay = rng.normal(size=900) + sex
+    age = rng.normal(size=900)
+    good = pay + age + rng.normal(size=900) > 1
+    return BinaryLabelDataset(
+        df=pd.DataFrame(
+            {
+                "pay": pay,
+                "age": age,
+                "sex": sex,
+                "loan": np.where(good, favorable, unfavorable),
+            }
+        ),
+        label_names=["loan"],
+        protected_attribute_names=["sex"],
+        favorable_label=favorable,
+        unfavorable_label=unfavorable,
+    )
+
+
+@pytest.mark.parametrize("labels", CODINGS, ids=str)
+def test_named_groups_are_brought_together(labels: tuple[int, int]) -> None:
+    dataset = unequal(*labels)
+
+    def measured(**parameters: Any) -> Any:
+        algorithm = quick(**parameters)
+        predicted = algorithm.fit(dataset).predict(dataset)
+        metric = ClassificationMetric(dataset, predicted, [{"sex": 0}], [{"sex": 1}])
+        return algorithm.model_, metric
+
+    apart = abs(measured()[1].mean_difference())
+    assert abs(measured(**SEXES, max_gap=None)[1].mean_difference()) == apart > 0.2
+    model, metric = measured(**SEXES)
+    assert abs(metric.mean_difference()) == pytest.approx(model.gap_)
+    assert model.gap_ < 0.1 == model.max_gap
+    # The four fifths, of the favorable label however it is coded.
+    model, metric = measured(**SEXES, min_ratio=0.8)
+    assert metric.disparate_impact() >= 0.8
+    assert model.front_.chosen.ratio == pytest.approx(metric.disparate_impact())
+    chances = {"constraint": "true_positive_rate_parity", "max_gap": 0.1}
+    model, metric = measured(**SEXES, **chances)
+    found = abs(metric.true_positive_rate_difference())
+    assert found == pytest.approx(model.gap_)
+    assert found < 0.1
+
+
+def test_groups_that_cannot_be_compared() -> None:
+    dataset = unequal(1, 0)
+    with pytest.raises(SpecError, match=r"max_gap is 0.05, and there are no groups"):
+        quick(max_gap=0.05).fit(dataset)
+    with pytest.raises(SpecError, match=r"unprivileged_groups is .* which are sex"):
+        quick(**SEXES | {"unprivileged_groups": [{"race": 0}]}).fit(dataset)
+    with pytest.raises(DataError, match="nobody is in unprivileged_groups"):
+        quick(**SEXES | {"unprivileged_groups": [{"sex": 7}]}).fit(dataset)
+    with pytest.raises(SpecError, match="nobody can be in both"):
+        quick(**SEXES | {"unprivileged_groups": [{"sex": 1}]}).fit(dataset)
+    bred = quick(**SEXES, algorithm="paper").fit(dataset)
+    assert bred.model_.max_gap is None
+
+
 def test_protected_attributes_have_the_values_of_the_dataset() -> None:
     schema = quick().fit(town()).model_.schema_
     assert schema.find("race").levels == (1, 2, 5)
@@ -164,6 +233,7 @@ def test_metadata_as_aif360_keeps_it() -> None:
         "unprivileged_groups": None,
         "privileged_groups": None,
         "similarity": None,
+        "max_gap": 0.1,
         "seed": 0,
         "max_iter": 3,
     }

@@ -59,6 +59,22 @@ def test_a_plot_shows_every_tree() -> None:
     assert tuple(place) == (TREE.fairness_, TREE.balanced_accuracy_)
 
 
+def test_a_plot_shows_what_trees_reach_on_people_held_out() -> None:
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    assert "held_out_fairness" not in TREE.front_.to_dict()
+    tree = FATTClassifier(
+        town.SIMILARITY, random_state=0, validation_fraction=0.3, max_iter=3
+    ).fit(X, Y)
+    ax = tree.front_.plot(figure.subplots())
+    places = ax.collections[1].get_offsets()
+    table = tree.front_.to_dict()
+    held_out = table["held_out_fairness"], table["held_out_balanced_accuracy"]
+    assert np.array_equal(places, np.transpose(held_out))
+    # A line leads to each of them.
+    ends = sorted(tuple(np.transpose(line.get_data())[1]) for line in ax.lines)
+    assert ends == sorted(map(tuple, places.tolist()))
+
+
 def test_representations_say_what_counts() -> None:
     assert repr(TREE.front_).startswith(f"<Front of {len(TREE.front_)} trees, fairness")
     assert "leaves: accuracy" in repr(TREE.front_[0])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import fatt
 from fatt import FATTClassifier, Similarity
 from fatt.errors import DataError, SpecError
+from fatt.train.classifier import _hold_out
 from fatt.train.genome import join, leaf
 from fatt.train.groups import CONSTRAINTS, Groups
 from tests.laws.effort import for_seeds
@@ -75,17 +78,20 @@ def test_a_price_on_the_gap_is_exact(seed: int) -> None:
     objective = case.objective
     if not objective.people.n_splits:
         return
-    slope = case.rng.normal(size=objective.people.n_people)
-    priced = objective.__class__(
-        **{
-            **{
-                name: getattr(objective, name) for name in ("people", "worth", "limits")
-            },
-            "fairness_weight": objective.fairness_weight,
-            "leaf_cost": objective.leaf_cost,
-            "gap_price": 0.3,
-            "slope": slope,
-        }
+    n_people, n_classes = objective.worth.shape
+    slope = case.rng.normal(size=n_people)
+    positive = int(case.rng.integers(n_classes))
+    priced = replace(
+        objective,
+        groups=Groups.of(
+            np.resize(["a", "b"], n_people),
+            case.people.codes,
+            np.ones(n_people),
+            "demographic_parity",
+            positive,
+        ),
+        gap_price=0.3,
+        slope=slope,
     )
     tree = random_tree(case)
     pairs = np.array([[0, 1]])
@@ -93,7 +99,7 @@ def test_a_price_on_the_gap_is_exact(seed: int) -> None:
     slow = SlowWalk(case._replace(objective=priced))
     assert alone[-1] == slow.worth(tree)
     labels = priced.labels(tree)
-    shift = 0.3 * (1 - priced.fairness_weight) * slope[labels == 1].sum()
+    shift = 0.3 * (1 - priced.fairness_weight) * slope[labels == positive].sum()
     plain = SlowWalk(case).worth(tree)
     assert (plain - slow.worth(tree)) / 2**48 == pytest.approx(shift, abs=1e-9)
     split = int(np.argmax(scores[0]))
@@ -157,6 +163,66 @@ def test_groups_that_the_tree_may_not_read() -> None:
     assert again.ensemble_.digest == crossed.ensemble_.digest
 
 
+def test_rates_are_those_of_the_positive_label() -> None:
+    # The same people, with answers as other data sets code them.
+    said = np.where(Y == 1, "approve", "refuse")
+    asked: dict[str, Any] = {"group": "sex", "min_ratio": 0.8}
+    tree = quick(pos_label="approve", **asked).fit(X, said)
+    rates = [(tree.predict(X)[sex == SEX] == "approve").mean() for sex in ("F", "M")]
+    assert min(rates) / max(rates) >= 0.8
+    assert tree.front_.chosen is not None
+    assert tree.front_.chosen.ratio == pytest.approx(min(rates) / max(rates))
+    low, high = tree.front_.chosen.ratio_interval
+    assert low < tree.front_.chosen.ratio < high
+    chances = {"group": "sex", "constraint": "true_positive_rate_parity"}
+    free = quick(pos_label="approve", **chances).fit(X, said)
+    right = free.predict(X) == "approve"
+    assert free.gap_ == pytest.approx(gap(right, SEX, said == "approve"))
+    # Of three classes one must be named, and its rates come together.
+    three = np.where((Y == 0) & (X["age"] > 0), "wait", said)
+    close = quick(pos_label="approve", group="sex", max_gap=0.1).fit(X, three)
+    assert close.gap_ == pytest.approx(gap(close.predict(X) == "approve", SEX))
+    assert close.gap_ < 0.1
+
+
+def test_people_held_out_tell_what_the_trees_reach_on_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Any] = []
+
+    def hold_out(*given: Any) -> Any:
+        seen.append(_hold_out(*given))
+        return seen[-1]
+
+    monkeypatch.setattr("fatt.train.classifier._hold_out", hold_out)
+    tree = quick(group="sex", max_gap=0.1, validation_fraction=0.25).fit(X, Y)
+    (held,) = seen
+    for label in (0, 1):
+        assert abs(held[label == Y].mean() - 0.25) < 0.002
+    assert tree.accuracy_ == np.mean(tree.predict(X[~held]) == Y[~held])
+    assert tree.gap_ == pytest.approx(gap(tree.predict(X[~held]), SEX[~held]))
+    # What they are like changes nothing about the tree.
+    other = clone(tree).fit(X.assign(age=np.where(held, 9.0, X["age"])), Y)
+    assert np.array_equal(seen[1], held)
+    assert other.ensemble_.digest == tree.ensemble_.digest
+    found = tree.held_out_
+    assert found is not None
+    others, labels = X[held], tree.predict(X[held])
+    assert found.accuracy == np.mean(labels == Y[held])
+    assert found.gap == pytest.approx(gap(labels, SEX[held]))
+    report = fatt.verify(tree, others, similarity=SIMILARITY, schema=tree.schema_)
+    assert found.fairness == report.fairness.lower
+    low, high = tree.gap_interval_
+    assert low <= found.gap <= high
+    assert high - low > 0.1
+    table = tree.front_.to_frame()
+    assert len(table["held_out_gap"]) == len(tree.front_)
+    assert found.accuracy in table["held_out_accuracy"].tolist()
+    monkeypatch.undo()
+    with pytest.raises(DataError, match=r"among the 1 people held out: .* Or hold out"):
+        quick(group="sex", validation_fraction=0.001).fit(X, Y)
+
+
 def test_a_gap_that_cannot_be_closed_is_told() -> None:
     table = pd.DataFrame({"pay": np.arange(200) % 100, "sex": np.arange(200) // 100})
     table["pay"] += 200 * table["sex"]
@@ -176,6 +242,8 @@ BAD: list[tuple[dict[str, Any], Any, str]] = [
     ({"constraint": "parity"}, SEX, "constraint is 'parity'; choose one of"),
     ({"max_gap": 0.1, "min_ratio": 0.8}, SEX, "max_gap and min_ratio each say"),
     ({"max_gap": 2}, SEX, "max_gap is 2; it must be a number, from 0 to 1"),
+    ({"pos_label": "yes"}, SEX, "pos_label is 'yes', and the labels are 0, 1"),
+    ({"validation_fraction": 2}, None, "validation_fraction is 2; it must be a number"),
     ({"max_gap": 0.1, "algorithm": "paper"}, SEX, "max_gap is not for algorithm"),
 ]
 
@@ -193,7 +261,7 @@ def test_bad_groups() -> None:
         tree.fit(X, Y, sensitive_features=["a", "b", "a"])
     with pytest.raises(DataError, match="there are not two groups"):
         tree.fit(X, Y, sensitive_features=["a"] * 1500)
-    with pytest.raises(DataError, match="there are 3 classes"):
+    with pytest.raises(DataError, match="there are 3 classes; name it, such as pos_"):
         tree.fit(X, np.arange(1500) % 3, sensitive_features=SEX)
     tree.set_params(constraint="true_positive_rate_parity")
     with pytest.raises(DataError, match="group 'late' has nobody whose rate"):
