@@ -31,6 +31,9 @@ from fatt.train.splits import Portable, blank_tree
 from fatt.train.tables import as_numbers_or_objects, check_columns, check_weights
 from fatt.train.training import Trained, train
 
+#: How far off a sum of units of fitness may be from what they are rounded from.
+_ROUNDING = 1e-9
+
 
 class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A small decision tree that is accurate and provably fair to individuals.
@@ -154,6 +157,10 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What the tree reaches on the people who were held out of the training.
     fairness_weight_ : float
         The weight of fairness with which the tree was chosen.
+    optimal_gap_ : float or None
+        How much fitter than this one a tree within the limits can be at most; 0 if it
+        is proved that none is. Only for `max_leaves` of 4 at most, without groups; the
+        search for better ones goes on for `max_seconds`, if they are set.
     hints_ : Hints
         Depth and smallest leaf of the tree, as parameters for other learners.
     n_iter_ : int
@@ -326,6 +333,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = trained.n_iter
         self.interrupted_ = trained.interrupted
         self._has_groups = groups is not None
+        self._upper = trained.upper
         self._take(trained.best)
         self._warn(trained)
         return self
@@ -488,6 +496,11 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.hints_ = chosen.hints
         self.feature_importances_ = chosen.importances
         self.held_out_ = chosen.held_out
+        self.optimal_gap_ = None
+        if self._upper is not None:
+            # Fitness is rounded a little less than the units that it is proved in.
+            gap = self._upper - chosen.fitness
+            self.optimal_gap_ = gap if gap > _ROUNDING else 0.0
         if self._has_groups:
             self.gap_ = chosen.gap
             self.gap_interval_ = (chosen.held_out or chosen).gap_interval
