@@ -7,6 +7,8 @@ from typing import Any, Self
 
 from fatt.audit import verify
 from fatt.audit.spot_checks import SPOT_CHECKS
+from fatt.ensemble import Label
+from fatt.ensemble.allowed import Direction
 from fatt.region import Relation, Schema
 from fatt.verifier import Budget
 
@@ -28,6 +30,9 @@ def individual_fairness_score(
     sample_weight: Any = None,
     spot_checks: int = SPOT_CHECKS,
     threshold: float | None = None,
+    tolerance: float | str | None = None,
+    direction: Direction | None = None,
+    favorable: Label | None = None,
 ) -> float:
     """Return the share of people who are proved to be treated fairly.
 
@@ -37,7 +42,8 @@ def individual_fairness_score(
     ----------
     estimator
         Fitted model, as `fatt.load` takes it.
-    X, similarity, schema, budget, sample_weight, spot_checks, threshold
+    X, similarity, schema, budget, sample_weight, spot_checks, threshold, \
+tolerance, direction, favorable
         As in `fatt.verify`.
 
     Returns
@@ -63,6 +69,9 @@ def individual_fairness_score(
         sample_weight=sample_weight,
         spot_checks=spot_checks,
         threshold=threshold,
+        tolerance=tolerance,
+        direction=direction,
+        favorable=favorable,
     )
     if report.interrupted:
         # Half a score must not decide which model is chosen.
@@ -141,7 +150,8 @@ class FairnessScorer(WeightedScorer):
 
     Attributes
     ----------
-    similarity, schema, budget, spot_checks, threshold
+    similarity, schema, budget, spot_checks, threshold, tolerance, direction, \
+favorable
         As in `fatt.verify`.
     """
 
@@ -150,6 +160,9 @@ class FairnessScorer(WeightedScorer):
     budget: Budget | None = None
     spot_checks: int = SPOT_CHECKS
     threshold: float | None = None
+    tolerance: float | str | None = None
+    direction: Direction | None = None
+    favorable: Label | None = None
 
     def __call__(
         self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
@@ -176,6 +189,9 @@ class FairnessScorer(WeightedScorer):
             sample_weight=sample_weight,
             spot_checks=self.spot_checks,
             threshold=self.threshold,
+            tolerance=self.tolerance,
+            direction=self.direction,
+            favorable=self.favorable,
         )
 
 
@@ -186,12 +202,16 @@ def fairness_scorer(
     budget: Budget | None = None,
     spot_checks: int = SPOT_CHECKS,
     threshold: float | None = None,
+    tolerance: float | str | None = None,
+    direction: Direction | None = None,
+    favorable: Label | None = None,
 ) -> FairnessScorer:
     """Make a scorer for `GridSearchCV` and its kin.
 
     Parameters
     ----------
-    similarity, schema, budget, spot_checks, threshold
+    similarity, schema, budget, spot_checks, threshold, tolerance, direction, \
+favorable
         As in `fatt.verify`.
 
     Returns
@@ -211,4 +231,6 @@ def fairness_scorer(
     ...     DecisionTreeClassifier(), {"max_depth": [1, 4]}, refit="fairness",
     ...     scoring={"accuracy": "accuracy", "fairness": fairness})
     """
-    return FairnessScorer(similarity, schema, budget, spot_checks, threshold)
+    limits = (schema, budget, spot_checks)
+    fair = (tolerance, direction, favorable)
+    return FairnessScorer(similarity, *limits, threshold, *fair)

@@ -7,7 +7,7 @@ import numbers
 import threading
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import (
     Argmax,
+    Bands,
     Categorical,
     Cut,
     CutOff,
+    Cuts,
     Ensemble,
     Feature,
     Label,
@@ -28,7 +30,7 @@ from fatt.ensemble import (
     Prediction,
     ScoreBounds,
 )
-from fatt.ensemble.cutoff import cut_off, rule_in_words
+from fatt.ensemble.cutoff import bands, cut_off, probability_of, rule_in_words
 from fatt.errors import SpecError
 from fatt.markup import Part, code, facts, listed, name_of, notebook, table, tag
 
@@ -72,37 +74,41 @@ class Live(ABC):
 
 @dataclass(frozen=True)
 class WithCutOff(Live):
-    """A model whose probabilities, or scores, are cut at a number.
+    """A model whose probabilities, scores or predictions are cut at numbers.
 
     Attributes
     ----------
     live
         The model itself.
     asked
-        The cut-off.
+        The cut-off, or the bands.
     place
         Which column of what the model hands out is cut.
     classes
-        The answers: of those who do not reach it, and of the others.
+        The answers, in the order of what is cut.
     is_alone
         Whether nothing else of what the model hands out belongs to its exact form.
     """
 
     live: Live
-    asked: CutOff
+    asked: CutOff | Cuts
     place: int
-    classes: tuple[Label, Label]
+    classes: tuple[Label, ...]
     is_alone: bool
 
     def labels(self, table: Any) -> Any:
         """Return what the cut-off makes of the model's answers."""
         live = self.live
-        ask = live.scores if self.asked.on == "score" else live.probabilities
+        ask = {
+            "score": live.scores,
+            "probability": live.probabilities,
+            "prediction": live.labels,
+        }[self.asked.on]
         found = np.asarray(ask(table))
         column = found.reshape(len(found), -1)[:, self.place]
-        answers = np.empty(2, dtype=object)
+        answers = np.empty(len(self.classes), dtype=object)
         answers[:] = self.classes
-        return answers[self.asked.reached(column).astype(np.int64)]
+        return answers[self.asked.codes(column)]
 
     def probabilities(self, table: Any) -> Any:
         """Return the model's own probabilities of the two classes that are left."""
@@ -122,6 +128,34 @@ class WithCutOff(Live):
     def with_leaves(self, values: NDArray[np.float64]) -> Any:
         """Return a copy of the model itself, which knows of no cut-off."""
         return self.live.with_leaves(values)
+
+
+@dataclass(frozen=True)
+class WithProbability(Live):
+    """A model whose answer is the probability of one class.
+
+    Attributes
+    ----------
+    live
+        The model itself.
+    place
+        Which class.
+    """
+
+    live: Live
+    place: int
+
+    def labels(self, table: Any) -> Any:
+        """Return the probability of each row."""
+        return np.asarray(self.live.probabilities(table))[:, self.place]
+
+    def probabilities(self, table: Any) -> Any:
+        """Return the model's own probabilities."""
+        return self.live.probabilities(table)
+
+    def scores(self, table: Any) -> Any:
+        """Return the model's own scores."""
+        return self.live.scores(table)
 
 
 @dataclass(frozen=True)
@@ -151,6 +185,8 @@ class Model:
         model that the library reads from a file may only want another form of table.
     file_digest
         The SHA-256 of the file that the model was read from; empty if there is none.
+    hands_out_scores
+        Whether the library hands out the scores, so that somebody can cut them.
 
     Examples
     --------
@@ -171,6 +207,7 @@ class Model:
     )
     given: Any = None
     file_digest: str = ""
+    hands_out_scores: bool = True
     # Not every library lets several threads ask a model at the same time.
     _lock: Any = field(default_factory=threading.RLock, init=False)
 
@@ -182,7 +219,8 @@ class Model:
         return hash(self.ensemble)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Model, (self.ensemble, self.opened, self.given, self.file_digest)
+        own = self.ensemble, self.opened, self.given, self.file_digest
+        return Model, (*own, self.hands_out_scores)
 
     def __repr__(self) -> str:
         return "<Model" + repr(self.ensemble).removeprefix("<Ensemble")
@@ -250,6 +288,11 @@ class Model:
             If there is no such cut-off, or the model decides by another one already.
         """
         asked = _cut_off(threshold, strict, cut_on, pos_label)
+        if asked.on == "score" and not self.hands_out_scores:
+            raise SpecError(
+                "cut_on is 'score', and nobody can decide by that: the library hands "
+                f"out no scores of a {self.ensemble.source.model}. Cut its probability."
+            )
         own, cut = self.ensemble, cut_off(self.ensemble, asked)
         if cut is own:
             return self
@@ -267,9 +310,70 @@ class Model:
         )
         return replace(self, ensemble=cut, opened=opened)
 
+    def deciding_by(
+        self,
+        cuts: Mapping[str, float],
+        *,
+        strict: bool = False,
+        cut_on: Literal["probability", "score"] = "probability",
+        pos_label: Label | None = None,
+    ) -> Model:
+        """Return the model that decides by bands; the parameters are `fatt.load`'s.
+
+        Raises
+        ------
+        SpecError
+            If there are no such bands, or the model decides by others already.
+        """
+        own, banded = (
+            self.ensemble,
+            bands(self.ensemble, _cuts(cuts, strict, cut_on, pos_label)),
+        )
+        if banded is own:
+            return self
+        rule = banded.decision
+        assert isinstance(rule, Bands)
+        place = 0 if rule.asked.of is None else own.classes.index(rule.asked.of)
+        if rule.asked.on == "score" and own.n_outputs == 1:
+            place = 0
+        opened = functools.partial(
+            _open, self.opened, rule.asked, place, banded.classes, False
+        )
+        return replace(self, ensemble=banded, opened=opened)
+
+    def predicting(self, label: Label | None = None) -> Model:
+        """Return the model that answers the probability of one class, a number.
+
+        Parameters
+        ----------
+        label
+            The class, by default the second of two.
+
+        Raises
+        ------
+        SpecError
+            If there is no such class, or no probability of it that is known.
+        """
+        own = self.ensemble
+        if isinstance(own.decision, Prediction):
+            return self
+        made = probability_of(own, label)
+        assert isinstance(made.decision, Prediction)
+        place = own.classes.index(made.decision.of)
+        opened = functools.partial(_open_probability, self.opened, place)
+        return replace(self, ensemble=made, opened=opened)
+
     def deciding_like(self, other: Model) -> Model:
         """Return the model with the cut-off of another, if that was given one."""
         rule = other.ensemble.decision
+        if isinstance(rule, Bands):
+            bands_of = dict(zip(rule.asked.names, rule.asked.ends, strict=True))
+            on: Any = "score" if rule.asked.on == "score" else "probability"
+            return self.deciding_by(
+                bands_of, strict=rule.asked.strict, cut_on=on, pos_label=rule.asked.of
+            )
+        if isinstance(rule, Prediction) and rule.of is not None:
+            return self.predicting(rule.of)
         if not isinstance(rule, Cut) or rule.asked is None:
             return self
         asked = rule.asked
@@ -383,6 +487,30 @@ def _open(opened: Callable[[], Live], *rule: Any) -> WithCutOff:
     return WithCutOff(opened(), *rule)
 
 
+def _open_probability(opened: Callable[[], Live], place: int) -> WithProbability:
+    return WithProbability(opened(), place)
+
+
+def _cuts(cuts: Any, strict: Any, cut_on: Any, pos_label: Any) -> Cuts:
+    """Check what a user wrote of bands."""
+    such = "cuts={'approve': 0.0, 'review': 0.14, 'decline': 0.365}"
+    if not isinstance(cuts, Mapping):
+        raise SpecError(f"cuts are {cuts!r}; write names with lower ends: {such}.")
+    for name, end in cuts.items():
+        if not isinstance(name, str) or not name:
+            raise SpecError(f"cuts have the name {name!r}; write texts: {such}.")
+        if isinstance(end, bool) or not isinstance(end, numbers.Real):
+            raise SpecError(f"the band {name!r} begins at {end!r}; write a number.")
+    rule = _cut_off(0.0, strict, cut_on, pos_label)
+    return Cuts(
+        names=tuple(cuts),
+        ends=tuple(map(float, cuts.values())),
+        strict=rule.strict,
+        on=rule.on,
+        of=rule.of,
+    )
+
+
 def _cut_off(threshold: Any, strict: Any, cut_on: Any, pos_label: Any) -> CutOff:
     """Check what a user wrote."""
     if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real):
@@ -393,6 +521,11 @@ def _cut_off(threshold: Any, strict: Any, cut_on: Any, pos_label: Any) -> CutOff
         raise SpecError(f"cut_on is {cut_on!r}; write 'probability' or 'score'.")
     if isinstance(pos_label, np.generic):
         pos_label = pos_label.item()
+    if not isinstance(pos_label, str | int | float | None):
+        raise SpecError(
+            f"pos_label is of type {type(pos_label).__name__}; write the label of one "
+            "class, as the model answers it."
+        )
     return CutOff(
         threshold=float(threshold), strict=bool(strict), on=cut_on, of=pos_label
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from fatt.ensemble import Categorical, Cut, Ensemble, Feature, Label, Prediction
+from fatt.ensemble import Bands, Categorical, Cut, Ensemble, Feature, Label, Prediction
 from fatt.ensemble.cutoff import rule_in_words
 from fatt.ensemble.trees import n_words
 from fatt.importers.versions import all_releases
@@ -132,6 +132,7 @@ def _decision(ensemble: Ensemble) -> str:
     asked = rule_in_words(ensemble)
     if asked:
         return asked
+    assert not isinstance(decision, Bands)
     if isinstance(decision, Cut):
         return f"{classes[1]!r} if the score >= {decision.at!r}, else {classes[0]!r}"
     if isinstance(decision, Prediction):

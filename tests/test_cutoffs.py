@@ -346,6 +346,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"threshold": 0.3, "strict": "yes"}, "True or False"),
     ({"threshold": 0.3, "cut_on": "odds"}, "'probability' or 'score'"),
     ({"threshold": 0.3, "pos_label": "yes"}, "never answers"),
+    ({"threshold": 0.3, "pos_label": np.array([1])}, "type ndarray; write the label"),
+    ({"threshold": 0.3, "pos_label": [1]}, "type list"),
     ({"strict": True}, "add threshold="),
     ({"pos_label": 1}, "add threshold="),
     ({"threshold": 0.3, "cut_on": "score", "pos_label": 0}, "the score of 1"),

@@ -20,6 +20,8 @@ from fatt.audit.replay import Replay
 from fatt.audit.run import Question, Run
 from fatt.audit.spot_checks import SPOT_CHECKS, SpotChecks
 from fatt.audit.verification import examined, verified
+from fatt.ensemble import Ensemble, Label, Prediction
+from fatt.ensemble.allowed import Allowed, Direction, allowed_of
 from fatt.ensemble.tables import as_frame, refuse_positions
 from fatt.importers import load
 from fatt.markup import name_of, notebook
@@ -72,6 +74,8 @@ class Auditor:
     threshold
         The cut-off by which the model decides, as in `fatt.load`, which knows more of
         them.
+    tolerance, direction, favorable
+        Which answers of similar people are still fair, as in `fatt.verify`.
 
     Attributes
     ----------
@@ -83,6 +87,9 @@ class Auditor:
         Who is similar to whom.
     spot_checks
         Draws people similar to the fair, about whom the model itself is asked.
+    allowed
+        Which answers of similar people are still fair; None of a model that predicts
+        numbers, if nothing was said about them.
 
     Raises
     ------
@@ -122,10 +129,16 @@ class Auditor:
         n_jobs: int | None = None,
         by_position: bool = False,
         threshold: float | None = None,
+        tolerance: float | str | None = None,
+        direction: Direction | None = None,
+        favorable: Label | None = None,
     ) -> None:
         check_similarity(similarity)
         check_n_jobs(n_jobs)
         loaded = load(model, threshold=threshold)
+        if tolerance is not None:
+            loaded = loaded.predicting()
+        self.allowed = _allowed(loaded.ensemble, tolerance, direction, favorable)
         self._by_position = by_position or loaded.ensemble.inputs.named
         ensemble = loaded.ensemble
         is_inferred = schema is not None and not isinstance(schema, Schema)
@@ -153,8 +166,8 @@ class Auditor:
         self._schema = schema
         self.variables = Variables(model.ensemble, narrowed(schema, similarity))
         self.model, self._is_inferred = model, is_inferred
-        self._bind(similarity, Verifier(self.variables.ensemble))
-        self._replay = Replay(model, self.variables)
+        self._bind(similarity, Verifier(self.variables.ensemble, allowed=self.allowed))
+        self._replay = Replay(model, self.variables, self.allowed)
 
     def _bind(self, similarity: Relation, verifier: Verifier) -> None:
         variables = self.variables
@@ -169,10 +182,10 @@ class Auditor:
     def __getstate__(self) -> tuple[Any, ...]:
         # What is prepared is made again: compiled code takes only arrays of its own.
         prepared = self.model, self.similarity, self._schema, self._is_inferred
-        return self._by_position, prepared
+        return (self._by_position, self.allowed), prepared
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._by_position, prepared = state
+        (self._by_position, self.allowed), prepared = state
         self._prepare(*prepared)
 
     def __repr__(self) -> str:
@@ -260,7 +273,7 @@ spot_checks
             As `fatt.verify` returns it.
         """
         check_spot_checks(spot_checks)
-        _ = self.model.ensemble.label_rule
+        self._require_rule()
         with watched(progress) as tell:
             run = self.run(people, budget=budget, n_jobs=n_jobs, progress=tell)
             weight = weights_of(sample_weight, len(run.people))
@@ -276,6 +289,7 @@ spot_checks
             interrupted=run.interrupted,
             sample_weight=weight,
             asked=asked,
+            allowed=self.allowed or Allowed(),
         )
 
     def score_gap(
@@ -327,10 +341,15 @@ spot_checks
         Radii
             As `fatt.radius` returns them.
         """
-        _ = self.model.ensemble.label_rule
+        self._require_rule()
         with watched(progress) as tell:
             run = self.run(people, budget=budget, n_jobs=n_jobs, progress=tell)
             return radii_of(run)
+
+    def _require_rule(self) -> None:
+        """Refuse to ask a model that predicts numbers whether they are the same."""
+        if self.allowed is None:
+            allowed_of(self.model.ensemble, None, None, None)
 
     def examine(self, people: Any, budget: Budget) -> Findings:
         """Find out what can be found out about some people, in this thread."""
@@ -340,3 +359,13 @@ spot_checks
     def replay(self) -> Replay:
         """Return who asks the model itself about the people of one call."""
         return self._replay.anew()
+
+
+def _allowed(
+    ensemble: Ensemble, tolerance: Any, direction: Any, favorable: Any
+) -> Allowed | None:
+    """Return which answers are still fair; None if only a number's gap can be asked."""
+    is_said = any(one is not None for one in (tolerance, direction, favorable))
+    if isinstance(ensemble.decision, Prediction) and not is_said:
+        return None
+    return allowed_of(ensemble, tolerance, direction, favorable)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.run import Chunk, Run
-from fatt.ensemble import Cut, Ensemble, Feature, Label, Link, Prediction
+from fatt.ensemble import Bands, Cut, Ensemble, Feature, Label, Link, Prediction
 from fatt.errors import SpecError
 from fatt.frames import frame_of
 from fatt.markup import Markup, notebook, table, tag
@@ -205,6 +205,8 @@ def gaps_of(run: Run, of: Of) -> ScoreGaps:
     labels: tuple[Label, ...] = ensemble.classes
     if isinstance(ensemble.decision, Cut):
         labels = labels[1:]
+    elif isinstance(ensemble.decision, Bands):
+        labels = ("score",)
     elif isinstance(ensemble.decision, Prediction):
         labels = ("prediction",)
     return ScoreGaps(
@@ -227,6 +229,12 @@ def _link(model: Ensemble, of: Of) -> Link | None:
     if of == "score":
         return None
     if of == "probability":
+        if not model.known_link.is_monotone:
+            raise SpecError(
+                "of is 'probability', and the isotonic calibrator of the model goes "
+                "down by a last bit somewhere, so that the largest probability need "
+                "not be that of the largest score: write of='score'."
+            )
         return model.known_link
     if not isinstance(model.decision, Prediction):
         raise SpecError(

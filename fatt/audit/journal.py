@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from fatt.audit.run import Run
 from fatt.ensemble import Label
+from fatt.ensemble.allowed import Allowed
 from fatt.errors import JournalError
 from fatt.verdict import Findings
 from fatt.version import __version__
@@ -58,6 +59,7 @@ _WORDS = {
     "schema": "is about other variables (schema)",
     "similarity": "has another similarity",
     "budget": "has another budget",
+    "fair": "asks for something else (tolerance, direction)",
 }
 
 
@@ -69,7 +71,7 @@ def identity_of(run: Run) -> dict[str, str]:
     data = hashlib.sha256()
     for chunk in run.chunks():
         data.update(chunk.values.tobytes())
-    variables = run.variables
+    variables, allowed = run.variables, run.verifier.allowed
     schema = hashlib.sha256(msgspec.json.encode(variables.schema))
     return {
         "fatt": __version__,
@@ -78,6 +80,7 @@ def identity_of(run: Run) -> dict[str, str]:
         "schema": schema.hexdigest(),
         "similarity": run.similarity.to_toml(),
         "budget": repr(run.budget),
+        **({"fair": repr(allowed)} if allowed != Allowed() else {}),
     }
 
 
@@ -211,7 +214,7 @@ class Journal:
             )
         known = msgspec.json.decode(kept)
         for name, words in _WORDS.items():
-            if known.get(name) != identity[name]:
+            if known.get(name) != identity.get(name):
                 raise JournalError(
                     f"{self._path} {words}; name another file, or remove it to start "
                     "anew."

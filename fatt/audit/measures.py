@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.auditor import Auditor
+from fatt.audit.gaps import Of
+from fatt.ensemble import Label
 from fatt.errors import SpecError
 from fatt.progress import Progress
 from fatt.region import Relation, Similarity
@@ -68,9 +70,10 @@ def measure(
 def _gaps(
     auditor: Auditor, people: Any, rows: NDArray[np.int64], arguments: dict[str, Any]
 ) -> Measured:
-    unit = "probability"
+    predicts = not auditor.model.classes
+    unit: Of = "prediction" if predicts else "probability"
     try:
-        gaps = auditor.score_gap(people, of="probability", **arguments)
+        gaps = auditor.score_gap(people, of=unit, **arguments)
     except SpecError:
         # Not every model has probabilities; all have scores.
         unit = "score"
@@ -131,7 +134,17 @@ def _alone(
 def _counted(similarity: Similarity, report: Report) -> Alone:
     if report.interrupted:
         raise KeyboardInterrupt
-    turns = Counter((case.label, case.twin_label) for case in report.counterexamples)
+    twins = report.findings.twins
+    turns: Counter[tuple[Label, Label]]
+    if report.findings.classes:
+        turns = Counter(
+            (case.label, case.twin_label) for case in report.counterexamples
+        )
+    else:
+        # Of predictions there are as many as people.
+        lower = int((twins.twin_label < twins.label).sum())
+        sides = {"lower": lower, "higher": len(twins) - lower}
+        turns = Counter({("prediction", side): n for side, n in sides.items() if n})
     return Alone(
         name=_name(similarity),
         turns=turns,

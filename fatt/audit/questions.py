@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ from fatt.audit.auditor import Auditor
 from fatt.audit.gaps import Of, ScoreGaps
 from fatt.audit.radii import Radii
 from fatt.audit.spot_checks import SPOT_CHECKS
-from fatt.ensemble import Ensemble
+from fatt.ensemble import Ensemble, Label
+from fatt.ensemble.allowed import Direction
 from fatt.ensemble.tables import as_frame
 from fatt.errors import SpecError
 from fatt.importers import load
@@ -39,6 +41,10 @@ def verify(
     journal: str | Path | None = None,
     spot_checks: int = SPOT_CHECKS,
     threshold: float | None = None,
+    cuts: Mapping[str, float] | None = None,
+    tolerance: float | str | None = None,
+    direction: Direction | None = None,
+    favorable: Label | None = None,
 ) -> Report:
     """Prove of each person that all similar people get the same label, or refute it.
 
@@ -89,6 +95,23 @@ def verify(
         The cut-off by which the model decides: the second of its two classes where
         ``predict_proba(X)[:, 1] >= threshold``. By default the label is that of the
         model itself. `fatt.load` knows more of cut-offs.
+    cuts
+        The bands by which the model decides, as in `fatt.load`.
+    tolerance
+        How far the prediction of a similar person may be from the person's own, the
+        limit included: fair is ``abs(twin - own) <= tolerance``, as NumPy answers in
+        float64 for the library's own predictions; for a text such as ``"5%"``
+        ``abs(twin - own) <= 0.05 * abs(own)``. Equal predictions are always fair. Of a
+        classifier it is about the probability of the second of two classes; of several,
+        pass ``fatt.load(model).predicting(label)``. A regressor needs a tolerance or a
+        direction.
+    direction
+        ``"not lower"`` or ``"not higher"``: only lower, or only higher answers of
+        similar people are unfair. Predictions, probabilities (with a tolerance) and
+        bands have an order; of labels `favorable` tells which is higher. Without a
+        tolerance, predictions may not be lower at all.
+    favorable
+        The better of the labels, if there is a direction.
 
     Returns
     -------
@@ -133,6 +156,10 @@ def verify(
         n_jobs=n_jobs,
         by_position=by_position,
         threshold=threshold,
+        cuts=cuts,
+        tolerance=tolerance,
+        direction=direction,
+        favorable=favorable,
     )
     report = auditor.verify(
         X,
@@ -222,6 +249,9 @@ def radius(
     budget: Budget | None = None,
     n_jobs: int | None = None,
     progress: Progress | bool | None = None,
+    tolerance: float | str | None = None,
+    direction: Direction | None = None,
+    favorable: Label | None = None,
 ) -> Radii:
     """Find the largest multiple of the noise for which each person is treated fairly.
 
@@ -232,6 +262,8 @@ def radius(
         and ranges of interchangeable numbers, stay as they are.
     budget
         As in `fatt.verify`, for each multiple that is tried; totals are for all.
+    tolerance, direction, favorable
+        Which answers of similar people are still fair, as in `fatt.verify`.
 
     Returns
     -------
@@ -270,6 +302,9 @@ def radius(
         schema=schema,
         n_jobs=n_jobs,
         by_position=by_position,
+        tolerance=tolerance,
+        direction=direction,
+        favorable=favorable,
     )
     return auditor.radius(X, budget=budget, n_jobs=n_jobs, progress=progress)
 
@@ -283,12 +318,16 @@ def auditor_of(
     n_jobs: int | None = None,
     by_position: bool = False,
     threshold: float | None = None,
+    cuts: Mapping[str, float] | None = None,
+    tolerance: float | str | None = None,
+    direction: Direction | None = None,
+    favorable: Label | None = None,
 ) -> Auditor:
     """Return an auditor for certain people, who tell the schema if there is none."""
     check_similarity(similarity)
     check_schema(schema)
     known = X if schema is None else schema
-    model = load(model, threshold=threshold)
+    model = load(model, threshold=threshold, cuts=cuts)
     try:
         return Auditor(
             model,
@@ -296,6 +335,9 @@ def auditor_of(
             schema=known,
             n_jobs=n_jobs,
             by_position=by_position,
+            tolerance=tolerance,
+            direction=direction,
+            favorable=favorable,
         )
     except SpecError:
         if schema is not None:

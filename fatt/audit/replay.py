@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fatt.audit.asking import BUG, Asking, RefusedError
 from fatt.audit.drawn import Drawn
 from fatt.certificate import Certificate
+from fatt.ensemble.allowed import Alike, Allowed
 from fatt.errors import CertificateError, ReplayError
 from fatt.model import Model
 from fatt.people import People
@@ -22,10 +23,11 @@ from fatt.people.edits import stacked, with_changes
 from fatt.region import Boxes, Variables
 from fatt.region.boxes import Membership
 from fatt.threads import CHUNK
-from fatt.verdict import UNFAIR, Findings, Twins
+from fatt.verdict import UNFAIR, Findings, Twins, answers_of
 
 Matrix = NDArray[np.float64]
-Classes = NDArray[np.int64]
+#: Places of labels among the classes, or predictions.
+Given = NDArray[Any]
 Places = NDArray[np.int64]
 
 
@@ -38,10 +40,15 @@ class Replay:
         The model.
     variables
         How the model reads people.
+    allowed
+        Which answers of similar people are still fair; by default the same labels.
     """
 
-    def __init__(self, model: Model, variables: Variables) -> None:
+    def __init__(
+        self, model: Model, variables: Variables, allowed: Allowed | None = None
+    ) -> None:
         self._model = model
+        self._alike = Alike(variables.model, allowed or Allowed())
         self._variables = variables
         self._ensemble = variables.model
         self._codes = {label: code for code, label in enumerate(self._ensemble.classes)}
@@ -65,13 +72,14 @@ class Replay:
         """Whether the model itself can be asked, as far as is known; else `reason`."""
         return self._asking.is_at_hand
 
-    def everybody(self, people: People) -> Classes | None:
+    def everybody(self, people: People) -> Given | None:
         """Ask for everybody's own answer, in the user's own table.
 
         Returns
         -------
         ndarray of shape (n_people,), or None
-            The class of each person; None if the model itself cannot be asked.
+            The class of each person, or the prediction; None if the model itself
+            cannot be asked.
 
         Raises
         ------
@@ -94,9 +102,7 @@ class Replay:
             parts.append(self._classes_of(answers, np.arange(start, stop)))
         return np.concatenate(parts)
 
-    def compare(
-        self, people: People, start: int, answers: Classes, label: NDArray[np.int32]
-    ) -> None:
+    def compare(self, people: People, start: int, answers: Given, label: Given) -> None:
         """Compare the answers of some people with what was found.
 
         Parameters
@@ -116,8 +122,8 @@ class Replay:
         wrong = np.flatnonzero(answers != label)
         if wrong.size and not self._ensemble.scoring.ordered:
             # Where the library does not fix its sums, it may answer either.
-            possible = self._ensemble.possible_labels(people.take(start + wrong))
-            wrong = wrong[~possible[np.arange(len(wrong)), answers[wrong]]]
+            rows = self._ensemble.encode(people.take(start + wrong))
+            wrong = wrong[~self._may_be(answers[wrong], rows)]
         self._require_equal(start + wrong, answers[wrong], label[wrong], "the person")
 
     def require_similar(
@@ -154,8 +160,8 @@ class Replay:
         index: Places,
         people: Matrix,
         twins: Matrix,
-        label: Classes,
-    ) -> tuple[Classes, bool]:
+        label: Given,
+    ) -> tuple[Given, bool]:
         """Confirm that people and their twins get different labels.
 
         Parameters
@@ -191,22 +197,24 @@ class Replay:
             if answers is None:
                 return twin_label, False
             found = self._classes_of(answers, index)
-            self._require_equal(index, found, label, "the person")
+            wrong = self._others(found, label, own)
+            self._require_equal(index[wrong], found[wrong], label[wrong], "the person")
         who = "the twin that was found"
         table = with_changes(rows, own, other, self._ensemble)
         found = self._ask_others(table, index, who)
-        for place in np.flatnonzero(found != twin_label).tolist():
+        for place in self._others(found, twin_label, other).tolist():
             # A twin of another may have changed the type of a column, and so this one.
             one = slice(place, place + 1)
             rows = everybody.take(index[one])
             table = with_changes(rows, own[one], other[one], self._ensemble)
             found[one] = self._ask_others(table, index[one], who)
-        self._require_equal(index, found, twin_label, "the twin")
+        wrong = self._others(found, twin_label, other)
+        self._require_equal(index[wrong], found[wrong], twin_label[wrong], "the twin")
         return twin_label, True
 
     def _pairs(
-        self, index: Places, people: Matrix, twins: Matrix, label: Classes
-    ) -> tuple[Matrix, Matrix, Classes]:
+        self, index: Places, people: Matrix, twins: Matrix, label: Given
+    ) -> tuple[Matrix, Matrix, Given]:
         """Return people and twins in the model's columns, and the twins' classes.
 
         Raises
@@ -215,13 +223,14 @@ class Replay:
             If the exact form gives people another class, or their twins the same.
         """
         rows = self._variables.scatter(np.vstack([people, twins]))
-        classes, count = self._decide(rows), len(index)
-        found, twin_label = classes[:count], classes[count:]
+        answers = self._ensemble.answer(self._ensemble.mark_missing(rows))
+        count = len(index)
+        found, twin_label = answers[:count], answers[count:]
         self._require_equal(index, found, label, "the person")
-        for case in np.flatnonzero(twin_label == label):
+        for case in np.flatnonzero(self._alike.keeps(label, twin_label)):
             raise ReplayError(
                 f"row {index[case]}: the twin that was found gets the person's own "
-                f"label, {self._ensemble.classes[label[case]]!r}. {BUG}"
+                f"label, {self._said(label[case])}. {BUG}"
             )
         return rows[:count], rows[count:], twin_label
 
@@ -269,12 +278,24 @@ class Replay:
         answers = None if table is None else self._asking.ask_in_one(table, tables[0])
         if answers is None:
             return None
-        codes = [self._codes.get(answer, -1) for answer in answers]
-        if codes != np.concatenate(label).tolist():
+        given = (
+            np.array(answers, dtype=np.float64)
+            if not self._codes
+            else np.array([self._codes.get(answer, -1) for answer in answers])
+        )
+        expected = np.concatenate(label)
+        is_right = given == expected
+        if drawn is not None and not is_right.all():
+            # Those who are similar to the fair need not get the same.
+            known = given[-len(drawn) :] >= (0 if self._codes else -np.inf)
+            is_right[-len(drawn) :] = known & self._alike.keeps(
+                expected[-len(drawn) :], given[-len(drawn) :]
+            )
+        if not is_right.all():
             return None
         return twins.confirmed(twin_label, True) if len(twins) else twins
 
-    def similar(self, drawn: Drawn, label: Classes) -> int:
+    def similar(self, drawn: Drawn, label: Given) -> int:
         """Confirm that people similar to the fair get their label.
 
         Parameters
@@ -304,7 +325,7 @@ class Replay:
             n_asked -= len(others)
         return n_asked
 
-    def _contradicting(self, drawn: Drawn, label: Classes) -> Places:
+    def _contradicting(self, drawn: Drawn, label: Given) -> Places:
         """Ask about some people; return who gets another label than was found.
 
         The table does not say of them what was drawn, so that this proves nothing.
@@ -315,16 +336,15 @@ class Replay:
             If somebody gets another label who is in the table as drawn.
         """
         found = self._ask_others(drawn.table, drawn.index, "somebody similar")
-        wrong = np.flatnonzero(found != label)
+        wrong = np.flatnonzero(~self._alike.keeps(label, found))
         if not wrong.size:
             return wrong
         is_as_drawn = self._is_as_drawn(drawn)[wrong]
         for place in wrong[is_as_drawn].tolist():
-            classes = self._ensemble.classes
             raise ReplayError(
                 f"row {drawn.index[place]}: the search says that everybody similar "
-                f"gets {classes[label[place]]!r}, and the model answers "
-                f"{classes[found[place]]!r} for one who differs in "
+                f"gets what is like {self._said(label[place])}, and the model answers "
+                f"{self._said(found[place])} for one who differs in "
                 f"{drawn.changes(place, self._variables)}. {BUG}"
             )
         return wrong
@@ -335,14 +355,32 @@ class Replay:
         is_missing = np.isnan(read) & np.isnan(drawn.values)
         return np.asarray(((read == drawn.values) | is_missing).all(axis=1))
 
-    def _decide(self, matrix: Matrix) -> Classes:
-        return self._ensemble.decide(self._ensemble.mark_missing(matrix))
+    def _may_be(self, answers: Given, encoded: Matrix) -> NDArray[np.bool_]:
+        """Tell which answers encoded rows may get, whatever the order of sums."""
+        if self._ensemble.classes:
+            possible = self._ensemble.possible_of(encoded)
+            return np.asarray(possible[np.arange(len(answers)), answers])
+        lower, upper = self._ensemble.answer_bounds(encoded)
+        return np.asarray((lower <= answers) & (answers <= upper))
 
-    def _ask_others(self, table: Any, index: Places, who: str) -> Classes:
+    def _others(self, answers: Given, label: Given, matrix: Matrix) -> Places:
+        """Return where a model answers what it cannot, given what was found."""
+        wrong = np.flatnonzero(answers != label)
+        if wrong.size and not (self._ensemble.scoring.ordered or self._codes):
+            rows = self._ensemble.mark_missing(matrix[wrong])
+            wrong = wrong[~self._may_be(answers[wrong], rows)]
+        return wrong
+
+    def _said(self, answer: Any) -> str:
+        return repr(answers_of(np.array([answer]), self._ensemble.classes)[0])
+
+    def _ask_others(self, table: Any, index: Places, who: str) -> Given:
         """Return the class of each of some people whom we made from the user's."""
         return self._classes_of(self._asking.ask_others(table, index[0], who), index)
 
-    def _classes_of(self, answers: list[Any], index: Places) -> Classes:
+    def _classes_of(self, answers: list[Any], index: Places) -> Given:
+        if not self._codes:
+            return np.array(answers, dtype=np.float64)
         found = np.array([self._codes.get(answer, -1) for answer in answers])
         for place in np.flatnonzero(found < 0):
             raise ReplayError(
@@ -352,14 +390,13 @@ class Replay:
         return found.astype(np.int64)
 
     def _require_equal(
-        self, index: Places, answers: Classes, label: NDArray[Any], who: str
+        self, index: Places, answers: Given, label: Given, who: str
     ) -> None:
         for place in np.flatnonzero(answers != label):
-            classes = self._ensemble.classes
             raise ReplayError(
                 f"row {index[place]}: the search says that {who} gets "
-                f"{classes[label[place]]!r}, and the model answers "
-                f"{classes[answers[place]]!r}. {BUG}"
+                f"{self._said(label[place])}, and the model answers "
+                f"{self._said(answers[place])}. {BUG}"
             )
 
 

@@ -171,7 +171,7 @@ def _spot_check(
     drawn = auditor.spot_checks.draw(run, fair, count)
     if drawn is None:
         return 0
-    return replay.similar(drawn, findings.label[drawn.index].astype(np.int64))
+    return replay.similar(drawn, findings.label[drawn.index])
 
 
 class _Way(Protocol):

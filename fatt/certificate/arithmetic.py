@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Cut, Ensemble, libm
+from fatt.ensemble import Argmax, Bands, Cut, Ensemble, libm
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -67,7 +67,7 @@ class Arithmetic:
         self.bits = last_bits(self.values)
         self.base = np.array(scoring.base, dtype=np.float64)
         self._base_bits = last_bits(self.base)
-        self._n_terms = len(trees) + 2
+        self._n_terms = len(trees) + 2 + scoring.roundings
         self._unit = 2.0**-24 if scoring.single else _UNIT
         self._digits = 24 if scoring.single else 53
         divisors = [scoring.divisor]
@@ -79,16 +79,17 @@ class Arithmetic:
     def outputs(self, own: Integers, rival: Integers) -> tuple[Integers, Integers]:
         """Return which outputs speak for the own class and for a rival.
 
-        With a cut there is one output, which speaks for class 1, and its negative.
+        With a cut or bands there is one output, which speaks for the higher class, and
+        its negative.
         """
-        if isinstance(self._decision, Cut):
+        if isinstance(self._decision, Cut | Bands):
             return np.zeros_like(own), np.zeros_like(rival)
         return own, rival
 
     def leads(self, leaves: Integers, own: Integers, rival: Integers) -> Floats:
         """Return what leaves add to the lead of a rival over the own class."""
-        if isinstance(self._decision, Cut):
-            return np.asarray(np.where(own == 0, 1.0, -1.0) * self.values[leaves, 0])
+        if isinstance(self._decision, Cut | Bands):
+            return np.asarray(_signs(own, rival) * self.values[leaves, 0])
         return np.asarray(self.values[leaves, rival] - self.values[leaves, own])
 
     def last_bit(self, leaves: Integers, outputs: tuple[int, int]) -> Integers:
@@ -98,8 +99,8 @@ class Arithmetic:
 
     def start(self, own: Integers, rival: Integers) -> Floats:
         """Return the lead of a rival before any tree is added."""
-        if isinstance(self._decision, Cut):
-            return np.asarray(np.where(own == 0, 1.0, -1.0) * self.base[0])
+        if isinstance(self._decision, Cut | Bands):
+            return np.asarray(_signs(own, rival) * self.base[0])
         return np.asarray(self.base[rival] - self.base[own])
 
     def needed(
@@ -130,20 +131,22 @@ class Arithmetic:
         last = np.minimum(last, self._base_bits[other])
         one = masses[0] + np.abs(self.base[mine])
         two = masses[1] + np.abs(self.base[other])
-        if isinstance(self._decision, Cut):
+        if isinstance(self._decision, Cut | Bands):
             # Both are the same output.
             two = np.zeros_like(two)
         step = np.ldexp(1.0, np.clip(last, -1070, 900))
-        is_exact = (last > -1070) & (
-            _SLACK * np.maximum(one, two) <= np.ldexp(step, self._digits)
+        is_exact = (
+            (last > -1070)
+            & (self._scoring.roundings == 0)
+            & (_SLACK * np.maximum(one, two) <= np.ldexp(step, self._digits))
         )
         # Our own sums of leads must be exact as well.
         is_exact &= _SLACK * (one + two) <= np.ldexp(step, 53)
         error = np.where(
             is_exact, 0.0, 2 * _SLACK * (self._n_terms + 2) * _UNIT * (one + two)
         )
-        if isinstance(self._decision, Cut):
-            return self._needed_at_cut(own, self._off(one, is_exact)), error
+        if isinstance(self._decision, Cut | Bands):
+            return self._needed_at_cut(own, rival, self._off(one, is_exact)), error
         off = self._off(one, is_exact) + self._off(two, is_exact)
         off = off + self._merged(np.maximum(one, two))
         least = np.where(off > 0, _down(-off), 0.0)
@@ -176,19 +179,22 @@ class Arithmetic:
         merged = _SLACK * 256 * _UNIT * steep * self._divisor
         return np.where(reach > 30, np.inf, merged)
 
-    def _needed_at_cut(self, own: Integers, off: Floats) -> Floats:
-        assert isinstance(self._decision, Cut)
-        at = self._decision.at
-        if np.isinf(at):
-            is_own = own == (0 if at > 0 else 1)
-            return np.where(is_own, np.inf, -np.inf)
-        signed = np.where(own == 0, at, -at)
-        # The score itself is compared: at the cut it is class 1.
-        exactly = np.where(own == 0, at, np.nextafter(-at, np.inf))
+    def _needed_at_cut(self, own: Integers, rival: Integers, off: Floats) -> Floats:
+        assert isinstance(self._decision, Cut | Bands)
+        is_higher = rival > own
+        # The least score of a class that is higher, or behind one that is lower.
+        edges = np.array(self._decision.edges)
+        at = edges[np.where(is_higher, rival - 1, rival)]
+        signed = np.where(is_higher, at, -at)
+        # The score itself is compared: at the cut it is the higher class.
+        exactly = np.where(is_higher, at, np.nextafter(-at, np.inf))
         scaled = signed * self._divisor
-        around = _down(scaled - _SLACK * (off + 4 * _UNIT * np.abs(scaled)))
+        with np.errstate(invalid="ignore"):
+            around = _down(scaled - _SLACK * (off + 4 * _UNIT * np.abs(scaled)))
         is_plain = (off == 0) & (self._divisor == 1.0)
-        return np.where(is_plain, exactly, around)
+        needed = np.where(is_plain, exactly, around)
+        # No score reaches an infinite cut, or stays below one.
+        return np.where(np.isinf(at), signed, needed)
 
     def labels(self, leaves: Integers) -> Integers:
         """Return the class of points, given the leaf that each reaches in each tree.
@@ -199,8 +205,10 @@ class Arithmetic:
         """
         scores = self._scores(leaves)
         decision = self._decision
-        if isinstance(decision, Cut):
-            return (scores[:, 0].astype(np.float64) >= decision.at).astype(np.int64)
+        if isinstance(decision, Cut | Bands):
+            edges = np.array(decision.edges)
+            reached = scores[:, :1].astype(np.float64) >= edges
+            return np.asarray(reached.sum(axis=1, dtype=np.int64))
         if decision.divisor != 1.0:
             scores = scores / scores.dtype.type(decision.divisor)
         if decision.link != "identity":
@@ -284,11 +292,17 @@ class Arithmetic:
     def is_ordered(self) -> bool:
         """Whether it is known how the library adds up; a sum of two has one way."""
         n_terms = len(self._model.trees) + bool(self.base.any())
-        return self._scoring.ordered or n_terms <= 2
+        is_one_way = n_terms <= 2 and not self._scoring.roundings
+        return self._scoring.ordered or is_one_way
 
 
 def _down(numbers: Floats) -> Floats:
     return np.nextafter(numbers, -np.inf)
+
+
+def _signs(own: Integers, rival: Integers) -> Floats:
+    """Return 1 where a rival is the higher class, -1 where it is the lower one."""
+    return np.where(rival > own, 1.0, -1.0)
 
 
 def _leaves_per_tree(model: Ensemble) -> Integers:

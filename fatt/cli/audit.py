@@ -19,6 +19,7 @@ from fatt.cli.names import ModelRequest, model_names, people_names
 from fatt.cli.options import (
     budget_of,
     model_options,
+    question_options,
     search_options,
     similarity_of,
     similarity_options,
@@ -86,6 +87,7 @@ _LIBRARIES = ("numpy", "sklearn", "xgboost", "lightgbm", "catboost", "onnxruntim
               "not fit the model.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print nothing that was not asked for.")
 @click.option("--demo", is_flag=True, help="Audit a made-up model and people.")
+@question_options
 @people_names
 @model_names
 @model_options
@@ -175,8 +177,8 @@ def _run(request: Request) -> Exit:
     from fatt.report.groups import favourable_label
 
     # A mistake is told now, not after a long run.
-    _ = model.ensemble.label_rule
     favourable_label(model.ensemble.classes, request.favourable)
+    fair = request.fair(model.classes, request.favourable)
 
     named = [name for name in (request.label, request.identity) if name is not None]
     typed = type_for_model(
@@ -196,6 +198,7 @@ def _run(request: Request) -> Exit:
             similarity=similarity,
             schema=request.with_kinds(typed.schema),
             by_position=request.takes_positions(),
+            **fair,
         )
         report = auditor.verify(
             typed.table,

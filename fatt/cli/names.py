@@ -10,6 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from fatt.cli.spec import Columns
+    from fatt.ensemble import Label
     from fatt.model import Model
     from fatt.people.files import Table
     from fatt.region import Schema
@@ -57,12 +58,15 @@ class ModelRequest:
 
     missing_value: float | None
     threshold: float | None
+    cuts: str | None
     pos_label: str | None
     allow_pickle: bool
     columns: str | None
     codes: str | None
     answers: str | None
     prepare: tuple[str, ...]
+    tolerance: str | None = None
+    direction: str | None = None
     rename: str | None = None
     by_position: bool = False
     spec: str | None = None
@@ -83,8 +87,31 @@ class ModelRequest:
         )
         from fatt.cli.spec import decision_of
 
-        rule = decision_of(self.spec, self.threshold, self.pos_label, named.classes)
-        return load(named, **rule)
+        given = {
+            "threshold": self.threshold,
+            "cuts": self.cuts,
+            "pos_label": self.pos_label,
+        }
+        return load(named, **decision_of(self.spec, given, named.classes))
+
+    def fair(self, classes: tuple[Label, ...], favorable: str | None) -> dict[str, Any]:
+        """Return what options or the file say of what is fair, as `fatt.verify` does.
+
+        Parameters
+        ----------
+        classes
+            The answers of the model.
+        favorable
+            The better of the labels, if an option says so.
+        """
+        from fatt.cli.spec import fair_of
+
+        given = {
+            "tolerance": self.tolerance,
+            "direction": self.direction,
+            "favorable": favorable if self.direction is not None else None,
+        }
+        return fair_of(self.spec, given, classes)
 
     def _prepare(self) -> list[str]:
         if self.prepare or self.spec is None:
@@ -123,7 +150,8 @@ class ModelRequest:
             words.append(f"--missing-value={self.missing_value}")
         if self.allow_pickle:
             words.append("--allow-pickle")
-        for name in ("threshold", "pos_label", "columns", "codes", "answers", "rename"):
+        decision = ("threshold", "cuts", "pos_label")
+        for name in (*decision, "columns", "codes", "answers", "rename"):
             if getattr(self, name) is not None:
                 words += [f"--{name.replace('_', '-')}", str(getattr(self, name))]
         for file in self.prepare:

@@ -42,10 +42,15 @@ model_options = _all(
         "label: 0.12.",
     ),
     click.option(
+        "--cuts",
+        metavar="NAME=NUMBER,...",
+        help="The model decides by bands of the probability, each from its number on: "
+        "approve=0,review=0.14,decline=0.365.",
+    ),
+    click.option(
         "--pos-label",
         metavar="ANSWER",
-        help="The answer that is given from the threshold on; by default the second "
-        "of two.",
+        help="The answer whose probability is cut; by default the second of two.",
     ),
     click.option(
         "--allow-pickle", is_flag=True, help="Load a pickle: it may run code."
@@ -80,6 +85,21 @@ similarity_options = _all(
         multiple=True,
         metavar="NAME",
         help="The columns NAME_... are one variable, one 1 in a row. Repeatable.",
+    ),
+)
+
+question_options = _all(
+    click.option(
+        "--tolerance",
+        metavar="AMOUNT",
+        help="Predictions of similar people may differ by so much: 50, or 5% of the "
+        "person's own; of classifiers, their probabilities: 0.05.",
+    ),
+    click.option(
+        "--direction",
+        type=click.Choice(["not-lower", "not-higher"]),
+        help="Only lower, or only higher, answers of similar people are unfair. Labels "
+        "need --favourable.",
     ),
 )
 

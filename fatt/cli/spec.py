@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -132,25 +133,32 @@ def _document(path: str) -> dict[str, Any]:
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The table ``[decision]`` of an audit's file: a cut-off, as `fatt.load` takes it.
+    """The table ``[decision]`` of an audit's file: how the model decides, what is fair.
 
     Attributes
     ----------
-    threshold, strict, cut_on, pos_label
+    threshold, cuts, strict, cut_on, pos_label
         As in `fatt.load`.
+    tolerance, direction, favorable
+        As in `fatt.verify`.
     """
 
-    threshold: float
+    threshold: float | None = None
+    cuts: dict[str, float] | None = None
     strict: bool = False
     cut_on: str = "probability"
     pos_label: str | int | float | bool | None = None
+    tolerance: float | str | None = None
+    direction: str | None = None
+    favorable: str | int | float | bool | None = None
+
+
+#: What the model is told when it is loaded; the rest is about what is fair.
+_LOADED = ("threshold", "cuts", "strict", "cut_on", "pos_label")
 
 
 def decision_of(
-    spec: str | None,
-    threshold: float | None,
-    pos_label: str | None,
-    classes: Sequence[Label],
+    spec: str | None, given: Mapping[str, Any], classes: Sequence[Label]
 ) -> dict[str, Any]:
     """Return what `fatt.load` is told of the decision, by options or by the file.
 
@@ -158,8 +166,8 @@ def decision_of(
     ----------
     spec
         Path of the audit's file, if there is one.
-    threshold, pos_label
-        The options.
+    given
+        The options ``threshold``, ``cuts`` and ``pos_label``.
     classes
         The answers of the model, of which an option can only tell the text.
 
@@ -168,16 +176,75 @@ def decision_of(
     SpecError
         If both say it, or the file is not understood.
     """
+    said = _said(spec, given, _LOADED, "how the model decides")
+    cuts = said.get("cuts")
+    if isinstance(cuts, str):
+        said["cuts"] = _bands(cuts)
+    if said.get("pos_label") is not None:
+        said["pos_label"] = _meant(said["pos_label"], classes)
+    return said
+
+
+def fair_of(
+    spec: str | None, given: Mapping[str, Any], classes: Sequence[Label]
+) -> dict[str, Any]:
+    """Return what `fatt.verify` is told of what is fair, by options or by the file.
+
+    Parameters
+    ----------
+    spec, classes
+        As in `decision_of`.
+    given
+        The options ``tolerance``, ``direction`` and ``favorable``.
+    """
+    said = _said(spec, given, ("tolerance", "direction", "favorable"), "what is fair")
+    direction = said.get("direction")
+    if direction is None:
+        # The page's groups may have a favourable answer without any direction.
+        said.pop("favorable", None)
+    else:
+        said["direction"] = direction.replace("-", " ")
+    if said.get("favorable") is not None:
+        said["favorable"] = _meant(said["favorable"], classes)
+    return said
+
+
+def _said(
+    spec: str | None, given: Mapping[str, Any], names: Sequence[str], what: str
+) -> dict[str, Any]:
+    """Return what options say, or what [decision] says; both may not."""
+    here = {name: value for name, value in given.items() if value is not None}
     there = None if spec is None else decision_in(spec)
-    if there is None:
-        return {"threshold": threshold, "pos_label": _meant(pos_label, classes)}
-    if threshold is not None or pos_label is not None:
-        raise SpecError(
-            f"--threshold or --pos-label and [decision] of {spec} say how the model "
-            "decides; keep one."
-        )
-    said = msgspec.structs.asdict(there)
-    return said | {"pos_label": _meant(there.pos_label, classes)}
+    plain = Decision()
+    told = {
+        name: getattr(there, name)
+        for name in names
+        if there is not None and getattr(there, name) != getattr(plain, name)
+    }
+    if here and told:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in here)
+        raise SpecError(f"{options} and [decision] of {spec} say {what}; keep one.")
+    return {**here, **told}
+
+
+def _bands(text: str) -> dict[str, float]:
+    """Read ``NAME=NUMBER,NAME=NUMBER``."""
+    bands: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = part.rpartition("=")
+        try:
+            end = float(number)
+        except ValueError:
+            end = math.nan
+        if not name.strip() or math.isnan(end):
+            raise SpecError(
+                f"--cuts {text}: write NAME=NUMBER,NAME=NUMBER, such as "
+                "approve=0,review=0.14,decline=0.365."
+            )
+        if name.strip() in bands:
+            raise SpecError(f"--cuts names {name.strip()!r} twice; name it once.")
+        bands[name.strip()] = end
+    return bands
 
 
 def decision_in(path: str) -> Decision | None:

@@ -11,6 +11,7 @@ from fatt.cli.names import ModelRequest, model_names, people_names
 from fatt.cli.options import (
     budget_of,
     model_options,
+    question_options,
     search_options,
     similarity_of,
     similarity_options,
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 @click.option("--ignore", "ignored", multiple=True, metavar="NAME",
               help="A column of PEOPLE that the model does not read.")  # fmt: skip
 @search_options
+@question_options
+@click.option("--favourable", "--favorable", "favourable", metavar="ANSWER",
+              help="The better answer, if there is a --direction.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @people_names
 @model_names
@@ -73,6 +77,7 @@ class Request(ModelRequest):
     missing: tuple[str, ...]
     one_hot: tuple[str, ...]
     ignored: tuple[str, ...]
+    favourable: str | None
     budget: tuple[str, ...]
     jobs: int
     as_json: bool
@@ -87,6 +92,7 @@ def _run(request: Request) -> Exit:
     from fatt.audit import verify
 
     person = _person(request, model.ensemble)
+    fair = request.fair(model.classes, request.favourable)
     report = verify(
         model,
         person.table,
@@ -95,6 +101,7 @@ def _run(request: Request) -> Exit:
         by_position=request.takes_positions(),
         budget=budget,
         n_jobs=request.jobs,
+        **fair,
     )
     if request.as_json:
         click.echo(report.to_json())
@@ -185,21 +192,29 @@ def _pair(text: str, option: str, names: list[str]) -> tuple[str, str]:
 
 
 def _lines(report: Report) -> list[str]:
-    finding = report.findings[0]
+    from fatt.report.sentences import decision
+    from fatt.verdict import answer_in_words
+
+    finding, rule = report.findings[0], decision(report) if report.allowed.words else []
+    own = "" if finding.label is None else answer_in_words(finding.label)
     if len(report.counterexamples):
         case = report.counterexamples[0]
         where = "the model itself" if case.replayed_on == "model" else "what was read"
         return [
-            f"Unfair: this person gets {finding.label!s}, and a similar one gets "
-            f"{case.twin_label!s}:",
+            f"Unfair: this person gets {own}, and a similar one gets "
+            f"{answer_in_words(case.twin_label)}:",
             *(f"  {name} {change}" for name, change in case.changes.items()),
             f"Both answers were confirmed on {where}.",
+            *rule,
         ]
     if finding.verdict == "fair":
-        return [f"Fair: everybody similar gets {finding.label!s} as well. Proved."]
-    possible = " or ".join(map(str, finding.labels))
+        said = f"Fair: everybody similar gets {own} as well. Proved."
+        if report.allowed.words:
+            said = f"Fair: this person gets {own}. Proved."
+        return [said, *rule]
+    possible = " or ".join(map(str, finding.labels)) or "perhaps others"
     return [
-        f"Unknown: this person gets {finding.label!s}; similar people get {possible}.",
+        f"Unknown: this person gets {own}; similar people get {possible}.",
         _way_on(finding),
     ]
 

@@ -12,8 +12,10 @@ from fatt.ensemble.ensemble import (
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Numeric
 from fatt.ensemble.scoring import (
     Argmax,
+    Bands,
     Cut,
     CutOff,
+    Cuts,
     Decision,
     Isotonic,
     LabelRule,
@@ -33,9 +35,11 @@ if importlib.util.find_spec("fatt.ensemble.kernels") is None:
 __all__ = [
     "NODE",
     "Argmax",
+    "Bands",
     "Categorical",
     "Cut",
     "CutOff",
+    "Cuts",
     "Decision",
     "Ensemble",
     "Feature",

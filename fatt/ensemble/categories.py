@@ -42,8 +42,9 @@ def codes_of(column: Column, feature: Categorical) -> Matrix:
         )
     if by_label and not feature.labelled:
         raise DataError(
-            f"column {feature.name!r} holds labels, and the model stores only the "
-            "codes of its categories; pass the codes that it was trained on."
+            f"column {feature.name!r} holds labels, and the model does not say which "
+            "codes they have; pass the codes that it was trained on (those of a pandas "
+            "column are in its cat.codes)."
         )
     if by_label:
         codes = _codes_of_column(column, feature)

@@ -1,11 +1,11 @@
-"""A cut-off for one class: the score from which a library's probability reaches it."""
+"""Cut-offs and bands: the scores from which a library's probability reaches them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from fatt.ensemble.ensemble import Ensemble
 from fatt.ensemble.features import Label
 from fatt.ensemble.floats import largest_where, smallest_float
-from fatt.ensemble.scoring import Argmax, Cut, CutOff, Isotonic, Link, Prediction
+from fatt.ensemble.scoring import (
+    Argmax,
+    Bands,
+    Cut,
+    CutOff,
+    Cuts,
+    Isotonic,
+    Link,
+    Prediction,
+)
 from fatt.errors import SpecError, hint
 
 #: On how many floats on both sides of a cut its rule is tried.
@@ -49,45 +58,194 @@ def cut_off(ensemble: Ensemble, asked: CutOff) -> Ensemble:
             f"threshold is {asked.threshold!r}, and the {ensemble.source.model} "
             "predicts a number, which has no classes to cut between: pass a classifier."
         )
-    place = _place(ensemble, asked)
+    if isinstance(decision, Bands):
+        _refuse_other(decision.asked, asked)
+    place = _place(ensemble, asked.of, f"threshold is {asked.threshold!r}")
     asked = msgspec.structs.replace(asked, of=ensemble.classes[place])
     if isinstance(decision, Cut) and decision.asked is not None:
         if decision.asked == asked:
             return ensemble
-        raise SpecError(
-            f"the model decides already: {decision.asked.words()}; now it should by "
-            f"another rule: {asked.words()}. Load it anew."
-        )
+        _refuse_other(decision.asked, asked)
     _check_threshold(asked)
     if isinstance(decision, Argmax):
         ensemble, place = one_output(ensemble, place), 1
     return replace(ensemble, decision=Cut(at=_cut(ensemble, asked, place), asked=asked))
 
 
+def _refuse_other(decides: CutOff | Cuts, asked: CutOff | Cuts) -> NoReturn:
+    raise SpecError(
+        f"the model decides already: {decides.words()}; now it should by "
+        f"another rule: {asked.words()}. Load it anew."
+    )
+
+
+def bands(ensemble: Ensemble, asked: Cuts) -> Ensemble:
+    """Return the ensemble that decides by bands of one probability or prediction.
+
+    Parameters
+    ----------
+    ensemble
+        The model.
+    asked
+        The bands; if they name no class, the second of two is meant.
+
+    Returns
+    -------
+    Ensemble
+        Its classes are the bands.
+
+    Raises
+    ------
+    SpecError
+        If there is no such class or probability, the bands are out of order or range,
+        or the model decides by others already.
+    """
+    decision = ensemble.decision
+    if isinstance(decision, Prediction) and asked.on == "probability":
+        asked = msgspec.structs.replace(asked, on="prediction")
+    if isinstance(decision, Bands) and asked.of is None:
+        # What is not said is as it was said before.
+        on = decision.asked.on if asked.on == "probability" else asked.on
+        asked = msgspec.structs.replace(asked, of=decision.asked.of, on=on)
+    if isinstance(decision, Bands) and decision.asked == asked:
+        return ensemble
+    if isinstance(decision, Bands | Cut) and decision.asked is not None:
+        _refuse_other(decision.asked, asked)
+    if isinstance(decision, Prediction):
+        _check_bands(asked)
+        made = decision.link if asked.on == "prediction" else Link()
+    else:
+        place = _place(ensemble, asked.of, f"cuts are {list(asked.ends)}")
+        asked = msgspec.structs.replace(asked, of=ensemble.classes[place])
+        _check_bands(asked)
+        if isinstance(decision, Argmax):
+            ensemble = one_output(ensemble, place)
+        elif place == 0:
+            raise SpecError(
+                f"pos_label is {asked.of!r}, and the only score is that of "
+                f"{ensemble.classes[1]!r}: cut the probability of "
+                f"{ensemble.classes[1]!r}, with the bands in the other order."
+            )
+        made = Link()
+        if asked.on == "probability":
+            made = _link(ensemble, f"cuts are {list(asked.ends)}", asked.of)
+    dtype = np.dtype(ensemble.scoring.dtype).type
+    cuts = [CutOff(threshold=end, strict=asked.strict) for end in asked.ends[1:]]
+    edges = [turn(cut.reached, made, dtype) for cut in cuts]
+    return replace(
+        ensemble,
+        classes=asked.names,
+        decision=Bands(edges=tuple(edges), asked=asked),
+        link=None,
+    )
+
+
+def _check_bands(asked: Cuts) -> None:
+    """Refuse bands that no number falls into, or that leave some out."""
+    ends, names = asked.ends, asked.names
+    if len(names) < 2:
+        raise SpecError(
+            f"cuts have one band, {list(names)}; write at least two, such as "
+            "cuts={'approve': 0.0, 'review': 0.14, 'decline': 0.365}."
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SpecError(f"cuts have two bands of the name {twice!r}; name each once.")
+    if any(math.isnan(end) for end in ends):
+        raise SpecError(f"cuts hold {math.nan!r}; write numbers.")
+    for name, before, end in zip(names[1:], ends[:-1], ends[1:], strict=True):
+        if not before < end < math.inf:
+            raise SpecError(
+                f"the band {name!r} begins at {end!r}, behind one that begins at "
+                f"{before!r}: write the bands in order, each with its lower end."
+            )
+    if asked.on == "probability":
+        if ends[0] != 0 or ends[-1] > 1:
+            raise SpecError(
+                f"cuts are {list(ends)}, and probabilities lie between 0 and 1: the "
+                "first band begins at 0, and no other beyond 1."
+            )
+    elif ends[0] != -math.inf:
+        raise SpecError(
+            f"the first band, {names[0]!r}, begins at {ends[0]!r}, and a {asked.on} "
+            "can be lower: let it begin at -inf (float('-inf') in Python)."
+        )
+
+
+def probability_of(ensemble: Ensemble, label: Label | None) -> Ensemble:
+    """Return the ensemble that predicts the probability of one class.
+
+    Parameters
+    ----------
+    ensemble
+        The model.
+    label
+        The class; None for the second of two.
+
+    Raises
+    ------
+    SpecError
+        If there is no such class or probability, or the model decides by a cut-off.
+    """
+    decision = ensemble.decision
+    assert not isinstance(decision, Prediction)
+    if not isinstance(decision, Argmax) and decision.asked is not None:
+        raise SpecError(
+            "tolerance is about probabilities, and the model decides by a cut-off or "
+            f"bands ({rule_in_words(ensemble)}), where labels are the same or not: "
+            "leave out one of the two."
+        )
+    place = _place(
+        ensemble, label, "a tolerance is given", "fatt.load(...).predicting({})"
+    )
+    label, link = ensemble.classes[place], _link(ensemble, "tolerance", None)
+    if isinstance(link.calibration, Isotonic):
+        raise SpecError(
+            "tolerance is about probabilities, and isotonic calibration makes them in "
+            "steps that rounding takes up and down: cut them with threshold= or cuts=, "
+            "or ask about the model that is calibrated."
+        )
+    if isinstance(decision, Argmax):
+        ensemble = one_output(ensemble, place)
+    elif place == 0:
+        other = ensemble.classes[1]
+        raise SpecError(
+            f"the only score is that of {other!r}, and the probability of {label!r} is "
+            f"what it leaves over: ask about {other!r}, which moves as far."
+        )
+    predicted = Prediction(link=link, of=label)
+    return replace(ensemble, classes=(), decision=predicted, link=None)
+
+
 def rule_in_words(ensemble: Ensemble) -> str:
     """Say the cut-off by which a model was told to decide; nothing if by none."""
     decision = ensemble.decision
+    if isinstance(decision, Bands):
+        return decision.asked.words()
+    if isinstance(decision, Prediction) and decision.of is not None:
+        return f"the probability of {decision.of!r}"
     if not isinstance(decision, Cut) or decision.asked is None:
         return ""
     other = next(label for label in ensemble.classes if label != decision.asked.of)
     return f"{decision.asked.words()}, else {other!r}"
 
 
-def _place(ensemble: Ensemble, asked: CutOff) -> int:
-    """Return which class is cut off."""
+def _place(
+    ensemble: Ensemble, label: Label | None, said: str, way: str = "pos_label={}"
+) -> int:
+    """Return which class is meant."""
     classes = ensemble.classes
-    if asked.of is not None:
-        if asked.of in classes:
-            return classes.index(asked.of)
+    if label is not None:
+        if label in classes:
+            return classes.index(label)
         raise SpecError(
-            f"pos_label is {asked.of!r}, which the model never answers. "
-            f"{hint(str(asked.of), map(str, classes))}"
+            f"pos_label is {label!r}, which the model never answers. "
+            f"{hint(str(label), map(str, classes))}"
         )
     if len(classes) != 2:
         raise SpecError(
-            f"threshold is {asked.threshold!r}, and the model has {len(classes)} "
-            "classes: say with pos_label= whose probability is cut, such as "
-            f"pos_label={classes[-1]!r}."
+            f"{said}, and the model has {len(classes)} classes: say whose probability "
+            f"is meant, such as {way.format(repr(classes[-1]))}."
         )
     return 1
 
@@ -141,7 +299,7 @@ def _cut(ensemble: Ensemble, asked: CutOff, place: int) -> float:
     dtype = np.dtype(ensemble.scoring.dtype).type
     made = Link()
     if asked.on == "probability":
-        made = _link(ensemble, asked)
+        made = _link(ensemble, f"threshold is {asked.threshold!r}", asked.of)
     elif place == 0:
         raise SpecError(
             f"pos_label is {asked.of!r} and cut_on is 'score', but the only score is "
@@ -149,24 +307,25 @@ def _cut(ensemble: Ensemble, asked: CutOff, place: int) -> float:
             f"{asked.of!r}. Cut the score of {ensemble.classes[1]!r}."
         )
 
-    def is_second(linked: NDArray[Any]) -> NDArray[np.bool_]:
+    def is_second(scores: NDArray[Any]) -> NDArray[np.bool_]:
         if place == 0:
-            # The library makes the other probability so.
-            return ~asked.reached(1.0 - linked)
-        return asked.reached(linked)
+            return ~asked.reached(made.of_first(scores))
+        return asked.reached(made(scores))
 
     return turn(is_second, made, dtype)
 
 
-def _link(ensemble: Ensemble, asked: CutOff) -> Link:
+def _link(ensemble: Ensemble, said: str, label: Label | None) -> Link:
     if ensemble.link is None:
         source = ensemble.source
+        of = "" if label is None else f" of {label!r}"
         raise SpecError(
-            f"threshold is {asked.threshold!r}, and a {source.model or 'model'} of "
+            f"{said}, and a {source.model or 'model'} of "
             f"{source.library} with the objective {source.objective or '(none)'!r} "
-            f"gives no probability of {asked.of!r} that is a function of one score "
-            "alone: those of several boosted classes depend on all their scores. Cut "
-            "its score (cut_on='score'), or train a forest or a model of two classes."
+            f"gives no probability{of} that is known as a function of one "
+            "score alone: those of several boosted classes depend on all their scores. "
+            "Cut its score (cut_on='score') if its library hands it out, or train a "
+            "forest or a model of two classes."
         )
     return ensemble.link
 
@@ -179,9 +338,9 @@ def turn(
     Parameters
     ----------
     is_second
-        The rule, on arrays of what the link makes of scores.
+        The rule, on arrays of scores.
     link
-        How the library makes a probability of a score.
+        How it makes a probability of a score, which may not increase everywhere.
     dtype
         The type of the scores.
 
@@ -195,20 +354,18 @@ def turn(
     SpecError
         If it holds, and then does not, close to the number.
     """
-
-    def holds(scores: NDArray[Any]) -> NDArray[np.bool_]:
-        return is_second(link(scores))
-
     most = float(np.finfo(dtype).max)
-    ends = holds(np.array([-most, most], dtype=dtype))
+    ends = is_second(np.array([-most, most], dtype=dtype))
     if ends[0] or not ends[1]:
         at = -math.inf if ends[0] else math.inf
         near = np.zeros(0, dtype=dtype)
     else:
-        at = smallest_float(lambda s: bool(holds(np.array([s], dtype=dtype))[0]), dtype)
+        at = smallest_float(
+            lambda s: bool(is_second(np.array([s], dtype=dtype))[0]), dtype
+        )
         near = _around(np.array([at], dtype=dtype), _NEAR)
     tried = np.concatenate([near, _joints(link, dtype)])
-    if not np.array_equal(holds(tried), tried.astype(np.float64) >= at):
+    if not np.array_equal(is_second(tried), tried.astype(np.float64) >= at):
         raise SpecError(
             "the library rounds its probabilities so that they go up and down around "
             "this threshold, and it is no cut of the score. Move it by a little."

@@ -16,6 +16,7 @@ from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Record
 from fatt.ensemble.numeric import Gaps, gaps_of, mark_missing
 from fatt.ensemble.scoring import (
     Argmax,
+    Bands,
     Cut,
     Decision,
     LabelRule,
@@ -154,9 +155,8 @@ class Ensemble:
         if isinstance(self.decision, Prediction):
             raise SpecError(
                 f"the {self.source.model or 'model'} predicts a number, and has no "
-                "labels: fatt proves of labels that they stay the same. Pass a "
-                "classifier; of this model, fatt.score_gap tells how far the number "
-                "can move."
+                "labels: this is about labels, so pass a classifier. fatt.verify asks "
+                "with a tolerance how far the number moves."
             )
         return self.decision
 
@@ -252,6 +252,25 @@ class Ensemble:
         rows = np.ascontiguousarray(encoded, dtype=np.float64)
         return decide(self._scores(rows), self.label_rule)
 
+    def answer(self, encoded: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the places of the labels of encoded rows, or their predictions.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int64 or float64
+        """
+        if not isinstance(self.decision, Prediction):
+            return self.decide(encoded)
+        scores = self._scores(np.ascontiguousarray(encoded, dtype=np.float64))
+        return np.asarray(self.decision.link(scores)[:, 0].astype(np.float64))
+
+    def answer_bounds(self, encoded: NDArray[np.float64]) -> ScoreBounds:
+        """Return bounds on the predictions of encoded rows, as `prediction_bounds`."""
+        assert isinstance(self.decision, Prediction)
+        lower, upper = self._bounds(np.ascontiguousarray(encoded, dtype=np.float64))
+        link = self.decision.link
+        return ScoreBounds(link(lower)[:, 0], link(upper)[:, 0])
+
     def score_bounds(self, rows: Any) -> ScoreBounds:
         """Return bounds between which the library's raw scores lie, whatever its order.
 
@@ -304,9 +323,7 @@ class Ensemble:
                 "the model gives labels, and predicts no number: ask for its "
                 "possible_labels, or its score_bounds."
             )
-        link = self.decision.link
-        lower, upper = self.score_bounds(rows)
-        return ScoreBounds(link(lower)[:, 0], link(upper)[:, 0])
+        return self.answer_bounds(self.encode(rows))
 
     def predict_proba(self, rows: Any) -> NDArray[Any]:
         """Return the probabilities that the library gives, with its own bits.
@@ -327,10 +344,15 @@ class Ensemble:
         SpecError
             If the model gives no probabilities that are known.
         """
-        linked = self.known_link(self.raw_scores(rows))
+        if isinstance(self.decision, Bands):
+            raise SpecError(
+                "the model decides by bands, which have no probabilities: ask the "
+                "model as it is without cuts."
+            )
+        link, scores = self.known_link, self.raw_scores(rows)
         if isinstance(self.decision, Cut):
-            return np.column_stack([1.0 - linked[:, 0], linked[:, 0]])
-        return np.asarray(linked)
+            return np.hstack([link.of_first(scores), link(scores)])
+        return np.asarray(link(scores))
 
     @property
     def known_link(self) -> Link:
@@ -364,19 +386,22 @@ class Ensemble:
         ndarray of shape (n_rows, n_classes)
             Exactly one class per row if the order is fixed.
         """
-        rule, encoded = self.label_rule, self.encode(rows)
+        return self.possible_of(self.encode(rows))
+
+    def possible_of(self, encoded: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which classes encoded rows may get; see `possible_labels`."""
+        rule = self.label_rule
         possible = np.zeros((len(encoded), len(self.classes)), dtype=bool)
         if self.scoring.ordered:
             chosen = decide(self._scores(encoded), rule)
             possible[np.arange(len(encoded)), chosen] = True
             return possible
         lower, upper = self._bounds(encoded)
-        if isinstance(rule, Cut):
+        if isinstance(rule, Cut | Bands):
             # As in `decide`: the cut is not rounded to the type of the scores.
-            at = rule.at
-            possible[:, 0] = lower[:, 0].astype(np.float64) < at
-            possible[:, 1] = upper[:, 0].astype(np.float64) >= at
-            return possible
+            edges = np.array([-np.inf, *rule.edges, np.inf])
+            least = upper[:, :1].astype(np.float64) >= edges[:-1]
+            return np.asarray(least & (lower[:, :1].astype(np.float64) < edges[1:]))
         return np.asarray(upper >= lower.max(axis=1, keepdims=True))
 
     def hard_votes(self) -> Ensemble:
@@ -469,7 +494,7 @@ class Ensemble:
             return ScoreBounds(scores, scores)
         dtype = np.dtype(self.scoring.dtype)
         unit = float(np.finfo(dtype).eps) / 2
-        steps = (len(self.trees) + 2) * unit
+        steps = (len(self.trees) + 2 + self.scoring.roundings) * unit
         magnitude = self._sum(encoded, of=np.abs) / abs(self.scoring.divisor)
         # Two orders differ by twice the bound; a third time pays for the roundings of
         # the magnitude and of this very formula.
@@ -481,5 +506,17 @@ class Ensemble:
 
 
 def ensemble_of(model: Ensemble | Modelled) -> Ensemble:
-    """Return the exact form of a model."""
-    return model if isinstance(model, Ensemble) else model.ensemble
+    """Return the exact form of a model.
+
+    Raises
+    ------
+    SpecError
+        If it was not read yet, or is no model.
+    """
+    found = model if isinstance(model, Ensemble) else getattr(model, "ensemble", None)
+    if not isinstance(found, Ensemble):
+        raise SpecError(
+            f"a {type(model).__name__} was given where a model belongs that fatt has "
+            "read: pass fatt.load(model)."
+        )
+    return found

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import libm
 from fatt.ensemble.features import Label, Record
+from fatt.errors import SpecError
 
 Scores = NDArray[Any]
 
@@ -31,6 +32,9 @@ class Scoring(Record, frozen=True, kw_only=True):
     ordered
         Whether the library always adds the trees in order. If not, its sums may differ
         from ours in their last bits; see `Ensemble.score_bounds`.
+    roundings
+        How often at most the library, or whoever read it, rounds a term besides the
+        additions, as averages of averages do; not 0 only without order.
     """
 
     dtype: Literal["float32", "float64"]
@@ -38,6 +42,7 @@ class Scoring(Record, frozen=True, kw_only=True):
     base_last: bool = False
     divisor: float = 1.0
     ordered: bool = True
+    roundings: int = 0
 
     @property
     def single(self) -> bool:
@@ -82,11 +87,21 @@ class Isotonic(Record, frozen=True, kw_only=True):
             return False
         if x.tolist() != list(self.x) or not np.all(np.diff(x) > 0):
             return False
-        with np.errstate(all="ignore"):
-            # A line is highest at its right end, or just before it.
-            tops = self(np.concatenate([x, np.nextafter(x, x.dtype.type(-np.inf))]))
         rises = np.all(np.diff(y) >= 0) and y[0] >= 0
-        return bool(rises and np.all(tops <= 1))
+        with np.errstate(all="ignore"):
+            return bool(rises and np.all(self._around_points() <= 1))
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether no line ends higher than the next begins."""
+        before, at, after = self._around_points()
+        return bool(np.all((before <= at) & (at <= after)))
+
+    def _around_points(self) -> Scores:
+        """Return the probabilities just before, at, and just after each point."""
+        x, _ = self._points
+        down, up = x.dtype.type(-np.inf), x.dtype.type(np.inf)
+        return self(np.stack([np.nextafter(x, down), x, np.nextafter(x, up)]))
 
     @property
     def _points(self) -> tuple[Scores, Scores]:
@@ -97,13 +112,15 @@ class Isotonic(Record, frozen=True, kw_only=True):
 class Link(Record, frozen=True, kw_only=True):
     """How a library makes a probability or prediction of a score, with its roundings.
 
-    Never decreasing, but for the last bits of an `Isotonic`.
+    Never decreasing, but for the last bits of an `Isotonic`; see `is_monotone`.
 
     Attributes
     ----------
     function
-        ``"sigmoid"`` is ``1 / (1 + exp(-scale * score))``. The exponential function is
-        that of the C library, or NumPy's own, which rounds differently.
+        ``"sigmoid"`` is ``1 / (1 + exp(-scale * score))``, and ``"two-sided sigmoid"``
+        that of onnxruntime, which takes it of the absolute score and subtracts it from
+        1 if the score is negative. The exponential function is that of the C library,
+        or NumPy's own, which rounds differently.
     scale
         By what the sigmoid multiplies scores.
     divisor
@@ -112,12 +129,47 @@ class Link(Record, frozen=True, kw_only=True):
         What a calibrator of scikit-learn makes of all that, in float64: slope and shift
         of one more sigmoid, ``1 / (1 + exp(slope * x + shift))`` with a negative slope,
         or an isotonic function.
+    other
+        How the probability of the first of two classes is made: 1 less that of the
+        second (``"complement"``), by the same function of the negative score
+        (``"mirrored"``), or of leaves that are not known.
     """
 
-    function: Literal["identity", "sigmoid", "exp", "numpy exp"] = "identity"
+    function: Literal[
+        "identity",
+        "sigmoid",
+        "two-sided sigmoid",
+        "exp",
+        "numpy exp",
+        "numpy expm1",
+    ] = "identity"
     scale: float = 1.0
     divisor: float = 1.0
     calibration: tuple[float, float] | Isotonic | None = None
+    other: Literal["complement", "mirrored", "unknown"] = "complement"
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether it never decreases, not even by a last bit."""
+        isotonic = self.calibration
+        return not isinstance(isotonic, Isotonic) or isotonic.is_monotone
+
+    def of_first(self, scores: Scores) -> Scores:
+        """Return the probability of the first of two classes, for scores of the second.
+
+        Raises
+        ------
+        SpecError
+            If it is not known.
+        """
+        if self.other == "mirrored":
+            return self(-scores)
+        if self.other == "complement":
+            return np.asarray(1.0 - self(scores))
+        raise SpecError(
+            "the probability of the first class is made of other leaves than that of "
+            "the second, which alone is known: ask about the second class."
+        )
 
     def __call__(self, scores: Scores) -> Scores:
         """Return what the library makes of each score, in the type of the library.
@@ -145,13 +197,16 @@ class Link(Record, frozen=True, kw_only=True):
             scores = scores / scores.dtype.type(self.divisor)
         if self.function == "identity":
             return scores
-        if self.function == "numpy exp":
+        if self.function in {"numpy exp", "numpy expm1"}:
             with np.errstate(over="ignore"):
-                return np.asarray(np.exp(scores))
+                made = np.exp if self.function == "numpy exp" else np.expm1
+                return np.asarray(made(scores))
         single = scores.dtype == np.float32
         one: Callable[[float], float]
         if self.function == "exp":
             one = partial(libm.exp, single=bool(single))
+        elif self.function == "two-sided sigmoid":
+            one = _two_sided_sigmoid
         else:
             one = _single_sigmoid if single else partial(sigmoid, scale=self.scale)
         linked = [one(score) for score in scores.ravel().tolist()]
@@ -187,10 +242,15 @@ class CutOff(Record, frozen=True, kw_only=True):
             return np.asarray(numbers > threshold)
         return np.asarray(numbers >= threshold)
 
+    def codes(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Return 1 for those who get the class, 0 for the others."""
+        return self.reached(numbers).astype(np.int64)
+
     def words(self) -> str:
         """Say the rule in words."""
         sign = ">" if self.strict else ">="
-        return f"{self.of!r} if its {self.on} {sign} {self.threshold!r}"
+        of = "the second class" if self.of is None else repr(self.of)
+        return f"{of} if its {self.on} {sign} {self.threshold!r}"
 
 
 class Cut(Record, frozen=True, kw_only=True, tag="cut"):
@@ -212,6 +272,65 @@ class Cut(Record, frozen=True, kw_only=True, tag="cut"):
     def edges(self) -> tuple[float, ...]:
         """The smallest score of each class but the first."""
         return (self.at,)
+
+
+class Cuts(Record, frozen=True, kw_only=True):
+    """Bands as people say them: names, each from some number on.
+
+    Attributes
+    ----------
+    names
+        What the bands are called, from the lowest to the highest.
+    ends
+        The lower end of each band, compared as NumPy compares an array of the library's
+        type with a plain number. Nobody is below the first.
+    strict
+        Whether the number itself still belongs to the band below.
+    on
+        What is compared: a probability, its raw score, or what a regressor predicts.
+    of
+        The class whose probability it is; None if it is a prediction.
+    """
+
+    names: tuple[str, ...]
+    ends: tuple[float, ...]
+    strict: bool = False
+    on: Literal["probability", "score", "prediction"] = "probability"
+    of: Label | None = None
+
+    def codes(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the place of the band in which each number is."""
+        reached = np.zeros(numbers.shape, dtype=np.int64)
+        for end in self.ends[1:]:
+            cut = CutOff(threshold=end, strict=self.strict)
+            reached += cut.reached(numbers)
+        return reached
+
+    def words(self) -> str:
+        """Say the rule in words."""
+        sign = ">" if self.strict else ">="
+        of = f" of {self.of!r}" if self.of is not None else ""
+        bands = [
+            f"{name!r} if {sign} {end!r}"
+            for name, end in zip(self.names[:0:-1], self.ends[:0:-1], strict=True)
+        ]
+        return f"by its {self.on}{of}: {', '.join(bands)}, else {self.names[0]!r}"
+
+
+class Bands(Record, frozen=True, kw_only=True, tag="bands"):
+    """One of several classes in order, by how many numbers the only score reaches.
+
+    Attributes
+    ----------
+    edges
+        The smallest score of each class but the first, never decreasing; found by
+        bisection on the library's own formula.
+    asked
+        The bands that somebody asked for.
+    """
+
+    edges: tuple[float, ...]
+    asked: Cuts
 
 
 class Argmax(Record, frozen=True, kw_only=True, tag="argmax"):
@@ -243,13 +362,17 @@ class Prediction(Record, frozen=True, kw_only=True, tag="prediction"):
     ----------
     link
         How the library makes the number.
+    of
+        The class whose probability the number is; None if the library calls it a
+        prediction.
     """
 
     link: Link = Link()
+    of: Label | None = None
 
 
 #: What makes a label of scores.
-LabelRule: TypeAlias = Cut | Argmax
+LabelRule: TypeAlias = Cut | Bands | Argmax
 
 Decision: TypeAlias = LabelRule | Prediction
 
@@ -264,6 +387,9 @@ def decide(scores: Scores, decision: LabelRule) -> NDArray[np.int64]:
         # As float64: numpy would round the number to the type of the scores (version 1
         # any, version 2 a plain one).
         return (scores[:, 0].astype(np.float64) >= decision.at).astype(np.int64)
+    if isinstance(decision, Bands):
+        alone = scores[:, 0].astype(np.float64)
+        return np.searchsorted(decision.edges, alone, side="right").astype(np.int64)
     if decision.divisor != 1.0:
         scores = scores / scores.dtype.type(decision.divisor)
     if decision.link == "identity":
@@ -311,6 +437,13 @@ def _single_sigmoid(score: float) -> float:
     """Return the logistic function as XGBoost rounds it, to float32 at each step."""
     power = np.float32(libm.exp(min(-score, _SINGLE_LIMIT), single=True))
     return float(np.float32(1) / (power + np.float32(1)))
+
+
+def _two_sided_sigmoid(score: float) -> float:
+    """Return the logistic function as onnxruntime rounds it, each step to float32."""
+    power = np.float32(libm.exp(-abs(score), single=True))
+    high = np.float32(1) / (np.float32(1) + power)
+    return float(np.float32(1) - high if score < 0 else high)
 
 
 def sigmoid(score: float, *, scale: float = 1.0) -> float:

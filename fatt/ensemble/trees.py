@@ -151,6 +151,28 @@ class Trees:
             targets=np.asarray(targets, dtype=np.int32),
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence[Trees]) -> Trees:
+        """Return the trees of several ensembles over the same features, in order."""
+        nodes = [part.nodes.copy() for part in parts]
+        firsts = starts_of([len(part.nodes) for part in parts])
+        leaves = starts_of([part.n_leaves for part in parts])
+        words = starts_of([len(part.words) for part in parts])
+        for own, first, leaf, word in zip(nodes, firsts, leaves, words, strict=True):
+            inner = own["feature"] >= 0
+            for side in ("left", "right"):
+                own[side][inner] += first
+            own["leaf"][~inner] += leaf
+            own["subset"][own["subset"] >= 0] += word
+        roots = zip(parts, firsts, strict=True)
+        return cls(
+            nodes=np.concatenate(nodes),
+            roots=np.concatenate([part.roots + first for part, first in roots]),
+            words=np.concatenate([part.words for part in parts]),
+            values=np.concatenate([part.values for part in parts]),
+            targets=np.concatenate([part.targets for part in parts]),
+        )
+
     def __len__(self) -> int:
         return len(self.roots)
 

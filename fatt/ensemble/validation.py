@@ -12,9 +12,9 @@ import numpy as np
 
 from fatt.ensemble.features import Categorical, Label, is_writable
 from fatt.ensemble.fingerprint import codes_by_fingerprint
-from fatt.ensemble.scoring import Argmax, Cut, Isotonic, Prediction
+from fatt.ensemble.scoring import Argmax, Bands, Cut, Isotonic, Prediction
 from fatt.ensemble.trees import NODE, Trees, left_children, n_words, starts_of
-from fatt.errors import MalformedModelError
+from fatt.errors import MalformedModelError, UnsupportedModelError
 
 if TYPE_CHECKING:
     from fatt.ensemble.ensemble import Ensemble
@@ -60,9 +60,9 @@ def _check_features(ensemble: Ensemble) -> None:
                 len(feature.codes) in {0, len(feature.categories)},
                 f"feature {feature.name!r} does not have one code per category.",
             )
-            _require(
-                _are_short((*feature.categories, *feature.codes)),
-                f"a category of feature {feature.name!r} has more than 64 bits.",
+            _require_short(
+                f"a category of feature {feature.name!r}",
+                (*feature.categories, *feature.codes),
             )
             _require_writable(f"a category of {feature.name!r}", feature.categories)
             continue
@@ -71,6 +71,15 @@ def _check_features(ensemble: Ensemble) -> None:
             not any(math.isnan(edge) for edge in feature.edges)
             and all(low < high for low, high in itertools.pairwise(feature.edges)),
             f"the edges of feature {feature.name!r} do not increase.",
+        )
+
+
+def _require_short(what: str, labels: tuple[Label, ...]) -> None:
+    """Refuse whole numbers that no file and no array holds."""
+    if not _are_short(labels):
+        raise UnsupportedModelError(
+            f"{what} is a whole number of more than 64 bits, which fatt does not hold; "
+            "write such numbers as texts and fit again."
         )
 
 
@@ -195,6 +204,11 @@ def _check_outputs(ensemble: Ensemble) -> None:
         or (not vector.any() and width == 1),
         "the leaf values do not have as many columns as the trees have outputs.",
     )
+    _require(
+        ensemble.scoring.roundings == 0
+        or (ensemble.scoring.roundings > 0 and not ensemble.scoring.ordered),
+        "a sum in a known order says how often it rounds otherwise.",
+    )
     if isinstance(decision, Prediction):
         _require(not n_classes, "the model predicts a number and lists classes.")
         _require(n_outputs == 1, f"a prediction needs 1 output, not {n_outputs}.")
@@ -204,12 +218,18 @@ def _check_outputs(ensemble: Ensemble) -> None:
     _require(
         len(set(ensemble.classes)) == n_classes, "the model lists a class label twice."
     )
-    _require(_are_short(ensemble.classes), "a class label has more than 64 bits.")
+    _require_short("a class label", ensemble.classes)
     _require_writable("a class", ensemble.classes)
     if isinstance(decision, Cut):
         _require(n_classes == 2, f"a cut needs 2 classes, not {n_classes}.")
         _require(n_outputs == 1, f"a cut needs 1 output, not {n_outputs}.")
         _require(not math.isnan(decision.at), "the cut is not a number.")
+    if isinstance(decision, Bands):
+        edges = decision.edges
+        _require(n_outputs == 1, f"bands need 1 output, not {n_outputs}.")
+        _require(n_classes == len(edges) + 1, "the bands have other classes.")
+        _require(list(edges) == sorted(edges), "the bands have no order.")
+        _require(not any(map(math.isnan, edges)), "an edge is not a number.")
     if isinstance(decision, Argmax):
         _require(
             n_classes == n_outputs, f"{n_outputs} outputs decide {n_classes} classes."

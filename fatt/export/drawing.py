@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fatt.ensemble import Ensemble
 from fatt.errors import needs
 from fatt.export.averaged import load_averaged, spans
-from fatt.export.text import Words
+from fatt.export.words import Words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -75,8 +75,10 @@ def _require_numbers(ensemble: Ensemble, what: str) -> None:
         if isinstance(feature, Categorical):
             raise UnsupportedModelError(
                 f"cannot make {what} of this model: column {feature.name!r} holds "
-                "categories, which its trees do not take. Encode the column one-hot "
-                "before training, or use to_onnx."
+                "categories, which its trees do not take. Put a one-hot step before "
+                "training, OneHotEncoder(sparse_output=False) with "
+                "set_output(transform='pandas'), and export the tree behind it; or use "
+                "to_onnx, which takes categories as they are."
             )
 
 

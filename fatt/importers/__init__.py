@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from fatt.errors import (
     SpecError,
     UntrustedModelError,
 )
+from fatt.importers.foreign import folder, refuse_foreign
 from fatt.importers.naming import Answers, Codes, with_names
 from fatt.importers.registry import HEAD, format_of, library_of
 from fatt.model import Model
@@ -38,6 +39,7 @@ def load(
     strict: bool = False,
     cut_on: Literal["probability", "score"] = "probability",
     pos_label: Label | None = None,
+    cuts: Mapping[str, float] | None = None,
 ) -> Model:
     """Import a tree model exactly.
 
@@ -84,6 +86,11 @@ def load(
     pos_label
         The class that is cut off, by default the second of two. Of several classes,
         the others are then one: ``"not ..."``.
+    cuts
+        The bands by which the model decides, in place of its own label: names in order,
+        each with its lower end, such as ``{"approve": 0.0, "review": 0.14, "decline":
+        0.365}``. Cut is the probability of `pos_label`, or its score, or the number
+        that a regressor predicts (where the first band begins at ``-inf``).
 
     Returns
     -------
@@ -127,6 +134,15 @@ def load(
             loaded, prepare, allow_pickle=allow_pickle
         )
     named = with_names(loaded, codes=codes, answers=answers)
+    if cuts is not None:
+        if threshold is not None:
+            raise SpecError(
+                f"threshold is {threshold!r}, and cuts are {cuts!r}: a model decides "
+                "by the one or the other."
+            )
+        return named.deciding_by(
+            cuts, strict=strict, cut_on=cut_on, pos_label=pos_label
+        )
     if threshold is not None:
         return named.deciding(
             threshold=threshold, strict=strict, cut_on=cut_on, pos_label=pos_label
@@ -134,7 +150,7 @@ def load(
     if strict or cut_on != "probability" or pos_label is not None:
         raise SpecError(
             "strict, cut_on and pos_label tell about a cut-off, and there is none; "
-            "add threshold=, such as threshold=0.12."
+            "add threshold=, such as threshold=0.12, or cuts=."
         )
     return named
 
@@ -154,14 +170,12 @@ def _loaded(
             _refuse_iteration(iteration, f"a {type(model).__name__}")
         return library_of(model).convert(model, missing=missing, **more)
     path = Path(model)
+    data = _bytes_of(path)
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or error
-        raise ModelError(f"cannot read the model file {path}: {reason}.") from error
-    if not data:
-        raise MalformedModelError(f"the model file {path} is empty.")
-    kind = format_of(path.name, data[:HEAD])
+        refuse_foreign(path.name, data[:HEAD])
+        kind = format_of(path.name, data[:HEAD])
+    except ModelError as error:
+        raise type(error)(f"{path}: {error}") from error
     if kind.runs_code and not allow_pickle:
         raise UntrustedModelError(
             f"{path} is a pickle, plain or compressed, and loading one runs whatever "
@@ -176,6 +190,20 @@ def _loaded(
     except ModelError as error:
         raise type(error)(f"{path}: {error}") from error
     return replace(read, file_digest=hashlib.sha256(data).hexdigest())
+
+
+def _bytes_of(path: Path) -> bytes:
+    """Return what a model file holds."""
+    if path.is_dir():
+        raise folder(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or error
+        raise ModelError(f"cannot read the model file {path}: {reason}.") from error
+    if not data:
+        raise MalformedModelError(f"the model file {path} is empty.")
+    return data
 
 
 def _refuse_iteration(iteration: Any, what: str) -> None:

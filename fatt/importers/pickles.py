@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
+import re
 import warnings
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,18 +17,40 @@ import msgspec
 import numpy as np
 
 from fatt.ensemble import Ensemble, Source
-from fatt.errors import FattError, MalformedModelError, UnsupportedModelError
+from fatt.errors import (
+    FattError,
+    MalformedModelError,
+    MissingDependencyError,
+    UnsupportedModelError,
+)
+from fatt.importers.bundles import unpack
+from fatt.importers.naming import with_names
 from fatt.importers.registry import library_of
-from fatt.importers.versions import TESTED, check_file, is_installed, release
+from fatt.importers.versions import (
+    TESTED,
+    check_file,
+    is_installed,
+    release,
+    releases_of,
+)
 from fatt.model import Model
 
 _OLDEST = release(TESTED["scikit-learn"][0])
 
 
 def read(data: bytes, *, missing: float | None) -> Model:
-    """Unpickle a fitted object and convert it."""
-    model, versions = unpickle(data)
-    return convert_loaded(model, versions, missing=missing, kind="pickle file")
+    """Unpickle a fitted object and convert it, also out of a dict or tuple."""
+    content, versions = unpickle(data)
+    bundle = unpack(content)
+    made = convert_loaded(bundle.model, versions, missing=missing, kind="pickle file")
+    ensemble = made.ensemble
+    notes = bundle.notes + ensemble.source.notes
+    source = msgspec.structs.replace(ensemble.source, notes=notes)
+    made = replace(made, ensemble=replace(ensemble, source=source))
+    columns = bundle.columns(len(ensemble.features))
+    if columns is None or ensemble.inputs.named:
+        return made
+    return with_names(made, columns=columns)
 
 
 def unpickle(data: bytes) -> tuple[Any, tuple[str, ...]]:
@@ -34,10 +61,54 @@ def unpickle(data: bytes) -> tuple[Any, tuple[str, ...]]:
     try:
         return with_versions(lambda: joblib.load(io.BytesIO(data)))
     except Exception as error:
-        raise MalformedModelError(
-            f"the pickle cannot be loaded ({type(error).__name__}: {error}). Load it "
-            "with the package versions that wrote it."
-        ) from error
+        raise _unloadable(data, error) from error
+
+
+def _unloadable(data: bytes, error: Exception) -> FattError:
+    """Say why a pickle cannot be loaded, and what to do."""
+    import sklearn
+
+    told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    written, installed = _written_by(data), str(sklearn.__version__)
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    if missing and missing.partition(".")[0] not in {"sklearn", "numpy"}:
+        return MissingDependencyError(
+            f"the pickle needs the package {missing.partition('.')[0]}, which is not "
+            "installed. Install it, in the version that wrote the file."
+        )
+    if written and release(written) != release(installed):
+        return UnsupportedModelError(
+            f"the pickle was written with scikit-learn {written}, and the installed "
+            f"{installed} cannot load it ({told}). Load it where scikit-learn "
+            f"{written} is installed, and export it there to ONNX (skl2onnx), or train "
+            f"the model again with scikit-learn {releases_of('scikit-learn')}."
+        )
+    if isinstance(error, AttributeError) and "__main__" in told:
+        return UnsupportedModelError(
+            f"the pickle needs what the script that wrote it defined ({told}). Save "
+            "the model without it, or load it in that script and pass it to fatt."
+        )
+    return MalformedModelError(
+        f"the pickle cannot be loaded ({told}). It is damaged, or other versions of "
+        "its packages wrote it: load it with those."
+    )
+
+
+#: What a fitted object of scikit-learn says about its version, in a pickle.
+_VERSION = re.compile(rb"_sklearn_version.{1,16}?([0-9]+\.[0-9]+[0-9a-z.]*)", re.DOTALL)
+_UNPACKERS = (zlib.decompress, gzip.decompress, bz2.decompress, lzma.decompress)
+
+
+def _written_by(data: bytes) -> str:
+    """Return the version of scikit-learn that wrote a pickle, if it can be seen."""
+    for unpacked in _UNPACKERS:
+        try:
+            data = unpacked(data)
+            break
+        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):
+            continue
+    found = _VERSION.search(data)
+    return found[1].decode() if found else ""
 
 
 def with_versions(load: Callable[[], Any]) -> tuple[Any, tuple[str, ...]]:
@@ -115,13 +186,16 @@ def _check_version(version: str, kind: str) -> None:
     installed = str(sklearn.__version__)
     if release(version) < _OLDEST:
         raise UnsupportedModelError(
-            f"the file was written by scikit-learn {version}; fatt reads files of "
-            "scikit-learn 1.5 and later. Train the model again with one of these."
+            f"the file was written by scikit-learn {version}, and {installed} is "
+            "installed, which may read its trees otherwise: those of old versions hold "
+            f"counts where later ones expect shares. Load it where {version} is "
+            "installed, and export it there to ONNX (skl2onnx), or train the model "
+            f"again with scikit-learn {releases_of('scikit-learn')}."
         )
     if release(version) > release(installed):
         raise UnsupportedModelError(
             f"the file was written by scikit-learn {version}, which is newer than the "
-            f"installed {installed}: install {version} to read it."
+            f"installed {installed}. Install scikit-learn {version} to read it."
         )
     # What a skops file holds is never asked, since nobody vouches for its arrays.
     check_file(

@@ -20,6 +20,7 @@ PACKAGES = {
     "xgboost": "xgboost",
     "lightgbm": "lightgbm",
     "catboost": "catboost",
+    "imblearn": "imblearn",
     "onnx": "onnx",
     "fatt": "native",
 }
@@ -92,6 +93,12 @@ def _is_xgboost(head: bytes) -> bool:
     )
 
 
+#: How pickles start: plain ones, the oldest kinds, and those that joblib compressed.
+_PICKLES = (
+    *(b"\x80", b"ccopy_reg\n", b"(dp", b"(lp", b"(i", b"\x1f\x8b", b"BZh"),
+    *(b"\xfd7zXZ", b"\x5d\0\0", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"),
+)
+
 FORMATS = (
     Format("native", (".fatt",), lambda head: head.startswith(b"fatt-ensemble-")),
     Format("skops", (".skops",), lambda head: head.startswith(b"PK\x03\x04")),
@@ -105,7 +112,7 @@ FORMATS = (
     Format(
         "pickles",
         (".pkl", ".pickle", ".joblib"),
-        lambda head: head.startswith((b"\x80", b"\x1f\x8b", b"\x78\x9c")),
+        lambda head: head.startswith(_PICKLES),
         runs_code=True,
     ),
     # A protobuf message has no magic number: ONNX starts with its field 1, a number.
@@ -131,7 +138,7 @@ def format_of(name: str, head: bytes) -> Format:
             return known
     suffixes = ", ".join(suffix for known in FORMATS for suffix in known.suffixes)
     raise UnsupportedModelError(
-        f"{name}: the file starts with {head[:8]!r}, which is no known model format. "
+        f"the file starts with {head[:8]!r}, which is no known model format. "
         f"Known suffixes: {suffixes}."
     )
 
@@ -141,15 +148,25 @@ def library_of(model: object) -> Library:
     package = type(model).__module__.partition(".")[0]
     if package in PACKAGES:
         return _module(PACKAGES[package])
+    name = f"{type(model).__module__}.{type(model).__qualname__}"
     if package == "builtins":
         raise UnsupportedModelError(
             f"cannot import a {type(model).__name__}: pass the path of a model file, "
             "or a fitted model."
         )
+    for parent in type(model).__mro__[1:]:
+        # Some of the libraries' classes are there to be inherited from, and no models.
+        if parent.__module__.partition(".")[0] in PACKAGES and hasattr(
+            parent, "predict"
+        ):
+            raise UnsupportedModelError(
+                f"cannot import {name}, a kind of {parent.__name__} that may predict "
+                f"something else: pass the {parent.__name__} itself, or its file."
+            )
     raise UnsupportedModelError(
-        f"cannot import a {type(model).__module__}.{type(model).__qualname__}. A "
-        "subclass may predict something else than its parent: pass the scikit-learn, "
-        "XGBoost, LightGBM, CatBoost or ONNX model itself, or the path of its file."
+        f"cannot import {name}, of which fatt does not know what it computes. Pass a "
+        "tree model of scikit-learn, XGBoost, LightGBM or CatBoost, an ONNX model, or "
+        "the path of a file of one."
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import zipfile
 from typing import Any
 
@@ -23,6 +24,7 @@ from fatt.errors import (
     UntrustedModelError,
     needs,
 )
+from fatt.importers import foreign
 from fatt.importers.pickles import convert_loaded, with_versions
 from fatt.importers.versions import check_file
 from fatt.model import Model, NoLive
@@ -75,6 +77,9 @@ _LOADERS = {
 }
 
 _SCHEMA = "schema.json"
+_VERSION = re.compile(
+    r'"_sklearn_version": \{[^{}]*?"content": "\\"([0-9][0-9a-z.]{0,20})\\""'
+)
 
 _ADVICE = (
     "Save a tree model of scikit-learn, alone or at the end of a pipeline: an XGBoost "
@@ -103,10 +108,12 @@ def read(data: bytes, *, missing: float | None) -> Model:
     except FattError:
         raise
     except (ImportError, AttributeError) as error:
+        import sklearn
+
         raise UnsupportedModelError(
-            f"the skops file holds something that the installed scikit-learn does not "
-            f"know ({error}). Read it with the version that wrote it, or train the "
-            "model again."
+            f"the skops file holds something that the installed scikit-learn "
+            f"{sklearn.__version__} does not know ({error}). It was saved with "
+            f"{_saved_with(data)}: read it with that version, or train the model again."
         ) from error
     except Exception as error:
         raise MalformedModelError(
@@ -119,6 +126,13 @@ def read(data: bytes, *, missing: float | None) -> Model:
     return Model(read.ensemble, NoLive(reason))
 
 
+def _saved_with(data: bytes) -> str:
+    """Say which version of scikit-learn saved what is in a file, as far as it tells."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        found = _VERSION.search(archive.read(_SCHEMA).decode())
+    return f"scikit-learn {found[1]}" if found else "another version"
+
+
 def _distrust(names: set[str]) -> UntrustedModelError:
     return UntrustedModelError(
         f"the skops file holds {', '.join(sorted(names))}, which fatt does not build "
@@ -129,6 +143,8 @@ def _distrust(names: set[str]) -> UntrustedModelError:
 def _checked(data: bytes) -> bytes:
     """Check all that skops takes for granted, and return what it can load."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if _SCHEMA not in archive.namelist():
+            raise foreign.archive(archive.namelist())
         limit = _ALWAYS_ALLOWED + _MOST_GROWTH * len(data)
         _check_members(archive, limit)
         text = archive.read(_SCHEMA)

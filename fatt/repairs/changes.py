@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fatt.audit.auditor import Auditor
 from fatt.audit.questions import auditor_of
 from fatt.audit.run import Run
+from fatt.ensemble import Bands
 from fatt.errors import DataError, SpecError
 from fatt.importers import load
 from fatt.model import Model
@@ -127,7 +128,11 @@ def repair(
     }
     auditor = auditor_of(model, X, schema=schema, **given)
     schema, run = auditor.variables.schema, auditor.run(X, budget=budget)
-    _ = auditor.model.ensemble.label_rule
+    if isinstance(auditor.model.ensemble.label_rule, Bands):
+        raise SpecError(
+            "the model decides by bands, and leaves are repaired for labels or one "
+            "cut-off: load it with threshold= in place of cuts=."
+        )
     leaves = Leaves(auditor.model, schema)
     truth = _truth(y, run)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
-from fatt.errors import UnsupportedModelError
+from fatt.errors import SpecError, UnsupportedModelError
 from fatt.importers import load
 from fatt.model import Live, Model, NotAtHand
 from fatt.region import Schema, Variables
@@ -50,6 +50,7 @@ class Leaves:
 
     def __init__(self, model: Model, schema: Schema) -> None:
         self._live = _live(model)
+        _require_own_words(model)
         values = self._live.leaves()
         name = type(model.given).__name__
         if values is None:
@@ -106,6 +107,21 @@ def _live(model: Model) -> Live:
         return model.live
     except NotAtHand as error:
         raise _cannot(type(model.given).__name__) from error
+
+
+def _require_own_words(model: Model) -> None:
+    """Refuse a model that reads or answers otherwise than its fitted object does."""
+    try:
+        is_own = load(model.given).deciding_like(model) == model
+    except SpecError:
+        is_own = False
+    if not is_own:
+        raise UnsupportedModelError(
+            f"the {type(model.given).__name__} was loaded with names, codes, answers, "
+            "a preparation, a missing number or iterations from outside, and a "
+            "repaired copy would know nothing of these. Pass fatt.repair the fitted model, and "
+            "people in its own columns."
+        )
 
 
 def _cannot(name: str) -> UnsupportedModelError:

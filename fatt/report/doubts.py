@@ -18,6 +18,7 @@ from fatt.people import People
 from fatt.region import Number, Space
 from fatt.region.amounts import Step, short
 from fatt.threads import CHUNK
+from fatt.verdict import answers_of
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -57,9 +58,10 @@ def warnings(report: Report) -> tuple[str, ...]:
             "trained on scaled or encoded columns, load it with its preparation, or "
             "as the pipeline that holds both."
         )
-    labels = np.unique(report.findings.label)
-    if len(labels) == 1 and labels[0] >= 0 and not report.interrupted:
-        answer = report.findings.classes[int(labels[0])]
+    labels, classes = np.unique(report.findings.label), report.findings.classes
+    is_known = len(labels) == 1 and (labels[0] >= 0 or not classes)
+    if is_known and not report.interrupted:
+        [answer] = answers_of(labels, classes)
         found.append(
             f"The model answers {answer!r} for everybody in this table. Then the rows "
             "may not be prepared as the model's were, or its columns be in another "

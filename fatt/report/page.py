@@ -285,8 +285,9 @@ def evidence(report: Report, provenance: Provenance, *, in_full: bool = True) ->
     rows: dict[str, Part] = {
         "Model": _named(provenance.model),
         "Kind of model": f"{kind}, {len(model.trees):,} trees",
-        "Answers": names_of([str(label) for label in model.classes], ", "),
+        "Answers": names_of(list(map(str, model.classes)) or ["numbers"], ", "),
         "Decision": rule_in_words(model),
+        "What is fair": report.allowed.words,
         "Model file, SHA-256": _digest(provenance.model_digest),
         "What it computes, SHA-256": _digest(model.digest),
         "People": _named(provenance.data),

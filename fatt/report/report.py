@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Label
+from fatt.ensemble.allowed import Allowed
 from fatt.errors import SpecError, UnfairError
 from fatt.people import People
 from fatt.progress import Progress, watched
@@ -81,6 +82,8 @@ class Report:
         Weight of each person in the shares of fair people.
     asked
         How many people the model itself was asked about.
+    allowed
+        Which answers of similar people are still fair.
     """
 
     findings: Findings
@@ -90,6 +93,7 @@ class Report:
     interrupted: bool = False
     sample_weight: NDArray[np.float64] | None = None
     asked: Asked = field(default_factory=Asked)
+    allowed: Allowed = field(default_factory=Allowed)
 
     def __len__(self) -> int:
         return len(self.findings)
@@ -367,6 +371,11 @@ class Report:
         """
         from fatt.certificate import TwinChanges, make
 
+        if self.allowed != Allowed():
+            raise SpecError(
+                "certificates say that labels are the same: there are none yet with a "
+                "tolerance or direction. The report and its page say what was found."
+            )
         if most_boxes < 1:
             raise SpecError(f"most_boxes is {most_boxes}; write a number, at least 1.")
         people, twins = self.people, self.findings.twins

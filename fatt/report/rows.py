@@ -19,7 +19,13 @@ from fatt.ensemble import Label
 from fatt.ensemble.cutoff import rule_in_words
 from fatt.frames import frame_of
 from fatt.importers.versions import all_releases
-from fatt.verdict import Counterexample, Findings, in_words, json_value
+from fatt.verdict import (
+    Counterexample,
+    Findings,
+    answers_of,
+    in_words,
+    json_value,
+)
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -60,19 +66,17 @@ def columns_of(
     """
     findings, twins = report.findings, report.findings.twins
     kinds, which = findings.kinds()
-    classes = [label(one) for one in findings.classes]
-    named = dict(zip(findings.classes, classes, strict=True))
     columns: dict[str, list[Any]] = {}
     cells = {
         "verdict": [str(kind.verdict) for kind in kinds],
-        "label": [absent if k.label is None else named[k.label] for k in kinds],
-        "labels": [labels([named[one] for one in kind.labels]) for kind in kinds],
+        "label": [absent if k.label is None else label(k.label) for k in kinds],
+        "labels": [labels([label(one) for one in kind.labels]) for kind in kinds],
         "stopped": [absent if k.stopped is None else str(k.stopped) for k in kinds],
     }
     for name, of_kind in cells.items():
         columns[name] = [of_kind[kind] for kind in which]
     cases = {
-        "twin_label": [classes[code] for code in twins.twin_label.tolist()],
+        "twin_label": list(map(label, answers_of(twins.twin_label, findings.classes))),
         "changes": twins.changes_in_words(report.people.variables.ensemble.features),
         "replayed_on": ["model" if on else "ensemble" for on in twins.on_model],
     }
@@ -148,6 +152,7 @@ def to_json(report: Report) -> str:
             "kind": model.source.model,
             "classes": [json_value(label) for label in model.classes],
             "decision": rule_in_words(model),
+            **({"fair": report.allowed.words} if report.allowed.words else {}),
             "notes": model.source.notes,
         },
         "tested": all_releases(),

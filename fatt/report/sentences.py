@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from fatt.ensemble import Prediction
 from fatt.ensemble.cutoff import rule_in_words
 from fatt.report.groups import Group, share_of_fair
 from fatt.verdict import BECAUSE, Bounds, share
@@ -88,9 +89,16 @@ def _are(count: int) -> str:
 
 
 def decision(report: Report) -> list[str]:
-    """Say by which cut-off the model decides, if it was told one."""
-    words = rule_in_words(report.people.variables.model)
-    return [f"The model decides by a cut-off: {words}."] if words else []
+    """Say by which cut-off the model decides, and what is still fair, if told."""
+    model = report.people.variables.model
+    words, found = rule_in_words(model), []
+    if isinstance(model.decision, Prediction):
+        found += [f"What is compared: {words}."] if words else []
+    elif words:
+        found.append(f"The model decides by a cut-off: {words}.")
+    if report.allowed.words:
+        found.append(f"What is fair: {report.allowed.words}.")
+    return found
 
 
 def rule(report: Report) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import warnings
 from collections.abc import Sequence
@@ -22,13 +23,16 @@ from fatt.errors import DataError, SpecError
 from fatt.region import Relation, Schema
 from fatt.threads import n_threads
 from fatt.train.groups import Groups, group_people, join_features
-from fatt.train.models import HeldOut, leaves_of
+from fatt.train.models import HeldOut, leaves_of, paths_of
 from fatt.train.people import People, gather_people
 from fatt.train.result import Candidate
 from fatt.train.settings import Settings
 from fatt.train.splits import Portable, blank_tree
 from fatt.train.tables import as_numbers_or_objects, check_columns, check_weights
 from fatt.train.training import Trained, train
+
+#: How far off a sum of units of fitness may be from what they are rounded from.
+_ROUNDING = 1e-9
 
 
 class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -129,6 +133,11 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     classes_ : ndarray
         The labels.
+    n_classes_ : int
+        How many there are.
+    feature_importances_ : ndarray of shape (n_columns,)
+        How much purer the splits on each column make leaves, by Gini's measure, as
+        parts of 1; as in scikit-learn.
     ensemble_ : Ensemble
         The tree, as `fatt.load` returns it.
     schema_ : Schema
@@ -148,6 +157,10 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What the tree reaches on the people who were held out of the training.
     fairness_weight_ : float
         The weight of fairness with which the tree was chosen.
+    optimal_gap_ : float or None
+        How much fitter than this one a tree within the limits can be at most; 0 if it
+        is proved that none is. Only for `max_leaves` of 4 at most, without groups; the
+        search for better ones goes on for `max_seconds`, if they are set.
     hints_ : Hints
         Depth and smallest leaf of the tree, as parameters for other learners.
     n_iter_ : int
@@ -320,6 +333,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = trained.n_iter
         self.interrupted_ = trained.interrupted
         self._has_groups = groups is not None
+        self._upper = trained.upper
         self._take(trained.best)
         self._warn(trained)
         return self
@@ -350,6 +364,33 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return self.ensemble_.raw_scores(self._read(X))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X
+            The people.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def decision_path(self, X: Any) -> Any:
+        """Return which nodes each person passes on the way to a leaf.
+
+        Parameters
+        ----------
+        X
+            The people.
+
+        Returns
+        -------
+        sparse matrix of shape (n_people, n_nodes)
+            1 where somebody passes a node of ``ensemble_.trees.nodes``, else 0.
+        """
+        check_is_fitted(self)
+        return paths_of(self.ensemble_, self.ensemble_.encode(self._read(X)))
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the leaf where each person arrives, as an index of its nodes.
@@ -453,7 +494,13 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.balanced_accuracy_ = chosen.balanced_accuracy
         self.fairness_ = chosen.fairness
         self.hints_ = chosen.hints
+        self.feature_importances_ = chosen.importances
         self.held_out_ = chosen.held_out
+        self.optimal_gap_ = None
+        if self._upper is not None:
+            # Fitness is rounded a little less than the units that it is proved in.
+            gap = self._upper - chosen.fitness
+            self.optimal_gap_ = gap if gap > _ROUNDING else 0.0
         if self._has_groups:
             self.gap_ = chosen.gap
             self.gap_interval_ = (chosen.held_out or chosen).gap_interval
@@ -472,7 +519,22 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"similarity is {self.similarity!r}; say who is similar to whom, such "
                 "as Similarity(noise={'age': 3}, vary=['sex'])."
             )
-        schema = Schema.infer(blank, X) if self.schema is None else self.schema
+        if self.schema is not None:
+            return self.schema, self.similarity
+        schema = Schema.infer(blank, X)
+        # What an encoder with set_output("pandas") makes of a column is called sex_F.
+        known = {*schema.columns, *(variable.name for variable in schema.variables)}
+        encoded = {
+            name
+            for one in self.similarity.alternatives
+            for name in (*dict(one.vary), *one.missing)
+            if name not in known
+            and sum(column.startswith(f"{name}_") for column in schema.columns) > 1
+        }
+        if encoded:
+            # If these are no one-hot columns, the name is simply not known.
+            with contextlib.suppress(SpecError):
+                schema = Schema.infer(blank, X, one_hot=sorted(encoded))
         return schema, self.similarity
 
     def _labels(
@@ -487,6 +549,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(labels)
         check_consistent_length(X, labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
+        self.n_classes_ = len(self.classes_)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         check_weights(weights)
         if len(np.unique(codes[weights > 0])) < 2:

@@ -53,7 +53,7 @@ def best_split(
     tally = objective.people.tally(people, boxes, objective.worth)
     inside = tally.inside.T / UNITS
     whole = objective.worth[people].sum(axis=0) / UNITS
-    gain = _impurity(whole) - _impurity(inside) - _impurity(whole - inside)
+    gain = impurity(whole) - impurity(inside) - impurity(whole - inside)
     gain -= caution * tally.torn / UNITS
     least = objective.limits.min_leaf
     gain[(tally.n_inside < least) | (len(people) - tally.n_inside < least)] = -np.inf
@@ -65,7 +65,7 @@ def best_split(
     return Best(best, float(gain[best])) if gain[best] > 1e-12 else Best(-1, 0.0)
 
 
-def _impurity(worth: Matrix) -> Matrix:
+def impurity(worth: Matrix) -> Matrix:
     """Return how mixed the classes are, by Gini's measure times the whole."""
     whole = worth.sum(axis=-1)
     squares = (worth * worth).sum(axis=-1)

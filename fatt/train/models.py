@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from fatt.ensemble import Ensemble, Trees
 from fatt.region import Variables
 from fatt.train.fitness import Objective
-from fatt.train.genome import Genome, depth_of, ends, n_leaves
+from fatt.train.genome import Genome, depth_of, ends, leaf_spans, n_leaves
 from fatt.train.groups import Groups
+from fatt.train.growth import impurity
 from fatt.train.people import People
 from fatt.train.result import Candidate, Figures, Hints
 from fatt.train.training_set import TrainingSet
@@ -73,7 +75,24 @@ def appraise(
             max_depth=max(1, depth_of(tree)),
             min_samples_leaf=max(1, int(at_leaves.min())),
         ),
+        importances=_importances(tree, objective.people, people),
     )
+
+
+def _importances(tree: Genome, training_set: TrainingSet, people: People) -> Matrix:
+    """Return how much purer the splits on each column make leaves, as parts of 1."""
+    first, last = leaf_spans(tree)
+    leaf_of = training_set.leaf_of(tree)
+    at_leaves = [np.bincount(leaf_of, mine, last[0]) for mine in people.worth.T]
+    up_to: Matrix = np.zeros((len(at_leaves[0]) + 1, len(at_leaves)))
+    np.cumsum(np.stack(at_leaves, axis=1), axis=0, out=up_to[1:])
+    mixed = impurity(up_to[last] - up_to[first])
+    gains = np.zeros(people.rows.shape[1])
+    right = ends(tree)
+    for place in np.flatnonzero(tree >= 0).tolist():
+        below = mixed[place + 1] + mixed[right[place + 1]]
+        gains[training_set.splits[tree[place]].column] += max(0, mixed[place] - below)
+    return gains / gains.sum() if gains.any() else gains
 
 
 def as_model(tree: Genome, training_set: TrainingSet, people: People) -> Ensemble:
@@ -176,6 +195,31 @@ def _figures(
         ratio=1.0 if spread is None else spread.ratio,
         ratio_error=0.0 if spread is None else spread.ratio_error,
     )
+
+
+def paths_of(ensemble: Ensemble, encoded: NDArray[np.float64]) -> Any:
+    """Return which nodes of a single tree each person passes, as a sparse matrix.
+
+    Parameters
+    ----------
+    ensemble, encoded
+        As in `leaves_of`.
+    """
+    nodes = ensemble.trees.nodes
+    inner = np.flatnonzero(nodes["feature"] >= 0)
+    above = np.full(len(nodes), -1)
+    above[nodes["left"][inner]] = above[nodes["right"][inner]] = inner
+    leaves, leaf_of = np.unique(leaves_of(ensemble, encoded), return_inverse=True)
+    ways = []
+    for leaf in leaves.tolist():
+        way = [leaf]
+        while above[way[-1]] >= 0:
+            way.append(int(above[way[-1]]))
+        ways.append(np.sort(way))
+    passed = np.concatenate([np.zeros(0, np.int64), *(ways[leaf] for leaf in leaf_of)])
+    start = np.cumsum([0, *(len(ways[leaf]) for leaf in leaf_of)])
+    ones = np.ones(len(passed), dtype=np.int64)
+    return csr_matrix((ones, passed, start), shape=(len(encoded), len(nodes)))
 
 
 def leaves_of(ensemble: Ensemble, encoded: NDArray[np.float64]) -> NDArray[np.int64]:

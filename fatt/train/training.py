@@ -19,6 +19,7 @@ from fatt.train.genome import Genome, leaf
 from fatt.train.groups import Groups
 from fatt.train.growth import grow
 from fatt.train.models import HeldOut, appraise
+from fatt.train.optimum import MOST_LEAVES, best_small_tree
 from fatt.train.people import People
 from fatt.train.result import Candidate, Front
 from fatt.train.settings import Settings
@@ -71,6 +72,8 @@ class Trained:
         All trees that no other beats; empty if there are only constant ones.
     fairness_weight
         The weight of fairness that chose it.
+    upper
+        What no tree within the limits is fitter than, if that was looked for.
     n_iter
         How many generations there were, or passes over trees.
     all_varies
@@ -84,6 +87,7 @@ class Trained:
     best: Candidate
     front: Front
     fairness_weight: float
+    upper: float | None
     n_iter: int
     all_varies: bool
     one_sided: bool
@@ -145,9 +149,10 @@ def train(
             workers.share,
         )
         run = _breed if settings.algorithm == "paper" else _descend
-        interrupted = False
+        interrupted, upper = False, None
         try:
             run(search, training_set.genomes(earlier))
+            upper = _upper_bound(search, people)
         except KeyboardInterrupt:
             deadline.stop()
             if not keep_interrupted or not len(search.archive):
@@ -168,11 +173,36 @@ def train(
         best,
         Front(found, chosen=best),
         objective.fairness_weight,
+        upper,
         search.n_iter,
         not training_set.n_splits and training_set.n_left_out > 0,
         objective.is_one_sided,
         interrupted,
     )
+
+
+def _upper_bound(search: _Search, people: People) -> float | None:
+    """Look for the best tree if it must be small; return what none is fitter than."""
+    settings, objective = search.settings, search.objective
+    if (
+        settings.algorithm == "paper"
+        or settings.max_leaves > MOST_LEAVES
+        or objective.groups is not None
+        or objective.is_one_sided
+    ):
+        return None
+    found = best_small_tree(
+        objective,
+        # The verifier may still find these to be treated fairly.
+        np.where(people.has_gaps, 0, objective.cost),
+        start=next((one.tree for one in search.best(1)), None),
+        is_over=search.deadline.is_over,
+        is_timed=np.isfinite(settings.max_seconds),
+    )
+    if found.tree is None:
+        return None
+    search.archive.add([objective.score(found.tree)])
+    return found.upper / UNITS + objective.fairness_weight
 
 
 def _chosen(front: list[Candidate], settings: Settings) -> Candidate:

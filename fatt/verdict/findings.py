@@ -20,6 +20,7 @@ from fatt.verdict.person import (
     VERDICTS,
     Finding,
     Stopped,
+    answers_of,
 )
 from fatt.verdict.twins import Twins
 
@@ -60,8 +61,9 @@ class Findings(OnDemand[Finding]):
     ----------
     verdict : ndarray of shape (n_people,), int8
         Position of each verdict in `fatt.verdict.VERDICTS`.
-    label : ndarray of shape (n_people,), int32
-        Position of the person's own label in `classes`; -1 if it was not asked for.
+    label : ndarray of shape (n_people,), int32 or float64
+        Position of the person's own label in `classes`; -1 if it was not asked for. If
+        there are no classes, the person's own prediction; NaN if it was not asked for.
     possible : ndarray of shape (n_people, ceil(n_classes / 8)), uint8
         The classes still possible, packed into bits by `pack`; none other can occur.
     nodes : ndarray of shape (n_people,), int64
@@ -79,7 +81,7 @@ class Findings(OnDemand[Finding]):
     """
 
     verdict: NDArray[np.int8]
-    label: NDArray[np.int32]
+    label: NDArray[Any]
     possible: NDArray[np.uint8]
     nodes: NDArray[np.int64]
     stopped: NDArray[np.uint8]
@@ -100,7 +102,7 @@ class Findings(OnDemand[Finding]):
         count = stop - start
         return cls(
             verdict=np.full(count, UNKNOWN, dtype=np.int8),
-            label=np.full(count, -1, dtype=np.int32),
+            label=np.full(count, -1, np.int32) if classes else np.full(count, np.nan),
             possible=np.tile(_everything(classes), (count, 1)),
             nodes=np.zeros(count, dtype=np.int64),
             stopped=np.full(count, INTERRUPTED, dtype=np.uint8),
@@ -193,12 +195,14 @@ class Findings(OnDemand[Finding]):
         }
 
     def _at(self, place: int) -> Finding:
-        label = int(self.label[place])
+        answer = self.label[place]
+        # Nobody asked about whom the run did not reach.
+        is_known = bool(answer >= 0) if self.classes else not np.isnan(answer)
         flags = unpack(self.possible[place], len(self.classes))
         return Finding(
             index=self.start + place,
             verdict=VERDICTS[self.verdict[place]],
-            label=None if label < 0 else self.classes[label],
+            label=answers_of(answer[None], self.classes)[0] if is_known else None,
             labels=tuple(self.classes[index] for index in np.flatnonzero(flags)),
             stopped=REASONS[self.stopped[place]],
         )
@@ -233,7 +237,10 @@ class Findings(OnDemand[Finding]):
         of each is that of its first person.
         """
         kind = _distinct(self.possible)
-        kind = kind * (len(self.classes) + 1) + self.label + 1
+        if self.classes:
+            kind = kind * (len(self.classes) + 1) + self.label + 1
+        else:
+            kind = np.unique(self.label, return_inverse=True)[1]
         kind = kind * len(VERDICTS) + self.verdict
         kind = kind * len(REASONS) + self.stopped
         _, first, kind = np.unique(kind, return_index=True, return_inverse=True)

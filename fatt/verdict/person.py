@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,12 +179,13 @@ class Counterexample:
         return ", ".join(change_in_words(*change) for change in self.changes.items())
 
     def __str__(self) -> str:
-        labels = f"{self.label} → {self.twin_label}"
+        labels = f"{answer_in_words(self.label)} → {answer_in_words(self.twin_label)}"
         return f"#{self.index}  {labels}   {self.changes_in_words}"
 
     def card(self, title: Part) -> Markup:
         """Return the two side by side as HTML, below a title."""
-        answers = ("answer", in_words(self.label), in_words(self.twin_label))
+        both = answer_in_words(self.label), answer_in_words(self.twin_label)
+        answers = ("answer", *both)
         return compared(title, self.individual, self.twin, answers)
 
     def _repr_html_(self) -> str:
@@ -237,6 +238,34 @@ def compared(
 def _same(value: Value, other: Value) -> bool:
     """Tell whether two values are the same, where True and 1 are not."""
     return value == other and isinstance(value, bool) == isinstance(other, bool)
+
+
+def answers_of(answers: NDArray[Any], classes: tuple[Label, ...]) -> list[Label]:
+    """Return what answers mean: places among the classes, or predictions as they are.
+
+    Parameters
+    ----------
+    answers
+        Places of labels; numbers if there are no classes.
+    classes
+        The model's labels; none if it predicts numbers.
+    """
+    given: list[Any] = answers.tolist()
+    return [classes[code] for code in given] if classes else given
+
+
+def answer_in_words(answer: Label) -> str:
+    """Write an answer for people; a prediction in float32 with the digits it has.
+
+    Examples
+    --------
+    >>> answer_in_words(216.83389282226562), answer_in_words("deny")
+    ('216.8339', 'deny')
+    """
+    text = in_words(answer)
+    if isinstance(answer, float) and float(np.float32(answer)) == answer:
+        return min(text, str(np.float32(answer)), key=len)
+    return text
 
 
 def in_words(value: Value) -> str:

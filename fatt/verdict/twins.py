@@ -18,6 +18,7 @@ from fatt.markup import cards, notebook
 from fatt.verdict.person import (
     Change,
     Counterexample,
+    answers_of,
     change_in_words,
     value_of,
     values_of,
@@ -48,7 +49,7 @@ class Twins:
     variables, values : ndarray of shape (n_changes,)
         Which variable changes, and to which number or code.
     label, twin_label : ndarray of shape (n_cases,)
-        The positions of both labels among the model's classes.
+        The positions of both labels among the model's classes, or both predictions.
     on_model : ndarray of shape (n_cases,), bool
         Whether the model itself confirmed both labels.
     """
@@ -58,8 +59,8 @@ class Twins:
     starts: Integers
     variables: Integers
     values: Floats
-    label: Integers
-    twin_label: Integers
+    label: NDArray[Any]
+    twin_label: NDArray[Any]
     on_model: NDArray[np.bool_]
 
     def __post_init__(self) -> None:
@@ -76,8 +77,8 @@ class Twins:
         index: Integers,
         people: Floats,
         twins: Floats,
-        label: Integers,
-        twin_label: Integers,
+        label: NDArray[Any],
+        twin_label: NDArray[Any],
     ) -> Twins:
         """Compare people with their twins, and keep the changes.
 
@@ -100,12 +101,12 @@ class Twins:
             starts=starts.astype(np.int64),
             variables=np.nonzero(differs)[1].astype(np.int64),
             values=twins[differs],
-            label=label.astype(np.int64),
-            twin_label=twin_label.astype(np.int64),
+            label=label,
+            twin_label=twin_label,
             on_model=np.zeros(len(index), dtype=bool),
         )
 
-    def confirmed(self, twin_label: Integers, on_model: bool) -> Twins:
+    def confirmed(self, twin_label: NDArray[Any], on_model: bool) -> Twins:
         """Return the same cases, with what was said of the twins when they were asked.
 
         Parameters
@@ -317,8 +318,8 @@ class Counterexamples(Sequence[Counterexample]):
         return frame_of(
             {
                 "index": twins.index[order].tolist(),
-                "label": [self.classes[code] for code in twins.label[order]],
-                "twin_label": [self.classes[code] for code in twins.twin_label[order]],
+                "label": answers_of(twins.label[order], self.classes),
+                "twin_label": answers_of(twins.twin_label[order], self.classes),
                 "changes": [words[case] for case in order],
                 "replayed_on": [confirmed[case] for case in order],
             }
@@ -355,8 +356,8 @@ class Counterexamples(Sequence[Counterexample]):
         twins = self.twins
         return Counterexample(
             index=int(twins.index[case]),
-            label=self.classes[twins.label[case]],
-            twin_label=self.classes[twins.twin_label[case]],
+            label=answers_of(twins.label[[case]], self.classes)[0],
+            twin_label=answers_of(twins.twin_label[[case]], self.classes)[0],
             individual=values_of(self.features, twins.people[case]),
             twin=values_of(self.features, twins.twin(case), made_of=twins.people[case]),
             replayed_on="model" if twins.on_model[case] else "ensemble",

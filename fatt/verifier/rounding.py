@@ -55,7 +55,7 @@ def arithmetic_of(ensemble: Ensemble) -> Arithmetic:
     rule["depth"] = trees.depths().max(initial=0)
     rule["n_trees"] = len(trees)
     rule["single"], rule["base_last"] = scoring.single, scoring.base_last
-    rule["ordered"] = scoring.ordered
+    rule["ordered"], rule["roundings"] = scoring.ordered, scoring.roundings
     rule["one_score"] = not isinstance(decision, Argmax)
     # Leaves that hold all of one output are leaves of that output.
     targets = np.maximum(trees.targets, -int(len(scoring.base) > 1))
@@ -79,7 +79,7 @@ def _leaf_answers(ensemble: Ensemble) -> dict[str, NDArray[Any]]:
         "labels": np.zeros(0, dtype=np.int64),
         "scores": np.zeros(0),
     }
-    if len(trees) != 1:
+    if len(trees) != 1 or scoring.roundings:
         return answers
     dtype = np.dtype(scoring.dtype)
     base = np.array(scoring.base, dtype=dtype)

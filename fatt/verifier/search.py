@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from dataclasses import astuple, dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Categorical, Cut, Ensemble, ScoreBounds
+from fatt.ensemble import Argmax, Categorical, Ensemble, Prediction, ScoreBounds
+from fatt.ensemble.allowed import Alike, Allowed
 from fatt.errors import FattError
 from fatt.region.boxes import Boxes, code_words
 from fatt.threads import FEW, in_order, n_threads, until_done
@@ -84,12 +85,21 @@ class Verifier:
     ----------
     ensemble
         The model, with one feature per variable.
+    allowed
+        Which answers of similar people are still fair; by default the same labels.
     gears
         Where the search changes gear; no verdict depends on it.
     """
 
-    def __init__(self, ensemble: Ensemble, *, gears: Gears | None = None) -> None:
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        *,
+        allowed: Allowed | None = None,
+        gears: Gears | None = None,
+    ) -> None:
         self.ensemble = ensemble
+        self._alike = Alike(ensemble, allowed or Allowed())
         self._gears = gears or Gears()
         self._shifts = tuple(map(int, astuple(self._gears)))
         self._used = np.zeros(N_USED, dtype=np.int64)
@@ -99,6 +109,11 @@ class Verifier:
         self._arithmetic = arithmetic_of(ensemble)
         self._clocks: dict[int, Clock] = {}
         self._is_stopped = False
+
+    @property
+    def allowed(self) -> Allowed:
+        """Which answers of similar people are still fair."""
+        return self._alike.allowed
 
     @property
     def tally(self) -> Tally:
@@ -139,19 +154,21 @@ class Verifier:
         n_jobs
             Number of threads; -1 for all processors, by default one.
         """
-        label = self._labels_of(people)
-        own = self._own(label)
+        label = self._answers_of(people)
+        own, outer = self._own(people, label)
         run = _Run((self._forest, self._arithmetic), budget or Budget(), n_jobs)
         answers, stopped = self._search(people, own, boxes, run)
-        if self.ensemble.scoring.ordered:
+        if outer is not None:
+            self._search_outside(people, outer, boxes, run, (answers, stopped))
+        elif self.ensemble.scoring.ordered:
             self._decide_ties(people, boxes, label, answers)
             stopped[answers.verdict != UNKNOWN] = DECIDED
         else:
             run.interrupted |= self._doubt_own_labels(people, own, answers, stopped)
-        possible = self._possible(label, answers)
+        possible = self._possible(label, own, answers)
         return Findings(
             verdict=answers.verdict,
-            label=label.astype(np.int32),
+            label=label if not self.ensemble.classes else label.astype(np.int32),
             twins=self._twins(people, boxes, label, answers, possible),
             # A twin may show one more class to be possible.
             possible=pack(possible),
@@ -201,26 +218,64 @@ class Verifier:
         (lowest, lowest_at, less), (highest, highest_at, more) = sides
         return Extremes(lowest, highest, lowest_at, highest_at, less + more)
 
-    def _own(self, label: NDArray[np.int64]) -> _Own:
-        """Return what the answer of each person must stay."""
-        decision = self.ensemble.decision
-        if isinstance(decision, Argmax):
-            nowhere = np.full(len(label), np.nan)
-            return _Own(label, nowhere, nowhere)
-        assert isinstance(decision, Cut)
-        edges = np.concatenate([[np.nan], decision.edges, [np.nan]])
-        return _Own(np.zeros_like(label), edges[label], edges[label + 1])
+    def _own(self, people: Floats, label: NDArray[Any]) -> tuple[_Own, _Own | None]:
+        """Return what the answer of each person must stay.
+
+        Behind it stands what somebody else's must leave to be surely another, where
+        that is more.
+        """
+        code = np.zeros(len(people), dtype=np.int64)
+        if isinstance(self.ensemble.decision, Argmax):
+            code = label
+        scores = (label, label)
+        if isinstance(self.ensemble.decision, Prediction):
+            lower, upper = self._score_bounds_of(people)
+            scores = (lower[:, 0], upper[:, 0])
+        found = self._alike.intervals(label, *scores)
+        own = _Own(code, found.below, found.above)
+        outer = _Own(code, found.outer_below, found.outer_above)
+        is_same = all(map(_is_same, own, outer))
+        return own, None if is_same else outer
 
     def _possible(
-        self, label: NDArray[np.int64], answers: Answers
+        self, label: NDArray[Any], own: _Own, answers: Answers
     ) -> NDArray[np.bool_]:
-        """Return which classes a similar person may get."""
+        """Return which classes a similar person may get; of numbers, nothing."""
+        if isinstance(self.ensemble.decision, Prediction):
+            return np.zeros((len(label), 0), dtype=bool)
         if isinstance(self.ensemble.decision, Argmax):
             return np.asarray(answers.possible)
         order = np.arange(len(self.ensemble.classes)) - label[:, None]
-        lower, higher = answers.possible[:, [LOWER]], answers.possible[:, [HIGHER]]
+        # What is not asked about may be.
+        lower = answers.possible[:, [LOWER]] | np.isnan(own.below)[:, None]
+        higher = answers.possible[:, [HIGHER]] | np.isnan(own.above)[:, None]
         possible = (order == 0) | (lower & (order < 0)) | (higher & (order > 0))
         return np.asarray(possible)
+
+    def _search_outside(
+        self,
+        people: Floats,
+        outer: _Own,
+        boxes: Boxes,
+        run: _Run,
+        so_far: tuple[Answers, NDArray[np.uint8]],
+    ) -> None:
+        """Ask again of the unfair, whose own prediction has no last bits."""
+        answers, stopped = so_far
+        stopped[answers.verdict != UNKNOWN] = DECIDED
+        who = np.flatnonzero(answers.verdict == UNFAIR)
+        if not len(who):
+            return
+        mine = boxes.of_people(who)
+        found, why = self._search(people[who], outer.of(who), mine, run)
+        is_sure = found.verdict == UNFAIR
+        answers.nodes[who] += found.nodes
+        first = np.searchsorted(boxes.person, who)
+        place = np.searchsorted(mine.person, np.arange(len(who)))
+        answers.box[who] = found.box - place + first
+        answers.first[who], answers.last[who] = found.first, found.last
+        answers.verdict[who[~is_sure]] = UNKNOWN
+        stopped[who[~is_sure]] = np.maximum(why[~is_sure], ORDER)
 
     def _search(
         self, people: Floats, own: _Own, boxes: Boxes, run: _Run
@@ -242,8 +297,13 @@ class Verifier:
         n_rivals = 2 if is_one_score else len(self.ensemble.classes)
         room = (people.shape, n_rivals, kept)
         limits = run.limits(self._shifts)
+        # Whose label cannot become a worse one is fair, and none of the search's.
+        unasked = np.zeros(count, dtype=bool)
+        if self._alike.allowed.direction is not None and not is_one_score:
+            unasked = ~self._alike.is_asked(own.label)
         if run.may_be_short(count) and not self._is_stopped:
             answers, tally = _room_for(*room), np.zeros(N_USED, dtype=np.int64)
+            answers.verdict[unasked] = FAIR
             first = limits.copy()
             first[0] = min(_SHORT // max(1, count), limits[0])
             clock = np.zeros(2, dtype=np.int64)
@@ -254,6 +314,7 @@ class Verifier:
                 self._used += tally
                 return answers, self._stopped(answers, run, limits)
         answers = _room_for(*room)
+        answers.verdict[unasked] = FAIR
         ended = self._search_in_threads(regions, answers, run, limits)
         return answers, self._stopped(answers, run, limits, ended)
 
@@ -333,7 +394,7 @@ class Verifier:
         self,
         people: Floats,
         boxes: Boxes,
-        label: NDArray[np.int64],
+        label: NDArray[Any],
         answers: Answers,
         possible: NDArray[np.bool_],
     ) -> Twins:
@@ -344,14 +405,15 @@ class Verifier:
         cells = (answers.first[who], answers.last[who])
         mine = people[who]
         twins = self._read(mine, boxes, answers.box[who], cells)
-        found = self._labels_of(twins)
-        wrong = np.flatnonzero(found == label[who])
+        found = self._answers_of(twins)
+        wrong = np.flatnonzero(self._alike.keeps(label[who], found))
         if len(wrong):
             raise FattError(
                 f"person {who[wrong[0]]}: the search found a twin that has the same "
                 "label after all. This is a bug in fatt; please report it."
             )
-        possible[who, found] = True
+        if self.ensemble.classes:
+            possible[who, found] = True
         return Twins.of(
             index=who,
             people=mine,
@@ -393,8 +455,8 @@ class Verifier:
             first, last = answers.tie_first[who, kept], answers.tie_last[who, kept]
             which = answers.tie_box[who, kept]
             rows = np.repeat(people[who : who + 1], len(which), axis=0)
-            found = self._labels_of(self._read(rows, boxes, which, (first, last)))
-            other = np.flatnonzero(found != label[who])
+            found = self._answers_of(self._read(rows, boxes, which, (first, last)))
+            other = np.flatnonzero(~self._alike.keeps(label[who], found))
             if len(other):
                 answers.verdict[who] = UNFAIR
                 answers.box[who] = which[other[0]]
@@ -412,6 +474,12 @@ class Verifier:
         Returns whether the user ended the search for that.
         """
         who = np.flatnonzero(answers.verdict == UNFAIR)
+        if self._alike.allowed.direction is not None:
+            # Of who is fair the label may be in doubt as well, on the other side.
+            who = np.flatnonzero(answers.verdict != UNKNOWN)
+            label = self._answers_of(people)
+            found = Alike(self.ensemble, Allowed()).intervals(label, label, label)
+            own = _Own(own.label, found.below, found.above)
         if not len(who):
             return False
         alone = _alone(people[who], self.ensemble)
@@ -423,8 +491,9 @@ class Verifier:
         stopped[unsure] = np.maximum(why[mine.verdict != FAIR], ORDER)
         return run.interrupted
 
-    def _labels_of(self, people: Floats) -> NDArray[np.int64]:
-        return self.ensemble.decide(self.ensemble.mark_missing(people))
+    def _answers_of(self, people: Floats) -> NDArray[Any]:
+        """Return the places of people's labels, or their predictions."""
+        return self.ensemble.answer(self.ensemble.mark_missing(people))
 
     def _score_bounds_of(self, people: Floats) -> ScoreBounds:
         encoded = self.ensemble.mark_missing(people)
@@ -477,6 +546,10 @@ class _Run:
         """
         limits = (*self.budget.limits, int(self.largest), *gears)
         return np.array(limits, dtype=np.int64)
+
+
+def _is_same(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    return one is other or np.array_equal(one, other, equal_nan=True)
 
 
 def _room_for(shape: tuple[int, ...], n_classes: int, kept: int) -> Answers:

@@ -228,7 +228,7 @@ REFUSED = [
         pd.DataFrame({"sex": ["F"]}),
         Categorical(name="sex", categories=(0, 1), coding="floor", labelled=False),
         {},
-        "stores only the codes",
+        "does not say which codes",
     ),
 ]
 

@@ -21,7 +21,12 @@ from fatt.ensemble import (
     Trees,
 )
 from fatt.ensemble.file import from_bytes, to_bytes
-from fatt.errors import DataError, MalformedModelError, SpecError
+from fatt.errors import (
+    DataError,
+    MalformedModelError,
+    SpecError,
+    UnsupportedModelError,
+)
 from tests import oracles
 from tests.probes import same_bits
 from tests.strategies import ensembles, random_ensemble, random_rows
@@ -219,7 +224,6 @@ def test_structures_that_are_no_trees_are_refused(
         ({"scoring": Scoring(dtype="float64", base=(np.inf,))}, "base score"),
         ({"scoring": Scoring(dtype="float32", base=(0.1,))}, "more digits"),
         ({"scoring": Scoring(dtype="float64", base=(0.0,), divisor=0)}, "divisor"),
-        ({"classes": ("one", 2**70)}, "64 bits"),
         ({"scoring": Scoring(dtype="float64", base=(1.7e308,))}, "overflow"),
         ({"threshold": float("nan")}, "threshold is not a number"),
     ],
@@ -229,6 +233,11 @@ def test_parts_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(MalformedModelError, match=message):
         stump(**changes)  # type: ignore[arg-type]
+
+
+def test_whole_numbers_that_no_file_holds_are_refused_as_they_are_sound() -> None:
+    with pytest.raises(UnsupportedModelError, match=r"64 bits.*as texts"):
+        stump(classes=("one", 2**70))
 
 
 def test_arrays_cannot_be_changed() -> None:

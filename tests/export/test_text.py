@@ -16,7 +16,7 @@ from fatt.ensemble import Categorical, Ensemble, Feature, Numeric
 from fatt.errors import UnsupportedModelError
 from fatt.export import export_text
 from tests.export.forests import one_tree, random_forest, stump
-from tests.export.reader import follow
+from tests.export.reader import follow, obey
 from tests.probes import probe_rows
 
 
@@ -45,6 +45,17 @@ def test_who_follows_the_text_gets_the_label(seed: int) -> None:
         assert leaf.startswith(f"{label} (")
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_one_sentence_is_about_each_person_and_it_tells_the_label(seed: int) -> None:
+    ensemble = one_tree(random_forest(seed, categories=True))
+    text = export_text(ensemble, style="sentences", decimals=3)
+    rows = probe_rows(ensemble, np.random.default_rng(seed), 60)
+    labels = np.array(ensemble.classes, dtype=object)[ensemble.decide(rows)]
+    for row, label in zip(rows, labels, strict=True):
+        (answer,) = obey(text, person_of(ensemble, row))
+        assert answer.startswith(f"{label} (")
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_every_leaf_of_every_tree_has_a_line(seed: int) -> None:
     ensemble = random_forest(seed, categories=True)
@@ -63,6 +74,9 @@ CLOSED = Categorical(
     accepts_unknown=False,
     accepts_missing=False,
 )
+
+
+GRADE = Categorical(name="grade", categories=(1, 2, 3, 4, 5, 6), **NO_MISSING)
 
 
 @pytest.mark.parametrize(
@@ -94,9 +108,24 @@ CLOSED = Categorical(
             "race is Black (or other or missing)",
         ),
         (CLOSED, [False, True, False, False], "race is Black", None),
-        (RACE, [True] * 4, "race in {Asian, Black, White} (or other)", None),
+        (RACE, [True] * 4, "race is any category", "race is missing"),
+        (
+            RACE,
+            [False, True, False, False],
+            "race is Black",
+            "race is not Black (or missing)",
+        ),
+        (RACE, [True, True, True, False], "race in {Asian, Black, White}", None),
         (RACE, [False, False, False, True], "race is other", None),
-        (CLOSED, [True] * 4, "race in {Asian, Black, White}", "never"),
+        (CLOSED, [True] * 4, "race is any category", "never"),
+        (
+            GRADE,
+            [True] * 4 + [False] * 3,
+            "grade in {1 to 4}",
+            "grade in {5, 6} (or other)",
+        ),
+        (GRADE, [True, False, True] + [True] * 4, "grade is not 2", "grade is 2"),
+        (GRADE, [False] * 2 + [True] * 5, "grade is none of {1, 2}", "grade in {1, 2}"),
     ],
 )
 def test_splits_in_words(

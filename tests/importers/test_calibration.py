@@ -144,7 +144,9 @@ def test_cuts_of_isotonic_functions(seed: int) -> None:
     for value in rng.choice(made, 5):
         for limit in (value, np.nextafter(value, 0), np.nextafter(value, 1)):
             try:
-                at = turn(lambda p, limit=limit: p >= limit, link, numbers.dtype.type)
+                at = turn(
+                    lambda s, limit=limit: link(s) >= limit, link, numbers.dtype.type
+                )
             except SpecError:
                 rises = made[np.argmax(made >= limit) :] >= limit
                 assert not rises.all() or link.function == "sigmoid"
@@ -165,9 +167,11 @@ def test_a_line_that_ends_too_high_is_no_cut() -> None:
             break
     else:
         pytest.fail("no such line was found")
+    link = Link(calibration=read)
+    assert not link.is_monotone
     with pytest.raises(SpecError, match="up and down"):
-        turn(lambda p: p >= top, Link(calibration=read), np.float64)
-    at = turn(lambda p: p >= read.y[1], Link(calibration=read), np.float64)
+        turn(lambda s: link(s) >= top, link, np.float64)
+    at = turn(lambda s: link(s) >= read.y[1], link, np.float64)
     assert at <= joint
 
 

@@ -266,7 +266,7 @@ def test_codes_without_labels() -> None:
     frame = pd.DataFrame(X)
     assert same_bits(ensemble.raw_scores(frame), library_scores(booster, X))
     frame[3] = pd.Categorical(frame[3])
-    with pytest.raises(DataError, match="stores only the codes"):
+    with pytest.raises(DataError, match="does not say which codes"):
         ensemble.predict(frame)
 
 

@@ -263,6 +263,128 @@ def test_the_label_of_a_classifier_ignores_its_post_transform(transform: str) ->
     assert read == fatt.load(classifier([stump(*rows)], [0, 1, 2])).ensemble
 
 
+@MANY
+@given(data=st.data())
+def test_probabilities_of_two_classes(data: Any) -> None:
+    """They are onnxruntime's to the last bit, and so is every cut of them."""
+    layout = data.draw(st.sampled_from(["first", "second", "all"]))
+    numbers = data.draw(
+        st.sampled_from(
+            [weights(0.5, 0.25, 0), weights(-3.5, 0.1, 2.7, 0), weights(-0.1, -0.7)]
+        )
+    )
+    tree = trees(("LEQ", "GT"), leaves(layout, 2, numbers), 3)
+    base = data.draw(st.sampled_from([None, [0.25], [0.25, -0.1]]))
+    transform = data.draw(st.sampled_from(["NONE", "LOGISTIC", "LOGISTIC", "SOFTMAX"]))
+    proto = classifier(
+        data.draw(st.lists(tree, min_size=1, max_size=3)),
+        ["no", "yes"],
+        base=base,
+        transform=transform,
+        double=data.draw(st.integers(0, 5)) == 5,
+    )
+    try:
+        model = fatt.load(proto)
+    except UnsupportedModelError:
+        assume(False)
+    link = model.ensemble.link
+    rows = probes(model.ensemble, n_rows=60)
+    given_numbers = run(proto, feed_of(proto, model.ensemble, rows))[1]
+    if link is None:
+        assert (
+            transform == "SOFTMAX"
+            or model.ensemble.scoring.dtype == "float64"
+            or (len(base or ()) == 2)
+        )
+        return
+    second = given_numbers[:, 1]
+    assert same_bits(link(model.raw_scores(rows))[:, 0] + 0, second + 0)
+    if link.other != "unknown":
+        assert same_bits(model.predict_proba(rows) + 0, given_numbers + 0)
+        assert same_bits(model.ask_proba(rows) + 0, given_numbers + 0)
+    for place, label in enumerate(("no", "yes")):
+        limit = float(data.draw(st.sampled_from(given_numbers[:, place].tolist())))
+        if not 0 <= limit <= 1:
+            continue
+        if place == 0 and link.other == "unknown":
+            with pytest.raises(SpecError, match="first class is made of other leaves"):
+                model.deciding(threshold=limit, pos_label=model.classes[0])
+            continue
+        cut = model.deciding(threshold=limit, pos_label=model.classes[place])
+        reached = given_numbers[:, place] >= np.float32(limit)
+        assert np.array_equal(cut.predict(rows) == cut.classes[place], reached), label
+        assert cut.ask(rows) == cut.predict(rows).tolist()
+
+
+@pytest.mark.parametrize("kind", range(7))
+def test_cut_offs_of_what_skl2onnx_writes(kind: int, tmp_path: Any) -> None:
+    from skl2onnx import to_onnx
+
+    rows, labels = draw_data(1, 2)
+    fitted = sklearn_model(kind, 0).fit(rows, labels)
+    proto = to_onnx(fitted, rows[:1])
+    (tmp_path / "model.onnx").write_bytes(proto.SerializeToString())
+    model = fatt.load(tmp_path / "model.onnx")
+    given_numbers = np.concatenate([model.ask_proba(row[np.newaxis]) for row in rows])
+    if model.ensemble.link is None:
+        # Bags are graphs of many operators, and what comes out is not followed.
+        with pytest.raises(SpecError, match="known as a function"):
+            fatt.load(tmp_path / "model.onnx", threshold=0.3)
+        assert kind in (5, 6)
+        return
+    for limit in np.unique(given_numbers[:, 1])[[0, -2, -1]].tolist():
+        cut = fatt.load(tmp_path / "model.onnx", threshold=limit)
+        possible = cut.possible_labels(rows)
+        reached = (given_numbers[:, 1] >= np.float32(limit)).astype(int)
+        assert possible[np.arange(len(rows)), reached].all()
+        if model.ensemble.scoring.ordered:
+            assert cut.predict(rows).tolist() == cut.ask(rows) == reached.tolist()
+    with pytest.raises(SpecError, match="hands out no scores"):
+        fatt.load(tmp_path / "model.onnx", threshold=0.3, cut_on="score")
+
+
+def numbers_alone(model: Any) -> Any:
+    """Return a copy without the label and what makes it."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    del copy.graph.node[1:]
+    del copy.graph.output[0]
+    return copy
+
+
+@FEW
+@given(data=st.data())
+def test_numbers_of_regressors_agree(data: Any) -> None:
+    leaf = leaves("all", 1, weights(0.5, 0.25, -0.5, 0.1, 0))
+    average = data.draw(st.booleans())
+    is_new = data.draw(st.booleans())
+    tree = trees(("LEQ", "GT"), leaf, 3).filter(lambda node: isinstance(node, Split))
+    built = data.draw(st.lists(tree, min_size=1, max_size=5))
+    if is_new:
+        proto = ensemble(built, 1, average=average, double=data.draw(st.booleans()))
+    else:
+        aggregate = "AVERAGE" if average else "SUM"
+        more = {} if average else {"base_values": [0.1]}
+        proto = regressor(built, 1, aggregate_function=aggregate, **more)
+    numbers = numbers_alone(proto)
+    model = fatt.load(numbers)
+    assert not model.classes
+    rows = probes(model.ensemble, n_rows=60)
+    feed = feed_of(numbers, model.ensemble, rows)
+    lower, upper = model.ensemble.prediction_bounds(rows)
+    for threads in (1, 2):
+        found = np.ravel(run(numbers, feed, threads)[0])
+        assert np.all((lower <= found) & (found <= upper))
+        if model.ensemble.scoring.ordered:
+            assert same_bits(model.predict(rows) + 0, found + 0)
+    assert (
+        model.ask(rows[:1])
+        == np.ravel(
+            run(numbers, {name: part[:1] for name, part in feed.items()})[0]
+        ).tolist()
+    )
+
+
 @pytest.mark.parametrize(
     "trees_and_base",
     [

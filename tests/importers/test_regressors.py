@@ -250,10 +250,13 @@ def test_how_far_the_number_moves(kind: str) -> None:
         fatt.score_gap(classes, X, similarity=similarity, of="prediction")
 
 
-def test_no_verdict_on_a_number_yet() -> None:
+def test_a_number_needs_a_tolerance() -> None:
     fitted, X = fit("sklearn forest")
     similarity = fatt.Similarity(noise=0.2)
-    with pytest.raises(SpecError, match="predicts a number, and has no labels"):
+    with pytest.raises(
+        SpecError,
+        match="predicts a number, which hardly ever stays the same: say how far",
+    ):
         fatt.verify(fitted, X, similarity=similarity)
     with pytest.raises(SpecError, match="predicts a number"):
         fatt.radius(fitted, X, similarity=similarity)

@@ -146,7 +146,7 @@ def test_damaged_and_strange_pickles():
     )
     with pytest.raises(MalformedModelError, match="cannot be loaded"):
         pickles.read(good[:200], missing=None)
-    with pytest.raises(UnsupportedModelError, match="import a dict"):
+    with pytest.raises(UnsupportedModelError, match="a dict with no model"):
         pickles.read(pickle.dumps({"model": 1}), missing=None)
     odd = DecisionTreeClassifier().fit(X, Y)
     odd.n_features_in_ = "three"

@@ -95,8 +95,8 @@ _ARITHMETIC = _of(
         "wins_ties = own > rival if self._decision",
     ),
     (
-        "exactly = np.where(own == 0, at, np.nextafter(-at, np.inf))",
-        "exactly = np.nextafter(np.where(own == 0, at, -at), np.inf)",
+        "exactly = np.where(is_higher, at, np.nextafter(-at, np.inf))",
+        "exactly = np.nextafter(np.where(is_higher, at, -at), np.inf)",
     ),
     (
         "self._digits = 24 if scoring.single else 53",

@@ -540,3 +540,10 @@ def test_many_variables_are_given_at_once_as_one_after_another() -> None:
 def test_names_that_no_file_can_hold_are_refused(variable: AnyVariable) -> None:
     with pytest.raises(SpecError, match="half a surrogate pair"):
         Schema(columns=("a",), variables=(variable,))
+
+
+def test_a_model_that_was_not_read_is_refused() -> None:
+    fitted = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    for given in (fitted, [[0.0]]):
+        with pytest.raises(SpecError, match=r"pass fatt\.load\(model\)"):
+            Schema.infer(given, [[0.0]])

@@ -266,3 +266,30 @@ def test_bad_input_is_refused(changes: dict[str, Any], message: str) -> None:
     given = {"X": TABLE, "y": LABEL, "similarity": SIMILARITY, **changes}
     with pytest.raises((DataError, SpecError), match=message):
         fatt.repair(model, given.pop("X"), given.pop("y"), **given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"columns": ["a", "b", "c"]},
+        {"answers": {0: "denied", 1: "granted"}},
+        {"answers": {0: "denied"}, "threshold": 0.4},
+        {"columns": ["a", "b", "c"], "codes": {"a": {0: "f", 1: "m"}}},
+        {"missing": -999.0},
+    ],
+)
+def test_what_a_repaired_copy_would_not_know_is_refused(given: dict[str, Any]) -> None:
+    table, label = people(60)
+    rows = np.asarray(table, dtype=np.float64)
+    booster = MODELS["XGBoost"]().fit(rows, label).get_booster()
+    model = fatt.load(booster, **given)
+    truth = np.array([model.classes[place] for place in label])
+    named = pd.DataFrame(rows, columns=[feature.name for feature in model.features])
+    with pytest.raises(UnsupportedModelError, match="from outside"):
+        fatt.repair(
+            model,
+            named.replace({"a": {0: "f", 1: "m"}}) if "codes" in given else named,
+            truth,
+            similarity=fatt.Similarity(noise={model.features[1].name: 0.1}),
+            by_position=True,
+        )

@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fatt
 from fatt import FATTClassifier, Similarity
-from fatt.errors import UnsupportedModelError
+from fatt.errors import SpecError, UnsupportedModelError
+from fatt.export import to_sklearn
 from fatt.metrics import fairness_scorer
 from tests.train import town
 
@@ -136,6 +138,67 @@ def test_what_trees_tell_about_themselves() -> None:
     assert np.array_equal(tree.classes_[shares.argmax(axis=1)], tree.predict(X_MIXED))
     for leaf in np.unique(leaves):
         assert len(np.unique(shares[leaves == leaf], axis=0)) == 1
+
+
+def test_a_tree_of_numbers_tells_what_scikit_learn_s_tree_tells() -> None:
+    tree = quick(balance=0.0).fit(X_PLAIN, Y_PLAIN)
+    twin = to_sklearn(tree)
+    assert tree.n_classes_ == twin.n_classes_ == 2
+    assert np.array_equal(tree.decision_path(X_PLAIN).toarray(), _paths(tree))
+    passed = tree.decision_path(X_PLAIN)
+    assert passed.sum() == twin.decision_path(np.float32(X_PLAIN)).sum()
+    log = tree.predict_log_proba(X_PLAIN)
+    assert np.allclose(np.exp(log), tree.predict_proba(X_PLAIN))
+    # Importances, from the people at each node.
+    nodes, counts = tree.ensemble_.trees.nodes, passed.sum(axis=0).A1
+    positive = passed[Y_PLAIN == 1].sum(axis=0).A1
+    mixed = 2 * positive * (counts - positive) / np.maximum(counts, 1)
+    gains = np.zeros(X_PLAIN.shape[1])
+    for place, node in enumerate(nodes):
+        if node["feature"] >= 0:
+            below = mixed[node["left"]] + mixed[node["right"]]
+            gains[node["feature"]] += mixed[place] - below
+    assert np.allclose(tree.feature_importances_, gains / gains.sum())
+    assert tree.feature_importances_.sum() == pytest.approx(1)
+
+
+def _paths(tree: FATTClassifier) -> Any:
+    """Return who passes which node, one step after the other."""
+    nodes = tree.ensemble_.trees.nodes
+    found = np.zeros((len(X_PLAIN), len(nodes)), dtype=np.int64)
+    for person, row in enumerate(X_PLAIN):
+        place = 0
+        while True:
+            found[person, place] = 1
+            node = nodes[place]
+            if node["feature"] < 0:
+                break
+            left = row[node["feature"]] <= node["threshold"]
+            place = int(node["left"] if left else node["right"])
+    return found
+
+
+def test_a_one_hot_step_with_names_stands_before_the_tree() -> None:
+    encoder = OneHotEncoder(sparse_output=False)
+    step = make_column_transformer(
+        (encoder, ["sex"]),
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    ).set_output(transform="pandas")
+    people = X_MIXED.drop(columns="job")
+    similarity = Similarity(noise={"age": 2}, vary=["sex"])
+    pipeline = make_pipeline(step, quick(similarity)).fit(people, Y_MIXED)
+    tree = pipeline[-1]
+    assert list(tree.feature_names_in_) == ["sex_F", "sex_M", "age", "income"]
+    assert "sex" in [variable.name for variable in tree.schema_.variables]
+    # The same person by person, in the columns before and behind the encoder.
+    report = fatt.verify(pipeline, people, similarity=similarity)
+    assert report.fairness.lower == tree.fairness_
+    with pytest.raises(SpecError, match="FATTClassifier finds 'sex'"):
+        make_pipeline(step, quick(Similarity(vary=["sex_F"]))).fit(people, Y_MIXED)
+    yearly = people.assign(pay_1=people["age"], pay_2=people["age"] * 2.0)
+    with pytest.raises(SpecError, match="vary names 'pay', which is no variable"):
+        quick(Similarity(vary=["pay"])).fit(yearly, Y_MIXED)
 
 
 def test_loading() -> None:

@@ -44,7 +44,8 @@ def read(data: bytes, *, missing: float | None) -> Model:
     # A damaged file can hold numbers at whose mere sight NumPy warns.
     with np.errstate(all="ignore"):
         ensemble = _import(parse(data), "ONNX file")
-    return Model(ensemble, partial(live.open_model, data, ensemble))
+    opened = partial(live.open_model, data, ensemble)
+    return Model(ensemble, opened, hands_out_scores=False)
 
 
 def convert(model: Any, *, missing: float | None) -> Model:
@@ -57,7 +58,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
     with np.errstate(all="ignore"):
         ensemble = _import(model, "ModelProto")
     opened = partial(live.open_model, model.SerializeToString(), ensemble)
-    return Model(ensemble, opened, given=model)
+    return Model(ensemble, opened, given=model, hands_out_scores=False)
 
 
 def _import(model: Any, form: str) -> Ensemble:

@@ -186,7 +186,31 @@ def _binary(classifier: Classifier) -> Labelled:
             f"onnxruntime answers 0 and 1 for the classes {labels[0]} and {labels[1]}, "
             "because the leaves have weights for both.",
         )
-    return Labelled(scored, above(0.5 if positive else 0.0, scored), classes, notes)
+    decision = above(0.5 if positive else 0.0, scored)
+    return Labelled(scored, decision, classes, notes, _link(classifier))
+
+
+def _link(classifier: Classifier) -> Link | None:
+    """Return how the probability of the second of two classes is made of its score.
+
+    A single score that is never negative is a probability already, whatever function
+    is named; other functions than the logistic one are not followed.
+    """
+    forest, transform = classifier.forest, classifier.transform
+    if forest.double or transform not in {"NONE", "LOGISTIC"}:
+        return None
+    ids = np.unique(forest.weights[1]).tolist()
+    two_bases = len(forest.base) == 2
+    if two_bases and len(ids) == 1:
+        return None
+    if ids == [0] and not (forest.weights[2] < 0).any():
+        return Link()
+    other: Literal["mirrored", "unknown"] = "unknown"
+    if ids == [0] or two_bases:
+        other = "mirrored"
+    if transform == "NONE":
+        return Link(other=other)
+    return Link(function="two-sided sigmoid", other=other)
 
 
 def _many(classifier: Classifier) -> Labelled:

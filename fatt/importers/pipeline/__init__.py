@@ -114,7 +114,12 @@ def convert(model: Any, *, missing: float | None) -> Model:
         by_position = "all"
     inputs = msgspec.structs.replace(ensemble.inputs, by_position=by_position)
     ensemble = replace(ensemble, inputs=inputs)
-    return Model(ensemble, partial(WholePipeline, model, last), given=model)
+    return replace(
+        last,
+        ensemble=ensemble,
+        opened=partial(WholePipeline, model, last),
+        given=model,
+    )
 
 
 def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble:

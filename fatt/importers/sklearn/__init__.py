@@ -12,7 +12,7 @@ import msgspec
 from fatt.ensemble import Ensemble
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.registry import library_of, refuse_missing
-from fatt.importers.sklearn import calibration, thresholds
+from fatt.importers.sklearn import calibration, targets, thresholds, voting
 from fatt.importers.sklearn.live import ScikitLearn
 from fatt.importers.sklearn.members import check_members
 from fatt.model import Model
@@ -20,8 +20,8 @@ from fatt.model import Model
 _SUPPORTED = (
     "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, "
     "ExtraTreesClassifier, BaggingClassifier of trees, GradientBoostingClassifier, "
-    "HistGradientBoostingClassifier, their regressors, FixedThresholdClassifier and "
-    "TunedThresholdClassifierCV of one, and pipelines that end in one of them"
+    "HistGradientBoostingClassifier, their regressors, votes, cut-offs, calibrators "
+    "and transformed targets around these, and pipelines that end in one of them"
 )
 
 _SEARCH = "it is a search, not a model: pass its best_estimator_."
@@ -45,7 +45,6 @@ _HINTS = {
     "IsolationForest": _NO_LABEL,
     "MultiOutputClassifier": _COLUMNS,
     "OneVsOneClassifier": _SEVERAL,
-    "OneVsRestClassifier": _SEVERAL,
     "OutputCodeClassifier": _SEVERAL,
     "RFE": "it chooses columns itself: pass its estimator_ and those columns.",
     "RFECV": "it chooses columns itself: pass its estimator_ and those columns.",
@@ -54,17 +53,17 @@ _HINTS = {
     "SelfTrainingClassifier": "pass its estimator_, which gives the same answers.",
     "StackingClassifier": _SEVERAL,
     "StackingRegressor": _SEVERAL,
-    "TransformedTargetRegressor": "it transforms what the model inside predicts. If "
-    "the predictions of that model are what you use, pass its regressor_.",
-    "VotingClassifier": _SEVERAL,
-    "VotingRegressor": _SEVERAL,
 }
 
 #: What reads models around others.
 _WRAPPERS: dict[str, Any] = {
     "CalibratedClassifierCV": calibration,
     "FixedThresholdClassifier": thresholds,
+    "OneVsRestClassifier": voting,
+    "TransformedTargetRegressor": targets,
     "TunedThresholdClassifierCV": thresholds,
+    "VotingClassifier": voting,
+    "VotingRegressor": voting,
 }
 
 

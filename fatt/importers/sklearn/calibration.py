@@ -70,13 +70,15 @@ def convert(model: Any, *, missing: float | None) -> Model:
                 f"the CalibratedClassifierCV calibrates the probabilities of a "
                 f"{type(inner).__name__}, which fatt does not know."
             )
-        link = msgspec.structs.replace(ensemble.link, calibration=link.calibration)
+        link = msgspec.structs.replace(
+            ensemble.link, calibration=link.calibration, other="complement"
+        )
     if isinstance(rule, Argmax):
         ensemble = one_output(ensemble, 1)
 
-    def is_second(probabilities: Any) -> Any:
+    def is_second(scores: Any) -> Any:
         # The first of two equal probabilities wins.
-        return probabilities > 1.0 - probabilities
+        return link(scores) > link.of_first(scores)
 
     try:
         at = turn(is_second, link, np.dtype(ensemble.scoring.dtype).type)
@@ -86,7 +88,11 @@ def convert(model: Any, *, missing: float | None) -> Model:
             "the last bit at one half, so that its label is no cut of the score. Train "
             "it anew, or with method='sigmoid'."
         ) from error
-    return around(model, replace(ensemble, decision=Cut(at=at), link=link))
+    return around(
+        model,
+        replace(ensemble, decision=Cut(at=at), link=link),
+        hands_out_scores=False,
+    )
 
 
 def _calibrator(model: Any) -> tuple[float, float] | Isotonic:

@@ -137,6 +137,21 @@ _KNOWN = {
         cv direction estimator n_features_to_select n_jobs scoring tol
         n_features_to_select_ support_
     """,
+    "VotingClassifier": """
+        estimators flatten_transform n_jobs verbose voting weights
+        classes_ estimators_ le_ named_estimators_
+    """,
+    "VotingRegressor": """
+        estimators n_jobs verbose weights estimators_ named_estimators_
+    """,
+    "LabelEncoder": "classes_",
+    "OneVsRestClassifier": """
+        estimator n_jobs verbose classes_ estimators_ label_binarizer_
+    """,
+    "TransformedTargetRegressor": """
+        check_inverse func inverse_func regressor transformer
+        regressor_ transformer_ _training_dim
+    """,
     "IsotonicRegression": """
         increasing out_of_bounds y_max y_min
         f_ increasing_ X_max_ X_min_ X_thresholds_ y_thresholds_

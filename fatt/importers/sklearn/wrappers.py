@@ -28,7 +28,7 @@ def read(inner: Any, missing: float | None) -> Model:
     return library_of(inner).convert(inner, missing=missing)
 
 
-def around(model: Any, ensemble: Ensemble) -> Model:
+def around(model: Any, ensemble: Ensemble, *, hands_out_scores: bool = True) -> Model:
     """Return the model that holds another one.
 
     Parameters
@@ -37,10 +37,15 @@ def around(model: Any, ensemble: Ensemble) -> Model:
         The fitted object; it is what is asked.
     ensemble
         What it computes, with the source of the model inside.
+    hands_out_scores
+        Whether what it hands out are these scores.
     """
     source = msgspec.structs.replace(
         ensemble.source, model=f"{type(model).__name__} of {ensemble.source.model}"
     )
     return Model(
-        replace(ensemble, source=source), partial(ScikitLearn, model), given=model
+        replace(ensemble, source=source),
+        partial(ScikitLearn, model),
+        given=model,
+        hands_out_scores=hands_out_scores,
     )

@@ -60,8 +60,9 @@ cdef double _sum_error(
     `trailing` is the exponent of the last bit of any term.
     """
     cdef bint is_whole = trailing + rule.exponent >= 0
-    cdef double step, unit, rounded, terms = <double>(rule.n_trees + 2)
-    if is_whole:
+    cdef double step, unit, rounded, terms
+    terms = <double>(rule.n_trees + 2 + rule.roundings)
+    if is_whole and rule.roundings == 0:
         step = ldexp(1.0, <int32_t>(trailing + rule.exponent))
         # All partial sums are multiples of the step, and small enough to be floats.
         if total.mass * SLACK <= ldexp(step, 24 if rule.single != 0 else 53):

@@ -133,6 +133,7 @@ cdef struct Rule:
     int64_t single
     int64_t base_last
     int64_t ordered
+    int64_t roundings
     int64_t one_score
     int64_t is_vector
     int64_t first

@@ -96,6 +96,7 @@ RULE = np.dtype(
         ("single", np.int64),
         ("base_last", np.int64),
         ("ordered", np.int64),
+        ("roundings", np.int64),
         ("one_score", np.int64),
         ("is_vector", np.int64),
         ("first", np.int64),

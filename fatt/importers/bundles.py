@@ -1,0 +1,132 @@
+"""A model in a pickle beside other things: a dict or tuple with names of columns.
+
+What is left aside is told. Where something might stand before the model, such as a
+scaler, the file is refused, since rows that were never scaled would get a verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fatt.errors import UnsupportedModelError
+from fatt.importers.registry import PACKAGES
+
+_CUT = re.compile(r"thresh|cut_?-?off", re.IGNORECASE)
+#: How deep things may lie in one another.
+_DEPTH = 3
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What a pickle holds.
+
+    Attributes
+    ----------
+    model
+        The one model.
+    names
+        All lists of texts, one of which may name the columns.
+    notes
+        What to tell people.
+    """
+
+    model: Any
+    names: tuple[tuple[str, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def columns(self, count: int) -> tuple[str, ...] | None:
+        """Return the names of the columns, if exactly one list fits their number."""
+        fitting = {names for names in self.names if len(names) == count}
+        return fitting.pop() if len(fitting) == 1 else None
+
+
+def unpack(content: Any) -> Bundle:
+    """Find the one model in what a pickle holds.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If there is none, or several, or something that may stand before it.
+    """
+    if not isinstance(content, dict | tuple | list):
+        return Bundle(content)
+    kind = type(content).__name__
+    items = _items(content)
+    models = [(key, value) for key, value in items if _is_model(value)]
+    if len(models) != 1:
+        found = "no model that fatt knows" if not models else "several models"
+        shown = ", ".join(_described(key, value) for key, value in items[:8])
+        raise UnsupportedModelError(
+            f"the pickle holds a {kind} with {found}: {shown or 'nothing'}. Pass the "
+            f"model that decides, out of the {kind}."
+        )
+    [(place, model)] = models
+    others = [(key, value) for key, value in items if value is not model]
+    steps = [
+        _described(key, step) for key, value in others for step in _steps_in(value)
+    ]
+    if steps:
+        raise UnsupportedModelError(
+            f"the pickle holds a {kind} with {_described(place, model)} and also "
+            f"{', '.join(steps[:5])}, which may stand before the model. Pass them "
+            f"apart: fatt.load(content[{place!r}], prepare=...), with the "
+            f"{kind} loaded as content."
+        )
+    notes = [
+        f"The file holds a {kind}, of which the {type(model).__name__} at {place!r} is "
+        f"read" + (f"; left aside are {_listed(others)}." if others else ".")
+    ]
+    notes += [
+        f"The file also holds {key!r}, {value}: if decisions are made there, pass "
+        f"threshold={value}."
+        for key, value in others
+        if _CUT.search(str(key)) and isinstance(value, int | float | np.number)
+    ]
+    names = (_texts(value) for _, value in others)
+    return Bundle(model, tuple(filter(None, names)), tuple(notes))
+
+
+def _items(content: Any) -> list[tuple[Any, Any]]:
+    if isinstance(content, dict):
+        return list(content.items())
+    return list(enumerate(content))
+
+
+def _is_model(value: Any) -> bool:
+    package = type(value).__module__.partition(".")[0]
+    return package in PACKAGES and hasattr(value, "predict")
+
+
+def _steps_in(value: Any, depth: int = 0) -> Iterator[Any]:
+    """Yield all that transforms rows, also deeper inside."""
+    if hasattr(value, "transform") and not isinstance(value, type):
+        yield value
+    elif isinstance(value, dict | tuple | list) and depth < _DEPTH:
+        for _, inner in _items(value):
+            yield from _steps_in(inner, depth + 1)
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    """Return a list of different texts, if the value is one."""
+    if isinstance(value, str | dict | bytes) or not hasattr(value, "__len__"):
+        return None
+    try:
+        texts = tuple(value)
+    except TypeError:
+        return None
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return None
+    return tuple(map(str, texts)) if len(set(texts)) == len(texts) else None
+
+
+def _described(key: Any, value: Any) -> str:
+    return f"{key!r} ({type(value).__name__})"
+
+
+def _listed(items: list[tuple[Any, Any]]) -> str:
+    return ", ".join(_described(key, value) for key, value in items[:8])

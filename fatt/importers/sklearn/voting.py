@@ -1,0 +1,350 @@
+"""Votes of tree models and one model per class, where they are sums of leaves."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import (
+    Argmax,
+    Cut,
+    Decision,
+    Ensemble,
+    Feature,
+    Inputs,
+    Label,
+    Link,
+    Prediction,
+    Scoring,
+    Trees,
+)
+from fatt.ensemble.cutoff import one_output, turn
+from fatt.ensemble.scoring import decide
+from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.sklearn import members
+from fatt.importers.sklearn.members import check_members
+from fatt.importers.sklearn.wrappers import around, read, unfrozen
+from fatt.importers.unfitted import unfitted
+from fatt.model import Model
+
+# From so many numbers on, NumPy adds those of a single row in another order.
+_IN_ORDER = 8
+
+# Weighing, and dividing by the trees and the weights, in the library and here: so many
+# times a leaf is rounded beyond the additions, of which there is one more per model.
+_ROUNDINGS = 5
+
+#: Which data frames are taken by position, fewest first.
+_STRICTEST = ("none", "others", "all")
+
+
+def inside(model: Any) -> tuple[Any, ...]:
+    """Return the models whose answers are put together."""
+    check_members(model)
+    found = getattr(model, "estimators_", None)
+    if not found:
+        raise unfitted(model)
+    return tuple(unfrozen(inner) for inner in found)
+
+
+def convert(model: Any, *, missing: float | None) -> Model:
+    """Convert a VotingClassifier, VotingRegressor or OneVsRestClassifier.
+
+    Parameters
+    ----------
+    model
+        The fitted object.
+    missing
+        Handed to the importers of the models inside.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If what it answers is no sum of leaves, with the reason.
+    """
+    parts = [read(inner, missing).ensemble for inner in inside(model)]
+    name = type(model).__name__
+    if name == "OneVsRestClassifier":
+        ensemble = _one_against_the_rest(model, parts)
+        return around(model, ensemble, hands_out_scores=False)
+    if name == "VotingRegressor":
+        return around(model, _mean(model, parts))
+    if model.voting == "soft":
+        return around(model, _soft(model, parts))
+    return around(model, _hard(model, parts), hands_out_scores=False)
+
+
+def _soft(model: Any, parts: Sequence[Ensemble]) -> Ensemble:
+    """Average the probabilities of trees and forests."""
+    classes = _classes(model, parts)
+    for part in parts:
+        if part.link != Link() or not isinstance(part.decision, Argmax):
+            raise UnsupportedModelError(
+                f"the VotingClassifier averages the probabilities of a "
+                f"{part.source.model}, which are a function of a sum, and the average "
+                "of such functions is no sum of leaves. Vote with trees and forests, "
+                "or train one forest or boosted model."
+            )
+    return _averaged(model, parts, classes)
+
+
+def _mean(model: Any, parts: Sequence[Ensemble]) -> Ensemble:
+    """Average the predictions of trees, forests and boosted models."""
+    for part in parts:
+        if not isinstance(part.decision, Prediction) or part.decision.link != Link():
+            raise UnsupportedModelError(
+                f"the VotingRegressor averages what a {part.source.model} predicts, "
+                "which is a function of a sum, and the average of such functions is no "
+                "sum of leaves. Train one forest or boosted model."
+            )
+    return _averaged(model, parts, ())
+
+
+def _averaged(
+    model: Any, parts: Sequence[Ensemble], classes: tuple[Label, ...]
+) -> Ensemble:
+    weights, total = _weights(model, len(parts))
+    decision: Decision = Argmax() if classes else Prediction()
+    link = Link() if classes else None
+    if all(_is_tree(part) for part in parts):
+        # Weights may add up to less than 1, by which nothing is divided; powers of two
+        # change no other bit.
+        scale = math.ldexp(1.0, max(0, 1 - math.frexp(total)[1]))
+        scoring = Scoring(
+            dtype="float64",
+            base=(0.0,) * max(1, len(classes)),
+            divisor=total * scale,
+            ordered=bool(classes) or len(parts) < _IN_ORDER,
+        )
+        weighed = [
+            _with_values(part, part.trees.values * weight * scale)
+            for part, weight in zip(parts, weights, strict=True)
+        ]
+        return _joined(weighed, classes, scoring, decision, link)
+    if any(part.scoring.single for part in parts):
+        raise UnsupportedModelError(
+            f"the {type(model).__name__} averages numbers of float32 and float64, "
+            "whose roundings fatt does not follow. Leave XGBoost's models out."
+        )
+    shares = [
+        weight / (part.scoring.divisor * total)
+        for part, weight in zip(parts, weights, strict=True)
+    ]
+    pairs = list(zip(parts, shares, strict=True))
+    scoring = Scoring(
+        dtype="float64",
+        base=tuple(
+            sum(part.scoring.base[output] * share for part, share in pairs)
+            for output in range(max(1, len(classes)))
+        ),
+        ordered=False,
+        roundings=len(parts) + _ROUNDINGS,
+    )
+    weighed = [_with_values(part, part.trees.values * share) for part, share in pairs]
+    made = _joined(weighed, classes, scoring, decision, link)
+    note = (
+        f"The {type(model).__name__} averages sums, and rounds each of them: the last "
+        "bits of a score are not followed, and whoever is that close to a tie or a "
+        "cut is unknown."
+    )
+    source = msgspec.structs.replace(made.source, notes=(*made.source.notes, note))
+    return replace(made, source=source)
+
+
+def _is_tree(part: Ensemble) -> bool:
+    """Tell whether each answer is the value of one leaf, to which nothing is done."""
+    scoring = part.scoring
+    return (
+        len(part.trees) == 1
+        and not scoring.single
+        and not any(scoring.base)
+        and scoring.divisor == 1.0
+    )
+
+
+def _hard(model: Any, parts: Sequence[Ensemble]) -> Ensemble:
+    """Count the votes of single trees."""
+    classes = _classes(model, parts)
+    weights, _ = _weights(model, len(parts))
+    votes = []
+    for part, weight in zip(parts, weights, strict=True):
+        if not _is_tree(part) or part.n_outputs != len(classes):
+            raise UnsupportedModelError(
+                f"the VotingClassifier counts the votes of a {part.source.model} with "
+                f"{len(part.trees)} trees; such a vote is a step of a sum, and no leaf "
+                "says it. Vote with single decision trees, or softly with forests "
+                "(voting='soft')."
+            )
+        winners = decide(part.trees.values, part.label_rule)
+        votes.append(_with_values(part, np.eye(len(classes))[winners] * weight))
+    scoring = Scoring(dtype="float64", base=(0.0,) * len(classes))
+    return _joined(votes, classes, scoring, Argmax())
+
+
+def _one_against_the_rest(model: Any, parts: Sequence[Ensemble]) -> Ensemble:
+    """Let one model per class speak for it; the largest score wins."""
+    kind, classes = model.label_binarizer_.y_type_, members.classes(model)
+    if kind not in {"binary", "multiclass"}:
+        raise UnsupportedModelError(
+            "the OneVsRestClassifier answers several columns of y at once: pass one of "
+            "the models inside."
+        )
+    if len(parts) != (1 if kind == "binary" else len(classes)):
+        raise MalformedModelError("the OneVsRestClassifier lacks a model of a class.")
+    has_scores = hasattr(inside(model)[0], "decision_function")
+    link = Link() if has_scores else parts[0].link
+    scores = [
+        one_output(part, 1) if isinstance(part.decision, Argmax) else part
+        for part in parts
+    ]
+    ways = {msgspec.structs.replace(one.scoring, base=(0.0,)) for one in scores}
+    known = {
+        Link(),
+        Link(function="sigmoid", scale=link.scale if link else 1.0),
+    }
+    if len(ways) > 1 or link not in known or scores[0].scoring.single:
+        raise UnsupportedModelError(
+            f"the OneVsRestClassifier compares what several {parts[0].source.model} "
+            "answer, in a way that fatt does not follow. Train a model of several "
+            "classes."
+        )
+    scoring = msgspec.structs.replace(
+        scores[0].scoring, base=tuple(one.scoring.base[0] for one in scores)
+    )
+    if kind == "binary":
+        half = 0.0 if has_scores else 0.5
+        at = turn(lambda s: link(s) > half, link, np.float64)
+        decision: Decision = Cut(at=at)
+    else:
+        function: Literal["identity", "sigmoid"] = "identity"
+        if link.function == "sigmoid":
+            function = "sigmoid"
+        decision = Argmax(link=function, scale=link.scale, ties=_ties())
+    return _joined(scores, classes, scoring, decision)
+
+
+@functools.cache
+def _ties() -> Literal["first", "last"]:
+    """Return which of several largest classes the installed scikit-learn answers."""
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    even = OneVsRestClassifier(DecisionTreeClassifier()).fit([[0]] * 3, [0, 1, 2])
+    return "first" if even.predict([[0]])[0] == 0 else "last"
+
+
+def _classes(model: Any, parts: Sequence[Ensemble]) -> tuple[Label, ...]:
+    """Return the labels; the models inside know them by their places."""
+    check_members(model.le_)
+    classes = members.classes(model)
+    if any(part.classes != tuple(range(len(classes))) for part in parts):
+        raise MalformedModelError(
+            "the models inside of the VotingClassifier answer other classes than it."
+        )
+    return classes
+
+
+def _weights(model: Any, count: int) -> tuple[list[float], float]:
+    """Return the weight of each model, and what NumPy divides their sum by."""
+    given = model._weights_not_none
+    if given is None:
+        return [1.0] * count, float(count)
+    if len(given) != count or not all(0 <= w < math.inf for w in given):
+        raise UnsupportedModelError(
+            f"the {type(model).__name__} weighs {count} models by {list(given)}; fatt "
+            "follows one weight each that is not negative."
+        )
+    numbers = np.zeros((count, 1, 1))
+    _, total = np.average(numbers, axis=0, weights=given, returned=True)
+    return [float(weight) for weight in given], float(np.ravel(total)[0])
+
+
+def _with_values(part: Ensemble, values: NDArray[np.float64]) -> Ensemble:
+    """Return a model whose leaves hold other numbers."""
+    return replace(part, trees=replace(part.trees, values=values))
+
+
+def _joined(
+    parts: Sequence[Ensemble],
+    classes: tuple[Label, ...],
+    scoring: Scoring,
+    decision: Decision,
+    link: Link | None = None,
+) -> Ensemble:
+    """Put the trees of all parts into one ensemble.
+
+    If the leaves hold one number, and there are several outputs, each part has one.
+    """
+    trees = []
+    for place, part in enumerate(parts):
+        is_vector = part.trees.values.shape[1] > 1
+        output = -1 if is_vector else place % len(scoring.base)
+        targets = np.full_like(part.trees.targets, output)
+        trees.append(replace(part.trees, targets=targets))
+    sources = [part.source for part in parts]
+    notes = dict.fromkeys(note for source in sources for note in source.notes)
+    return Ensemble(
+        features=_shared_features(parts),
+        classes=classes,
+        trees=Trees.joined(trees),
+        scoring=scoring,
+        decision=decision,
+        link=link,
+        inputs=_shared_inputs([part.inputs for part in parts]),
+        source=msgspec.structs.replace(
+            sources[0],
+            model=", ".join(dict.fromkeys(source.model for source in sources)),
+            notes=tuple(notes),
+        ),
+    )
+
+
+def _shared_features(parts: Sequence[Ensemble]) -> tuple[Feature, ...]:
+    """Return the columns, with what all models take."""
+    if len({len(part.features) for part in parts}) > 1:
+        raise _other_columns()
+    shared = []
+    for column in zip(*(part.features for part in parts), strict=True):
+        takes: dict[str, Any] = {
+            "lower": max(feature.lower for feature in column),
+            "upper": min(feature.upper for feature in column),
+            "accepts_missing": all(feature.accepts_missing for feature in column),
+        }
+        if not parts[0].inputs.named:
+            # Each library numbers columns without names in a way of its own.
+            takes["name"] = column[0].name
+        narrowed = [msgspec.structs.replace(feature, **takes) for feature in column]
+        if any(one != narrowed[0] for one in narrowed):
+            raise _other_columns(narrowed[0].name)
+        shared.append(narrowed[0])
+    return tuple(shared)
+
+
+def _shared_inputs(inputs: Sequence[Inputs]) -> Inputs:
+    """Return how tables are read, if all models read them alike."""
+    takes: dict[str, Any] = {
+        "integer_limit": min(one.integer_limit for one in inputs),
+        "float32": all(one.float32 for one in inputs),
+        "objects": all(one.objects for one in inputs),
+        # What one of them refuses, the whole does.
+        "by_position": min((one.by_position for one in inputs), key=_STRICTEST.index),
+    }
+    narrowed = [msgspec.structs.replace(one, **takes) for one in inputs]
+    if any(one != narrowed[0] for one in narrowed):
+        raise _other_columns()
+    return narrowed[0]
+
+
+def _other_columns(name: str = "") -> UnsupportedModelError:
+    what = f"the column {name!r}" if name else "their columns"
+    return UnsupportedModelError(
+        f"the models inside read {what} in different ways, so that they cannot be "
+        "joined. Put what prepares the columns in one pipeline around them all."
+    )
