@@ -424,13 +424,18 @@ def confirm_twins(certificate: Certificate, model: Model, X: Any) -> bool:
         If the model gives other labels.
     """
     unfair = np.flatnonzero(certificate.verdicts == UNFAIR)
+    if certificate.allowed.tolerance is not None:
+        model = model.predicting()
     people = People(X, Variables(model.ensemble, certificate.schema))
-    label = certificate.labels[unfair].astype(np.int64)
-    replay = Replay(model, people.variables)
+    labels: Given = certificate.labels
+    if not model.classes:
+        labels = model.ensemble.answer(model.ensemble.encode(X))
+    label = labels[unfair]
+    replay = Replay(model, people.variables, certificate.allowed)
     try:
         answers = replay.everybody(people)
         if answers is not None:
-            replay.compare(people, 0, answers, certificate.labels)
+            replay.compare(people, 0, answers, labels)
         if not len(unfair):
             return False
         _, is_asked = replay.twins(

@@ -15,10 +15,12 @@ the last place; the common ones are right to one.
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Bands, Cut, Ensemble, libm
+from fatt.ensemble import Argmax, Ensemble, Prediction, libm
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -53,9 +55,17 @@ class Arithmetic:
 
     def __init__(self, model: Ensemble) -> None:
         trees, scoring = model.trees, model.scoring
-        self._model, self._scoring, self._decision = model, scoring, model.label_rule
+        self._model, self._scoring, self._decision = model, scoring, model.decision
         n_outputs = len(scoring.base)
-        self.n_classes = len(model.classes)
+        # With one score: where each class but the first begins, for every question.
+        self._edges: Floats | None = None
+        if isinstance(self._decision, Prediction):
+            self._edges = np.array([[-np.inf, np.inf]])
+        elif not isinstance(self._decision, Argmax):
+            self._edges = np.array([self._decision.edges])
+        self.n_classes = n_outputs
+        if self._edges is not None:
+            self.n_classes = self._edges.shape[1] + 1
         self.values = np.zeros((trees.n_leaves, n_outputs))
         tree_of = np.repeat(np.arange(len(trees)), _leaves_per_tree(model))
         target = trees.targets[tree_of]
@@ -76,19 +86,25 @@ class Arithmetic:
         self._n_divisions = sum(divisor != 1.0 for divisor in divisors)
         self._divisor = float(np.prod(divisors))
 
+    def between(self, edges: Floats) -> Arithmetic:
+        """Return the same with other edges of the only score, one row per question."""
+        other = copy.copy(self)
+        other._edges = edges
+        return other
+
     def outputs(self, own: Integers, rival: Integers) -> tuple[Integers, Integers]:
         """Return which outputs speak for the own class and for a rival.
 
         With a cut or bands there is one output, which speaks for the higher class, and
         its negative.
         """
-        if isinstance(self._decision, Cut | Bands):
+        if self._edges is not None:
             return np.zeros_like(own), np.zeros_like(rival)
         return own, rival
 
     def leads(self, leaves: Integers, own: Integers, rival: Integers) -> Floats:
         """Return what leaves add to the lead of a rival over the own class."""
-        if isinstance(self._decision, Cut | Bands):
+        if self._edges is not None:
             return np.asarray(_signs(own, rival) * self.values[leaves, 0])
         return np.asarray(self.values[leaves, rival] - self.values[leaves, own])
 
@@ -99,7 +115,7 @@ class Arithmetic:
 
     def start(self, own: Integers, rival: Integers) -> Floats:
         """Return the lead of a rival before any tree is added."""
-        if isinstance(self._decision, Cut | Bands):
+        if self._edges is not None:
             return np.asarray(_signs(own, rival) * self.base[0])
         return np.asarray(self.base[rival] - self.base[own])
 
@@ -131,7 +147,7 @@ class Arithmetic:
         last = np.minimum(last, self._base_bits[other])
         one = masses[0] + np.abs(self.base[mine])
         two = masses[1] + np.abs(self.base[other])
-        if isinstance(self._decision, Cut | Bands):
+        if self._edges is not None:
             # Both are the same output.
             two = np.zeros_like(two)
         step = np.ldexp(1.0, np.clip(last, -1070, 900))
@@ -145,11 +161,12 @@ class Arithmetic:
         error = np.where(
             is_exact, 0.0, 2 * _SLACK * (self._n_terms + 2) * _UNIT * (one + two)
         )
-        if isinstance(self._decision, Cut | Bands):
+        if self._edges is not None:
             return self._needed_at_cut(own, rival, self._off(one, is_exact)), error
         off = self._off(one, is_exact) + self._off(two, is_exact)
         off = off + self._merged(np.maximum(one, two))
         least = np.where(off > 0, _down(-off), 0.0)
+        assert isinstance(self._decision, Argmax)
         if self._decision.link == "identity":
             # Exact sums keep their order when they are divided, and then ties decide.
             wins_ties = own < rival if self._decision.ties == "first" else own > rival
@@ -180,11 +197,11 @@ class Arithmetic:
         return np.where(reach > 30, np.inf, merged)
 
     def _needed_at_cut(self, own: Integers, rival: Integers, off: Floats) -> Floats:
-        assert isinstance(self._decision, Cut | Bands)
+        assert self._edges is not None
         is_higher = rival > own
         # The least score of a class that is higher, or behind one that is lower.
-        edges = np.array(self._decision.edges)
-        at = edges[np.where(is_higher, rival - 1, rival)]
+        edges = np.broadcast_to(self._edges, (len(own), self._edges.shape[1]))
+        at = edges[np.arange(len(own)), np.where(is_higher, rival - 1, rival)]
         signed = np.where(is_higher, at, -at)
         # The score itself is compared: at the cut it is the higher class.
         exactly = np.where(is_higher, at, np.nextafter(-at, np.inf))
@@ -203,12 +220,12 @@ class Arithmetic:
         ----------
         leaves : ndarray of shape (n_points, n_trees)
         """
-        scores = self._scores(leaves)
+        scores = self.scores(leaves)
         decision = self._decision
-        if isinstance(decision, Cut | Bands):
-            edges = np.array(decision.edges)
-            reached = scores[:, :1].astype(np.float64) >= edges
+        if self._edges is not None:
+            reached = scores[:, :1].astype(np.float64) >= self._edges
             return np.asarray(reached.sum(axis=1, dtype=np.int64))
+        assert isinstance(decision, Argmax)
         if decision.divisor != 1.0:
             scores = scores / scores.dtype.type(decision.divisor)
         if decision.link != "identity":
@@ -219,7 +236,8 @@ class Arithmetic:
         from_behind = np.argmax(scores[:, ::-1], axis=1)
         return np.asarray(scores.shape[1] - 1 - from_behind)
 
-    def _scores(self, leaves: Integers) -> NDArray[np.floating]:
+    def scores(self, leaves: Integers) -> NDArray[np.floating]:
+        """Return the library's own scores of points, given their leaves."""
         scoring, trees = self._scoring, self._model.trees
         dtype = np.dtype(scoring.dtype)
         base = np.array(scoring.base, dtype=dtype)
@@ -272,7 +290,7 @@ class Arithmetic:
         if not self.is_identity:
             return bool(self.labels(leaves[np.newaxis])[0] == own)
         assert isinstance(self._decision, Argmax)
-        scores = self._scores(leaves[np.newaxis])[0]
+        scores = self.scores(leaves[np.newaxis])[0]
         if self._decision.divisor != 1.0:
             scores = scores / scores.dtype.type(self._decision.divisor)
         if scores[own] == scores[rival]:

@@ -14,6 +14,7 @@ from fatt import storage
 from fatt.certificate import file
 from fatt.certificate.closing import Cut
 from fatt.certificate.file import Contents, Digests, Packed
+from fatt.ensemble.allowed import Allowed
 from fatt.errors import CertificateError
 from fatt.markup import code, facts, notebook, table
 from fatt.region import Relation, Schema
@@ -100,6 +101,12 @@ class Certificate:
     def schema(self) -> Schema:
         """What the model's columns mean."""
         return self.contents.schema
+
+    @property
+    def allowed(self) -> Allowed:
+        """Which answers of similar people are still fair."""
+        fair = self.contents.fair
+        return Allowed() if fair is msgspec.UNSET else fair
 
     @property
     def counts(self) -> dict[str, int]:
@@ -257,7 +264,10 @@ class Certificate:
         from fatt.certificate.checker import check
         from fatt.importers import load
 
-        ensemble = load(model).ensemble
+        loaded = load(model)
+        if self.allowed.tolerance is not None:
+            loaded = loaded.predicting()
+        ensemble = loaded.ensemble
         return check(self, ensemble, X, similarity=similarity, schema=schema)
 
 
@@ -271,6 +281,7 @@ def contents_of(  # noqa: PLR0913
     labels: NDArray[Any],
     steps: list[Cut | None],
     twins: tuple[NDArray[Any], NDArray[Any], Floats],
+    allowed: Allowed | None = None,
 ) -> Contents:
     """Put a certificate together.
 
@@ -284,6 +295,8 @@ def contents_of(  # noqa: PLR0913
         The proofs, one after the other.
     twins
         Of the twins, how many variables differ, which, and their values there.
+    allowed
+        Which answers of similar people are still fair; by default the same labels.
     """
     text = similarity.to_toml()
     counts = np.bincount(verdicts, minlength=len(KINDS)).tolist()
@@ -314,5 +327,6 @@ def contents_of(  # noqa: PLR0913
             twin_sizes=integers(twins[0]),
             twin_variables=integers(twins[1]),
             twin_values=file.pack(twins[2], "f8"),
+            fair=msgspec.UNSET if allowed in (None, Allowed()) else allowed,
         )
     )

@@ -21,6 +21,9 @@ from fatt.region import Relation, Schema
 from fatt.region.similarity import narrowed
 from fatt.verdict import Bounds, share
 
+#: Where a prediction is, seen from a person's own.
+_SIDES = ("too low", "near", "too high")
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -47,6 +50,8 @@ class Checked:
         Whether the people were compared with a table.
     similarity
         Who counts as similar, in words.
+    fair_is
+        What is still fair, in words; nothing if labels must be the same.
     premises
         What was taken for granted of each variable, in the order of the model's
         columns.
@@ -67,6 +72,7 @@ class Checked:
     model: str
     is_data_checked: bool
     similarity: str
+    fair_is: str = ""
     premises: tuple[Premise, ...] = ()
     is_named: bool = True
     is_data_named: bool = False
@@ -92,9 +98,12 @@ class Checked:
             f"{len(self):,} people.",
             people,
             f"- {self.fair:,} are proved fair: {self.parts:,} boxes contain everybody "
-            "who is similar to them, and in each of them the label cannot change.",
+            f"who is similar to them, and in each of them {self._unchanged}.",
             f"- {self.unfair:,} are unfair: each has a similar person with another "
-            "label.",
+            "label."
+            if not self.fair_is
+            else f"- {self.unfair:,} are unfair: each has "
+            "a similar person of whom that is not so.",
             f"- {self.claimed:,} are claimed to be fair without a proof, which was not "
             "checked.",
             f"- {self.unknown:,} are unknown: nothing is claimed.",
@@ -111,6 +120,10 @@ class Checked:
             *self._taken_for_granted(),
         ]
         return "\n".join(lines)
+
+    @property
+    def _unchanged(self) -> str:
+        return self.fair_is or "the label cannot change"
 
     def _taken_for_granted(self) -> list[str]:
         """Return what the proofs rely on, one line for each variable that matters."""
@@ -168,7 +181,8 @@ def check(
             f"{model.digest[:16]}...."
         )
     with _fitting_together():
-        judge = Judge(model, certificate.schema, certificate.similarity)
+        allowed = certificate.allowed
+        judge = Judge(model, certificate.schema, certificate.similarity, allowed)
         claims = Claims(judge.cells, certificate.schema, certificate.similarity)
     if schema is not None:
         claims.require_schema(narrowed(schema, certificate.similarity))
@@ -187,6 +201,7 @@ def check(
         model=model.digest,
         is_data_checked=X is not None,
         similarity=claims.similarity(),
+        fair_is=allowed.words,
         premises=claims.premises(),
         is_named=model.inputs.named,
         is_data_named=is_named,
@@ -311,7 +326,8 @@ class _Check:
             if step is None:
                 left = problem.first_open(part, alive)
                 if left is not None:
-                    rival = self._judge.cells.model.classes[left.rival]
+                    names = self._judge.cells.model.classes or _SIDES
+                    rival = names[left.rival]
                     raise CertificateError(
                         f"person {person}: the proof does not hold, since the label "
                         f"{rival!r} is not excluded in one of its boxes."
@@ -340,7 +356,10 @@ class _Check:
         judge.check_values(twins, [f"the twin of person {n}" for n in numbers])
         for holds, complaint in (
             (judge.holds(values, twins), "the twin of person {} is not similar."),
-            (judge.differs(twins, own), "the twin of person {} may get its label."),
+            (
+                judge.differs(twins, own, values),
+                "the twin of person {} may get its label.",
+            ),
             (judge.is_certain(values, own), "person {} may get another label."),
         ):
             if not holds.all():

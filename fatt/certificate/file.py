@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.ensemble.allowed import Allowed
 from fatt.ensemble.features import Record
 from fatt.errors import CertificateError, MalformedCertificateError, SpecError
 from fatt.region import Relation, Schema, Similarity
@@ -76,6 +77,9 @@ class Contents(Record, frozen=True, kw_only=True):
         all others); and the cell of each cut.
     twin_sizes, twin_variables, twin_values
         In how many variables the twin of each unfair person differs, and how.
+    fair
+        Which answers of similar people are still fair, if not the same labels alone.
+        Of predictions the label of each person is 1: 0 is too low, and 2 too high.
     """
 
     format: Literal["fatt-certificate-1"]
@@ -92,6 +96,7 @@ class Contents(Record, frozen=True, kw_only=True):
     twin_sizes: Packed
     twin_variables: Packed
     twin_values: Packed
+    fair: Allowed | msgspec.UnsetType = msgspec.UNSET
 
 
 def pack(array: NDArray[Any], kind: Literal["u1", "i4", "f8"]) -> Packed:

@@ -12,9 +12,11 @@ from fatt.certificate.arithmetic import Arithmetic
 from fatt.certificate.cells import Cells
 from fatt.certificate.closing import Problem, Question
 from fatt.certificate.columns import Numbers
+from fatt.certificate.keeping import Keeping
 from fatt.certificate.similar import Reach, Similar
 from fatt.certificate.walk import boxes_at, boxes_of, leaves_of
 from fatt.ensemble import Ensemble
+from fatt.ensemble.allowed import Allowed
 from fatt.errors import CertificateError
 from fatt.region import Relation, Schema
 
@@ -32,19 +34,20 @@ class Around:
 
     Attributes
     ----------
-    judge, question
-        The model; and the person, with the box of all that is similar.
+    judge, arithmetic, question
+        The model, its arithmetic; and the person, with the box of all that is similar.
     is_closed
         Whether the first look shows that nobody there has another label.
     """
 
     judge: Judge
+    arithmetic: Arithmetic
     question: Question
     is_closed: bool
 
     def problem(self) -> Problem:
         """Return the box as a problem to be parted."""
-        return Problem(self.judge.cells, self.judge.arithmetic, self.question)
+        return Problem(self.judge.cells, self.arithmetic, self.question)
 
 
 class Judge:
@@ -54,6 +57,8 @@ class Judge:
     ----------
     model, schema, similarity
         What a certificate is about.
+    allowed
+        Which answers of similar people are still fair; by default the same labels.
 
     Raises
     ------
@@ -61,21 +66,38 @@ class Judge:
         If they do not fit together.
     """
 
-    def __init__(self, model: Ensemble, schema: Schema, similarity: Relation) -> None:
+    def __init__(
+        self,
+        model: Ensemble,
+        schema: Schema,
+        similarity: Relation,
+        allowed: Allowed | None = None,
+    ) -> None:
         self.cells = Cells(model, schema)
         self.arithmetic = Arithmetic(model)
+        self._keeping = Keeping(model, allowed or Allowed())
         self._similar = Similar(
             [axis.column for axis in self.cells.axes], schema, similarity
         )
 
     def labels(self, values: Floats) -> Integers:
-        """Return the class that the model gives to people with these values."""
+        """Return the class that the model gives to people with these values.
+
+        That of a prediction is 1: there is what is too low, the own one, and what is
+        too high.
+        """
+        leaves = self._leaves_at(values)
+        labels = self.arithmetic.labels(leaves)
+        return self._keeping.own(self.arithmetic.scores(leaves)[:, 0], labels)
+
+    def _leaves_at(self, values: Floats) -> Integers:
+        """Return the leaf of each person in each tree."""
         boxes = boxes_at(self.cells, values)
         owner, leaves = leaves_of(self.cells, boxes)
         n_trees = len(self.cells.roots)
         if not np.array_equal(owner, np.repeat(np.arange(len(values)), n_trees)):
             raise CertificateError("a person falls into no leaf, or into two.")
-        return self.arithmetic.labels(leaves.reshape(len(values), n_trees))
+        return leaves.reshape(len(values), n_trees)
 
     def check_values(self, values: Floats, names: list[str]) -> None:
         """Raise if somebody has a value that schema or library exclude.
@@ -115,14 +137,21 @@ class Judge:
     def around(self, values: Floats, own: Integers) -> list[list[Around]]:
         """Return for each person all that is similar, one entry per way."""
         found: list[list[Around]] = [[] for _ in values]
+        edges = None
+        if self._keeping.is_asked:
+            scores = self.arithmetic.scores(self._leaves_at(values))[:, 0]
+            edges = self._keeping.edges(scores, own)
         for who, reaches in self._similar.reaches(values):
             people = np.flatnonzero(who)
-            ways = self.look(reaches, own[people])
+            mine = None if edges is None else edges[people]
+            ways = self.look(reaches, own[people], mine)
             for person, way in zip(people.tolist(), ways, strict=True):
                 found[person].append(way)
         return found
 
-    def look(self, reaches: list[Reach], own: Integers) -> list[Around]:
+    def look(
+        self, reaches: list[Reach], own: Integers, edges: Floats | None = None
+    ) -> list[Around]:
         """Take a first look at where people may move, given how far in each variable.
 
         Parameters
@@ -131,33 +160,51 @@ class Judge:
             One entry per variable.
         own : ndarray of shape (n_people,)
             The classes of the people.
+        edges : ndarray of shape (n_people, n_edges), optional
+            Where the scores of the other classes begin, if each person has own ones.
         """
         boxes = boxes_of(self.cells, reaches)
         owner, leaves = leaves_of(self.cells, boxes)
         starts = np.searchsorted(owner, np.arange(len(own) + 1))
-        closed = self._closed_at_once(owner, leaves, own)
+        every = self.arithmetic if edges is None else self.arithmetic.between(edges)
+        closed = self._closed_at_once(owner, leaves, own, every)
         around = []
         for box, label in enumerate(own.tolist()):
             mine = leaves[starts[box] : starts[box + 1]]
             question = Question(boxes, box, mine, label)
-            around.append(Around(self, question, bool(closed[box])))
+            one = every if edges is None else every.between(edges[[box]])
+            around.append(Around(self, one, question, bool(closed[box])))
         return around
 
     def _closed_at_once(
-        self, owner: Integers, leaves: Integers, own: Integers
+        self,
+        owner: Integers,
+        leaves: Integers,
+        own: Integers,
+        arithmetic: Arithmetic | None = None,
     ) -> Flags:
         """Tell in which boxes the sum of the best leaves excludes every rival."""
-        n_classes = self.arithmetic.n_classes
+        arithmetic = arithmetic or self.arithmetic
+        n_classes = arithmetic.n_classes
         closed = np.ones(len(own), dtype=bool)
         for step in range(1, n_classes):
-            closed &= self._excludes(owner, leaves, own, (own + step) % n_classes)
+            rival = (own + step) % n_classes
+            closed &= self._excludes(owner, leaves, (own, rival), arithmetic)
         return closed
 
     def _excludes(
-        self, owner: Integers, leaves: Integers, own: Integers, rival: Integers
+        self,
+        owner: Integers,
+        leaves: Integers,
+        pair: tuple[Integers, Integers],
+        arithmetic: Arithmetic,
     ) -> Flags:
-        """Tell in which boxes the sum of the best leaves excludes a rival."""
-        arithmetic, count = self.arithmetic, len(own)
+        """Tell in which boxes the sum of the best leaves lets the first of a pair win.
+
+        The pair are the classes of the people and their rivals.
+        """
+        own, rival = pair
+        count = len(own)
         tree = self.cells.tree[self.cells.node_of_leaf[leaves]]
         pairs = owner * len(self.cells.roots) + tree
         starts = np.flatnonzero(np.diff(pairs, prepend=-1))
@@ -204,8 +251,14 @@ class Judge:
         owner, leaves = leaves_of(self.cells, boxes_at(self.cells, values))
         return self._closed_at_once(owner, leaves, label)
 
-    def differs(self, values: Floats, label: Integers) -> Flags:
-        """Tell who has another label in whatever order the library adds up."""
+    def differs(self, values: Floats, label: Integers, people: Floats) -> Flags:
+        """Tell whose answer is surely not that of others, who have this label."""
+        if self._keeping.is_asked:
+            own, other = (
+                self.arithmetic.scores(self._leaves_at(some))[:, 0]
+                for some in (people, values)
+            )
+            return ~self._keeping.keeps(own, other)
         if self.arithmetic.is_ordered:
             return np.asarray(self.labels(values) != label)
         owner, leaves = leaves_of(self.cells, boxes_at(self.cells, values))
@@ -213,7 +266,8 @@ class Judge:
         beaten = np.zeros(len(values), dtype=bool)
         for step in range(1, n_classes):
             winner = (label + step) % n_classes
-            beaten |= self._excludes(owner, leaves, winner, label)
+            pair = (winner, label)
+            beaten |= self._excludes(owner, leaves, pair, self.arithmetic)
         return beaten
 
     def chunks(self, count: int) -> Iterator[slice]:

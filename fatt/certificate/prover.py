@@ -16,6 +16,7 @@ from fatt.certificate.certificate import CLAIMED, UNKNOWN, Certificate, contents
 from fatt.certificate.closing import Cut, Open, Problem
 from fatt.certificate.judge import Around, Judge
 from fatt.ensemble import Ensemble
+from fatt.ensemble.allowed import Allowed
 from fatt.region import Relation, Schema
 from fatt.verdict import FAIR
 
@@ -48,6 +49,7 @@ def make(  # noqa: PLR0913
     labels: NDArray[Any],
     twins: TwinChanges,
     most_boxes: int,
+    allowed: Allowed | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Certificate:
     """Make a certificate of what was found out about people.
@@ -65,10 +67,15 @@ def make(  # noqa: PLR0913
     most_boxes
         How many boxes are tried for one person, at most. Whoever needs more is claimed
         to be fair without a proof.
+    allowed
+        Which answers of similar people are still fair; by default the same labels.
     progress
         Called with the number of people done and the number of all.
     """
-    judge = Judge(model, schema, similarity)
+    judge = Judge(model, schema, similarity, allowed)
+    if not model.classes:
+        # Of predictions the own one is the middle of three classes.
+        labels = np.ones(len(values), dtype=np.int64)
     said = verdicts.astype(np.uint8)
     steps: list[Cut | None] = []
     for people in judge.chunks(len(values)):
@@ -92,6 +99,7 @@ def make(  # noqa: PLR0913
             labels=np.where(said == UNKNOWN, -1, labels),
             steps=steps,
             twins=twins,
+            allowed=allowed,
         )
     )
 

@@ -371,11 +371,6 @@ class Report:
         """
         from fatt.certificate import TwinChanges, make
 
-        if self.allowed != Allowed():
-            raise SpecError(
-                "certificates say that labels are the same: there are none yet with a "
-                "tolerance or direction. The report and its page say what was found."
-            )
         if most_boxes < 1:
             raise SpecError(f"most_boxes is {most_boxes}; write a number, at least 1.")
         people, twins = self.people, self.findings.twins
@@ -391,9 +386,10 @@ class Report:
                 self.similarity,
                 values=np.concatenate(values),
                 verdicts=self.findings.verdict,
-                labels=self.findings.label.astype(np.int64),
+                labels=self.findings.label,
                 twins=TwinChanges(np.diff(twins.starts), twins.variables, twins.values),
                 most_boxes=most_boxes,
+                allowed=self.allowed,
                 progress=tell,
             )
 

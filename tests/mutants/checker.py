@@ -69,8 +69,8 @@ _FIRST_LOOK = [
         CLOSING,
         ("np.asarray(bound + error < needed)", "np.asarray(bound + error <= needed)"),
         (
-            "for step in range(1, n_classes):\n            closed",
-            "for step in range(2, n_classes):\n            closed",
+            "for step in range(1, n_classes):\n            rival",
+            "for step in range(2, n_classes):\n            rival",
         ),
         ("best = np.maximum.reduceat(terms", "best = np.minimum.reduceat(terms"),
     ),
@@ -199,7 +199,7 @@ _BELIEVED = [
             "                return",
         ),
         ("(judge.holds(values, twins), ", "(values == values, "),
-        ("(judge.differs(twins, own), ", "(own == own, "),
+        ("judge.differs(twins, own, values),", "own == own,"),
     ),
     *_of(
         "checker.py",
