@@ -337,6 +337,7 @@ _RARE = [
             "",
         ),
         ("reach.pyx", "possible[rival] = True", "True", "False"),
+        ("records.pxd", "        word = ~<uint64_t>0\n", "~<uint64_t>0", "0"),
         (
             "local_search.pyx",
             "gain[64 * (offset + 1)] -= leaf.value",
