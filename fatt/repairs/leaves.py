@@ -119,8 +119,8 @@ def _require_own_words(model: Model) -> None:
         raise UnsupportedModelError(
             f"the {type(model.given).__name__} was loaded with names, codes, answers, "
             "a preparation, a missing number or iterations from outside, and a "
-            "repaired copy would know nothing of these. Pass fatt.repair the fitted model, and "
-            "people in its own columns."
+            "repaired copy would know nothing of these. Pass fatt.repair the fitted "
+            "model, and people in its own columns."
         )
 
 
