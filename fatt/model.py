@@ -288,11 +288,7 @@ class Model:
             If there is no such cut-off, or the model decides by another one already.
         """
         asked = _cut_off(threshold, strict, cut_on, pos_label)
-        if asked.on == "score" and not self.hands_out_scores:
-            raise SpecError(
-                "cut_on is 'score', and nobody can decide by that: the library hands "
-                f"out no scores of a {self.ensemble.source.model}. Cut its probability."
-            )
+        self._require_handed_out(asked.on)
         own, cut = self.ensemble, cut_off(self.ensemble, asked)
         if cut is own:
             return self
@@ -310,6 +306,14 @@ class Model:
         )
         return replace(self, ensemble=cut, opened=opened)
 
+    def _require_handed_out(self, cut: str) -> None:
+        """Refuse to cut scores that the library keeps to itself."""
+        if cut == "score" and not self.hands_out_scores:
+            raise SpecError(
+                "cut_on is 'score', and nobody can decide by that: the library hands "
+                f"out no scores of a {self.ensemble.source.model}. Cut its probability."
+            )
+
     def deciding_by(
         self,
         cuts: Mapping[str, float],
@@ -325,10 +329,9 @@ class Model:
         SpecError
             If there are no such bands, or the model decides by others already.
         """
-        own, banded = (
-            self.ensemble,
-            bands(self.ensemble, _cuts(cuts, strict, cut_on, pos_label)),
-        )
+        asked = _cuts(cuts, strict, cut_on, pos_label)
+        self._require_handed_out(asked.on)
+        own, banded = self.ensemble, bands(self.ensemble, asked)
         if banded is own:
             return self
         rule = banded.decision

@@ -131,7 +131,10 @@ def bands(ensemble: Ensemble, asked: Cuts) -> Ensemble:
             made = _link(ensemble, f"cuts are {list(asked.ends)}", asked.of)
     dtype = np.dtype(ensemble.scoring.dtype).type
     cuts = [CutOff(threshold=end, strict=asked.strict) for end in asked.ends[1:]]
-    edges = [turn(cut.reached, made, dtype) for cut in cuts]
+    edges = [
+        turn(lambda scores, cut=cut: cut.reached(made(scores)), made, dtype)
+        for cut in cuts
+    ]
     return replace(
         ensemble,
         classes=asked.names,

@@ -143,6 +143,8 @@ def clock_for(budget: Budget) -> Iterator[Clock]:
     if not budget.is_timed:
         yield clock
         return
+    # Nothing left is over at once, and not when the clock first ticks.
+    clock[STOP] = budget.total_seconds is not None and budget.total_seconds <= 0
     over = threading.Event()
     begin = time.monotonic()
 

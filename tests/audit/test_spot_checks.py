@@ -296,7 +296,7 @@ def test_a_category_left_out_of_the_region(
     table = people()
     schema = Schema.infer(ensemble, table)
     everybody = KINDS[kind](table[names])
-    with pytest.raises(ReplayError, match=r"gets 0, .* answers 1 .* ward . → C"):
+    with pytest.raises(ReplayError, match=r"gets what is like 0, .* answers 1 .* ward . → C"):
         fatt.verify(
             model, everybody, similarity=Similarity(vary=["ward"]), schema=schema
         )

@@ -156,7 +156,7 @@ def cells(feature: Feature, codes: Floats) -> list[object]:
 
 def is_taken(ensemble: Ensemble, row: NDArray[np.generic]) -> bool:
     try:
-        ensemble.encoding(row[np.newaxis])
+        ensemble.encode(row[np.newaxis])
     except DataError:
         return False
     return True

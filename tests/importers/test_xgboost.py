@@ -566,7 +566,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (xgboost.XGBRegressor, "not fitted"),
     (xgboost.XGBRFRegressor, "not fitted"),
     (xgboost.XGBRanker, "XGBRanker"),
-    (_Mine, "subclass"),
+    (_Mine, "a kind of XGBClassifier"),
     (classifier, "not fitted"),
     (lambda: classifier(objective=_square).fit(*table()[:2]), "objective of its own"),
     (lambda: classifier().fit(table()[0], np.eye(3)[table()[2]]), "3 targets"),

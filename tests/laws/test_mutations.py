@@ -7,11 +7,15 @@ wrong verdict, or the verifier itself a twin that is none, among few hundred cas
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
+from fatt.ensemble.allowed import Alike
+from fatt.ensemble.scoring import Cut
 from fatt.errors import FattError
 from fatt.region import Boxes
 from fatt.verifier import Verifier
@@ -63,6 +67,15 @@ def deny_all_rounding(verifier: Verifier) -> None:
     verifier._arithmetic = verifier._arithmetic._replace(trailing=trailing, bases=bases)
 
 
+def raise_the_cut(verifier: Verifier) -> None:
+    decision = verifier.ensemble.decision
+    if isinstance(decision, Cut):
+        higher = msgspec.structs.replace(decision, at=np.nextafter(decision.at, np.inf))
+        verifier._alike = Alike(
+            replace(verifier.ensemble, decision=higher), verifier.allowed
+        )
+
+
 def _change_rule(name: str, change: Callable[[Any], Any]) -> Callable[[Verifier], None]:
     def mutate(verifier: Verifier) -> None:
         rule = verifier._arithmetic.rule.copy()
@@ -80,9 +93,7 @@ MUTATIONS: dict[str, Callable[[Verifier], None]] = {
     "leaves are rounded": round_the_leaves,
     "sums are taken for exact": deny_all_rounding,
     "ties go to the other class": _change_rule("first", lambda first: 1 - first),
-    "the cut is one float too high": _change_rule(
-        "at", lambda at: np.nextafter(at, np.inf)
-    ),
+    "the cut is one float too high": raise_the_cut,
     "the base comes first or last": _change_rule("base_last", lambda last: 1 - last),
     "every sum has an order": _change_rule("ordered", np.ones_like),
     "sums are rounded less": _change_rule("single", np.zeros_like),

@@ -8,7 +8,8 @@ MUTANTS = tuple(
     Mutant(f"fatt/verifier/{file}", old, new, PROBE)
     for file, old, new in (
         # Whether the order of a sum is fixed.
-        ("rounding.py", 'rule["ordered"] = scoring.ordered', 'rule["ordered"] = 1'),
+        ("rounding.py", "= scoring.ordered, scoring", "= 1, scoring"),
+        ("rounding.py", "scoring.ordered, scoring.roundings", "scoring.ordered, 0"),
         # Who wins when two classes are equal.
         ("rounding.py", 'argmax.ties == "first"', 'argmax.ties == "last"'),
         # In which precision the library adds up.
