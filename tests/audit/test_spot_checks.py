@@ -296,7 +296,8 @@ def test_a_category_left_out_of_the_region(
     table = people()
     schema = Schema.infer(ensemble, table)
     everybody = KINDS[kind](table[names])
-    with pytest.raises(ReplayError, match=r"gets what is like 0, .* answers 1 .* ward . → C"):
+    told = r"gets what is like 0, .* answers 1 .* ward . → C"
+    with pytest.raises(ReplayError, match=told):
         fatt.verify(
             model, everybody, similarity=Similarity(vary=["ward"]), schema=schema
         )
