@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import msgspec
@@ -131,10 +132,7 @@ def bands(ensemble: Ensemble, asked: Cuts) -> Ensemble:
             made = _link(ensemble, f"cuts are {list(asked.ends)}", asked.of)
     dtype = np.dtype(ensemble.scoring.dtype).type
     cuts = [CutOff(threshold=end, strict=asked.strict) for end in asked.ends[1:]]
-    edges = [
-        turn(lambda scores, cut=cut: cut.reached(made(scores)), made, dtype)
-        for cut in cuts
-    ]
+    edges = [turn(partial(_reaches, cut, made), made, dtype) for cut in cuts]
     return replace(
         ensemble,
         classes=asked.names,
@@ -316,6 +314,10 @@ def _cut(ensemble: Ensemble, asked: CutOff, place: int) -> float:
         return asked.reached(made(scores))
 
     return turn(is_second, made, dtype)
+
+
+def _reaches(cut: CutOff, made: Link, scores: NDArray[Any]) -> NDArray[np.bool_]:
+    return cut.reached(made(scores))
 
 
 def _link(ensemble: Ensemble, said: str, label: Label | None) -> Link:
