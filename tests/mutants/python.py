@@ -23,7 +23,6 @@ MUTANTS = tuple(
         # Bounds on scores, without the library's own rounding.
         ("rounding.py", "np.nextafter(total + error, np.inf)", "total"),
         # Whole numbers that are read as missing.
-        ("twins.py", "np.where(whole, low - 1,", "np.where(whole, low,"),
         ("twins.py", "missing[:, columns] |= some", "missing[:, columns] &= some"),
         # A budget of nodes for everybody.
         ("search.py", "answers.verdict[late] = UNKNOWN\n", ""),
@@ -35,5 +34,13 @@ MUTANTS = tuple(
         ),
         # Labels that the library itself does not fix.
         ("search.py", "unsure = who[mine.verdict != FAIR]", "unsure = who[:0]"),
+    )
+) + tuple(
+    # The whole number next to those that are read as missing.
+    Mutant("fatt/verifier/twins.py", old, new, ("tests/verifier/test_twins.py",))
+    for old, new in (
+        ("np.where(whole, low - 1,", "np.where(whole, low,"),
+        ("np.where(whole, high + 1,", "np.where(whole, high,"),
+        ("np.nextafter(low, -np.inf)", "low"),
     )
 )
