@@ -112,7 +112,8 @@ def to_csv(report: Report, columns: Mapping[str, Sequence[str]] | None = None) -
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*given, "row", *COLUMNS])
     rows = range(len(report))
-    writer.writerows(zip(*given.values(), rows, *found.values(), strict=True))
+    cells = [found[name] for name in COLUMNS]
+    writer.writerows(zip(*given.values(), rows, *cells, strict=True))
     return text.getvalue()
 
 
