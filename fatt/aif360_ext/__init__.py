@@ -20,13 +20,14 @@ if importlib.util.find_spec("aif360") is None:
     )
 
 if TYPE_CHECKING:
-    from fatt.aif360_ext.dataset import datasets_from, schema_of
+    from fatt.aif360_ext.dataset import schema_of
     from fatt.aif360_ext.explainers import (
         IndividualFairnessJSONExplainer,
         IndividualFairnessTextExplainer,
     )
     from fatt.aif360_ext.inprocessing import FATT
     from fatt.aif360_ext.metric import IndividualFairnessMetric
+    from fatt.aif360_ext.raw_files import datasets_from
 
 __all__ = [
     "FATT",
@@ -42,7 +43,7 @@ _HOME = {
     "IndividualFairnessJSONExplainer": "fatt.aif360_ext.explainers",
     "IndividualFairnessMetric": "fatt.aif360_ext.metric",
     "IndividualFairnessTextExplainer": "fatt.aif360_ext.explainers",
-    "datasets_from": "fatt.aif360_ext.dataset",
+    "datasets_from": "fatt.aif360_ext.raw_files",
     "schema_of": "fatt.aif360_ext.dataset",
 }
 

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 from aif360.algorithms import Transformer
-from aif360.metrics.utils import compute_boolean_conditioning_vector
 from sklearn.exceptions import NotFittedError
 
 from fatt.aif360_ext.dataset import (
     Groups,
     derive,
+    favorable_label,
     frame_of,
-    free,
     labels_of,
+    members,
     protected_names,
-    refuse_both,
     weights_of,
     with_answers,
 )
+from fatt.aif360_ext.question import free, refuse_both
 from fatt.errors import DataError, SpecError
 from fatt.region import Relation, Schema
 from fatt.train import FATTClassifier
@@ -132,7 +132,7 @@ class FATT(Transformer):  # type: ignore[misc]
             self._free(schema, dataset) if similarity is None else similarity,
             schema=schema,
             max_gap=self._gap(groups is not None),
-            pos_label=dataset.favorable_label,
+            pos_label=favorable_label(dataset),
             random_state=self.seed,
             **self.parameters,
         ).fit(
@@ -189,14 +189,10 @@ class FATT(Transformer):  # type: ignore[misc]
         }
         if not all(named.values()):
             return None
-        found = np.full(len(dataset.labels), "", dtype=object)
+        found = np.full(len(labels_of(dataset)), "", dtype=object)
         for name, groups in named.items():
             try:
-                is_in = compute_boolean_conditioning_vector(
-                    dataset.protected_attributes,
-                    dataset.protected_attribute_names,
-                    groups,
-                )
+                is_in = members(dataset, groups)
             except ValueError:
                 known = ", ".join(protected_names(dataset))
                 raise SpecError(

@@ -6,24 +6,27 @@ import functools
 from typing import Any, TypeVar
 
 import numpy as np
-from aif360.metrics import ClassificationMetric, utils
-from numpy.typing import NDArray
+from aif360.metrics import ClassificationMetric
 
 from fatt.aif360_ext.dataset import (
     Groups,
-    Shares,
-    codings_of,
+    counted_in,
     derive,
-    free,
+    favorable_label,
     labels_of,
-    load_with,
     possible_labels,
     protected_names,
+    rows_of,
+    weights_of,
+)
+from fatt.aif360_ext.question import (
+    Shares,
+    codings_of,
+    free,
+    load_with,
     ratio,
     refuse_other_labels,
-    rows_of,
     shares,
-    weights_of,
 )
 from fatt.audit.questions import auditor_of
 from fatt.audit.spot_checks import SPOT_CHECKS
@@ -125,8 +128,9 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
             privileged_groups=privileged_groups,
         )
         self._model = load_with(
-            model, preprocess, threshold, classified_dataset.favorable_label
+            model, preprocess, threshold, favorable_label(classified_dataset)
         )
+        self._labelled = dataset
         ensemble = self._model.ensemble
         # A model without names of its own knows its columns by position.
         self._people = rows_of(dataset, named=ensemble.inputs.named)
@@ -153,7 +157,7 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
         report = auditor.verify(
             self._people,
             budget=self._budget,
-            sample_weight=weights_of(self.dataset),
+            sample_weight=weights_of(self._labelled),
             spot_checks=self._spot_checks,
         )
         if report.interrupted:
@@ -255,20 +259,11 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
         """
         return self._weight(UNKNOWN, privileged)
 
-    def _members(self, privileged: bool | None) -> NDArray[np.bool_]:
-        return np.asarray(
-            utils.compute_boolean_conditioning_vector(
-                self.dataset.protected_attributes,
-                self.dataset.protected_attribute_names,
-                self._to_condition(privileged),
-            )
-        )
-
     def _shares(self, privileged: bool | None) -> Shares:
-        weight = weights_of(self.dataset)
-        return shares(self._report, weight, self._members(privileged))
+        weight = weights_of(self._labelled)
+        return shares(self._report, weight, counted_in(self, privileged))
 
     def _weight(self, verdict: int, privileged: bool | None) -> np.float64:
         found = self._report.findings.verdict == verdict
-        weights = weights_of(self.dataset)[found & self._members(privileged)]
+        weights = weights_of(self._labelled)[found & counted_in(self, privileged)]
         return np.float64(np.sum(weights, dtype=np.float64))

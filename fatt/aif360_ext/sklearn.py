@@ -20,7 +20,7 @@ from aif360.sklearn.utils import check_groups
 from numpy.typing import NDArray
 
 from fatt import train
-from fatt.aif360_ext.dataset import (
+from fatt.aif360_ext.question import (
     free,
     is_known,
     ratio,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import fatt.aif360_ext
+from tests.aif360_ext.made import town
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
@@ -40,3 +43,16 @@ def test_public_names_are_listed_and_found() -> None:
         assert getattr(fatt.aif360_ext, name).__doc__
     with pytest.raises(AttributeError, match="no attribute 'Metric'"):
         _ = fatt.aif360_ext.Metric  # type: ignore[attr-defined]
+
+
+def test_one_module_knows_what_aif360_calls_the_attributes_of_datasets() -> None:
+    people = town()
+    names = {name for name in vars(people) if not name.startswith("_")}
+    assert {"features", "favorable_label", "protected_attributes"} <= names
+    knowing = {
+        path.name
+        for path in Path(fatt.aif360_ext.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in names
+    }
+    assert knowing == {"dataset.py"}

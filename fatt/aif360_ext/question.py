@@ -1,0 +1,279 @@
+"""What is asked in either manner of AIF360: which model, who is similar, what share.
+
+Nothing here knows how AIF360 calls anything: `fatt.aif360_ext.dataset` does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Ensemble, Label
+from fatt.errors import SpecError
+from fatt.importers import load
+from fatt.model import Model
+from fatt.region import Number, Ordinal, Relation, Schema, Similarity
+from fatt.report import Report
+from fatt.verdict import FAIR, UNFAIR, UNKNOWN
+
+#: What each of a model's classes is called elsewhere, in the model's order.
+Coding: TypeAlias = tuple[Label, ...]
+
+
+def load_with(
+    model: Any,
+    preprocess: Any,
+    threshold: float | None = None,
+    favorable: Any = None,
+) -> Model:
+    """Load the model that reads what the transformer reads.
+
+    Parameters
+    ----------
+    model
+        Whatever `fatt.load` takes.
+    preprocess
+        Fitted scikit-learn transformer whose output the model reads; None if the model
+        reads the raw columns.
+    threshold
+        As in `fatt.load`.
+    favorable
+        The label that is cut off, if the model answers it; else its second class is.
+
+    Raises
+    ------
+    SpecError
+        If a transformer is given with a file, or with an `Ensemble`.
+    """
+    if preprocess is None:
+        return _cut(load(model), threshold, favorable)
+    fitted = model.given if isinstance(model, Model) else model
+    if fitted is None or isinstance(fitted, str | os.PathLike | Ensemble):
+        raise SpecError(
+            f"preprocess is given with the model {model!r}, and a transformer can only "
+            "stand before a fitted object. Load the file with its own library, such as "
+            "XGBClassifier().load_model(...)."
+        )
+    from sklearn.pipeline import Pipeline
+
+    loaded = load(Pipeline([("preprocess", preprocess), ("model", fitted)]))
+    if isinstance(model, Model):
+        loaded = loaded.deciding_like(model)
+    return _cut(loaded, threshold, favorable)
+
+
+def _cut(model: Model, threshold: float | None, favorable: Any) -> Model:
+    if threshold is None:
+        return model
+    # Of several classes, several may be favorable.
+    is_one = isinstance(favorable, str | int | float) and favorable in model.classes
+    pos_label = favorable if is_one else None
+    return model.deciding(threshold=threshold, pos_label=pos_label)
+
+
+def codings_of(classes: Coding, labels: Sequence[Label]) -> list[Coding]:
+    """Return the ways in which a model's classes may stand for a dataset's labels.
+
+    Libraries that count their classes from 0 make models of 0 and 1 for a dataset with
+    the labels 1 and 2. Which is which does not matter to fairness, so both ways are
+    taken; more than two classes must be the labels themselves.
+
+    Parameters
+    ----------
+    classes
+        The model's classes.
+    labels
+        The dataset's labels.
+
+    Examples
+    --------
+    >>> codings_of((0, 1), [1.0, 2.0])
+    [(1.0, 2.0), (2.0, 1.0)]
+    >>> codings_of((0, 1), [1.0, 0.0])
+    [(0.0, 1.0), (1.0, 0.0)]
+    """
+    if len(classes) > 2:
+        return [classes]
+    found = itertools.permutations(labels, len(classes))
+    return sorted(found, key=lambda coding: coding != classes)
+
+
+def refuse_other_labels(
+    ensemble: Ensemble, rows: Any, given: NDArray[Any], codings: Sequence[Coding]
+) -> None:
+    """Raise unless a model gives these labels: verdicts on another one mean nothing.
+
+    Parameters
+    ----------
+    ensemble
+        The model.
+    rows
+        The people.
+    given : ndarray of shape (n_people,)
+        The labels that they got.
+    codings
+        What the model's classes may stand for, the likeliest first.
+
+    Raises
+    ------
+    SpecError
+        If labels differ, with the number of rows in which they do.
+    """
+    if len(given) != len(rows):
+        raise SpecError(
+            f"there are {len(given):,} predicted labels for {len(rows):,} people; pass "
+            "one label each."
+        )
+    possible = ensemble.possible_labels(rows)
+    differs = [_differs(possible, given, coding) for coding in codings]
+    if not all(wrong.any() for wrong in differs):
+        return
+    is_own = codings[0] == ensemble.classes
+    wrong = differs[0] if is_own else min(differs, key=np.count_nonzero)
+    raise SpecError(
+        f"the model gives other labels than those predicted in {wrong.sum():,} of "
+        f"{len(given):,} rows, first in row {int(np.argmax(wrong))}. Pass the model "
+        "that made them, together with whatever transformer stood before it, and the "
+        "rows for which it made them."
+    )
+
+
+def _differs(
+    possible: NDArray[np.bool_], given: NDArray[Any], coding: Coding
+) -> NDArray[np.bool_]:
+    agrees = np.zeros(len(given), dtype=bool)
+    for place, label in enumerate(coding):
+        agrees |= possible[:, place] & (given == label)
+    return ~agrees
+
+
+def with_levels(schema: Schema, name: str, levels: Mapping[float, float]) -> Schema:
+    """Return a schema in which a column of numbers has finitely many values.
+
+    Parameters
+    ----------
+    schema
+        The schema.
+    name
+        Name of the column. Nothing changes if it belongs to no variable, or to one that
+        is no number, such as a group of one-hot columns.
+    levels
+        The number in the column for each value that people know; nothing changes if
+        there is none.
+    """
+    if not levels or not is_known(schema, name):
+        return schema
+    variable = schema.find(name)
+    if not isinstance(variable, Number):
+        return schema
+    numbers = dict(sorted(levels.items()))
+    known = [int(value) if value.is_integer() else value for value in numbers]
+    kind = Ordinal(levels=tuple(known), values=tuple(numbers.values()))
+    return schema.with_({variable.name: kind})
+
+
+def is_known(schema: Schema, name: str) -> bool:
+    """Tell whether there is a variable or column of that name."""
+    return name in schema.columns or any(v.name == name for v in schema.variables)
+
+
+def free(schema: Schema, protected: Iterable[str]) -> Similarity:
+    """Return the similarity in which protected attributes vary, and nothing else.
+
+    Parameters
+    ----------
+    schema
+        The variables that the model reads.
+    protected
+        Names of the protected attributes; those that the model does not read cannot
+        change its labels.
+
+    Raises
+    ------
+    SpecError
+        If the model reads none of them.
+    """
+    names = list(protected)
+    read = [schema.find(name).name for name in names if is_known(schema, name)]
+    if not read:
+        raise SpecError(
+            "no similarity is given, which leaves the protected attributes free, and "
+            f"the model reads none of them ({', '.join(map(repr, names)) or 'none'}): "
+            "people who differ in them alone get the same label. Say with similarity= "
+            "what else may differ."
+        )
+    return Similarity(vary=read)
+
+
+def refuse_both(name: str, given: Any, similarity: Relation | None) -> None:
+    """Raise if protected attributes are given beside a similarity, which names its own.
+
+    Parameters
+    ----------
+    name, given
+        The parameter with the protected attributes.
+    similarity
+        The similarity, or None.
+    """
+    if similarity is not None:
+        raise SpecError(
+            f"both {name}={given!r} and a similarity are given, so that it is not "
+            "clear what may vary. Pass one of them; Similarity(vary=[...]) names "
+            "attributes beside other differences."
+        )
+
+
+class Shares(NamedTuple):
+    """Weighted shares; all are NaN for nobody, or for people without weight.
+
+    Attributes
+    ----------
+    fair
+        Share of people who are proved to be treated fairly.
+    fair_upper
+        Share of people who are not proved to be treated unfairly.
+    unfair
+        Share of people who are proved to be treated unfairly.
+    """
+
+    fair: np.float64
+    fair_upper: np.float64
+    unfair: np.float64
+
+
+def shares(
+    report: Report,
+    weight: NDArray[np.float64],
+    who: NDArray[np.bool_] | None = None,
+) -> Shares:
+    """Return the shares of fair and unfair people, added up as AIF360 does.
+
+    Parameters
+    ----------
+    report
+        The verdicts.
+    weight : ndarray of shape (n_people,)
+        Weight of each person.
+    who : ndarray of shape (n_people,), optional
+        Who belongs to the group; by default everybody.
+    """
+    mine = np.ones(len(weight), dtype=bool) if who is None else who
+    verdicts = report.findings.verdict
+    fair, unfair, unknown = (
+        np.sum(weight[mine & (verdicts == verdict)], dtype=np.float64)
+        for verdict in (FAIR, UNFAIR, UNKNOWN)
+    )
+    total = np.sum(weight[mine], dtype=np.float64)
+    upper = np.minimum(1.0, ratio(fair + unknown, total))
+    return Shares(ratio(fair, total), np.float64(upper), ratio(unfair, total))
+
+
+def ratio(numerator: np.float64, denominator: np.float64) -> np.float64:
+    """Divide without a warning: by zero it is infinite, and zero by zero is NaN."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.float64(np.divide(numerator, denominator))
