@@ -215,14 +215,14 @@ class FrontDisplay(_Display):
         self.front = front
 
     @classmethod
-    def from_front(cls, front: Front, *, ax: Any = None) -> Self:
-        """Draw a front; `ax` is that of `plot`."""
-        return cls(front).plot(ax)
+    def from_front(cls, front: Front, *, ax: Any = None, **style: Any) -> Self:
+        """Draw a front; `ax` and `style` are those of `plot`."""
+        return cls(front).plot(ax, **style)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw the front of a fitted `fatt.FATTClassifier`; `ax` is that of `plot`."""
-        return cls(estimator.front_).plot(ax)
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **style: Any) -> Self:
+        """Draw the front of a fitted `fatt.FATTClassifier`, as `from_front` does."""
+        return cls(estimator.front_).plot(ax, **style)
 
     def _draw(self, ax: Any, **style: Any) -> Any:
         return self.front.plot(ax, **style)

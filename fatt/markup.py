@@ -306,21 +306,24 @@ def facts(rows: Mapping[str, Part]) -> Markup:
 
 
 #: The colours show on light and on dark ground; texts have the notebook's own colour.
+#: Jupyter's rules for tables and lists are narrow: the class said twice outdoes them.
 _NOTEBOOK_STYLE = """
 .fatt { font-size: .9em; line-height: 1.45; max-width: 62rem; }
 .fatt > p:first-child { font-weight: 600; }
 .fatt p, .fatt ul, .fatt dl { margin: 0 0 .5em; }
 .fatt table { border-collapse: collapse; font-size: 1em; margin: 0 0 .5em; }
 .fatt caption { text-align: start; opacity: .75; }
-.fatt th, .fatt td {
+.fatt.fatt tr { background: none; }
+.fatt.fatt th, .fatt.fatt td {
   background: none; border: 0; border-bottom: 1px solid #8886;
   padding: .2em 1em .2em 0; text-align: start; vertical-align: top;
 }
-.fatt .number { text-align: end; font-variant-numeric: tabular-nums; }
+.fatt.fatt .number { text-align: end; font-variant-numeric: tabular-nums; }
 .fatt .scroll { overflow-x: auto; }
 .fatt .cards { display: flex; flex-wrap: wrap; gap: .75em; }
 .fatt .card {
   border: 1px solid #8886; border-radius: .4em; padding: .5em .75em; max-width: 24rem;
+  width: fit-content;
 }
 .fatt h3 { font-size: 1em; margin: 0 0 .3em; padding: 0; }
 .fatt .card th, .fatt .card td { overflow-wrap: anywhere; }
@@ -328,8 +331,8 @@ _NOTEBOOK_STYLE = """
 .fatt mark { background: #e8912d55; color: inherit; padding: 0 .25em; }
 .fatt .warning { border-inline-start: .3em solid #d0622f; padding-inline-start: .6em; }
 .fatt .facts div { display: grid; grid-template-columns: 11em 1fr; gap: 0 1em; }
-.fatt dt { opacity: .75; }
-.fatt dd { margin: 0; overflow-wrap: anywhere; }
+.fatt.fatt dt { float: none; font-weight: 400; opacity: .75; width: auto; }
+.fatt.fatt dd { float: none; margin: 0; overflow-wrap: anywhere; width: auto; }
 .fatt .share { display: block; width: 100%; max-width: 32rem; height: .7em; }
 .fatt td .share { min-width: 8em; margin-top: .4em; }
 .fatt .fair { fill: #3b8ea5; }

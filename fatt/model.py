@@ -539,7 +539,7 @@ def _read_as(feature: Feature) -> list[Part]:
     if isinstance(feature, Categorical):
         return ["category", listed([str(one) for one in feature.categories])]
     kind = "whole number" if feature.integer else "number"
-    return [kind, "or missing" if feature.accepts_missing else None]
+    return [kind, "any, or missing" if feature.accepts_missing else "any"]
 
 
 def in_short(error: Exception) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -80,6 +82,9 @@ def test_gaps_are_drawn_as_shares(tree: DecisionTreeClassifier) -> None:
         assert height == pytest.approx(np.mean(gaps.upper <= place))
     drawn = ScoreGapDisplay.from_estimator(tree, X, similarity=SIMILARITY)
     assert np.array_equal(drawn.ax_.lines[0].get_ydata(), share)
+    # Bounds that differ in the last bit are drawn as one line.
+    nearly = replace(gaps, upper=np.nextafter(gaps.upper, np.inf))
+    assert len(ScoreGapDisplay.from_gaps(nearly).ax_.lines) == 1
     some = ScoreGapDisplay.from_gaps(gaps, color="black").ax_
     assert some.lines[0].get_color() == "black"
 
@@ -100,6 +105,14 @@ def test_a_front_is_drawn() -> None:
     ax = plt.subplots()[1]
     assert FrontDisplay.from_estimator(model, ax=ax).ax_ is ax
     assert FrontDisplay.from_front(model.front_).front is model.front_
+    styled = FrontDisplay.from_front(model.front_, alpha=0.25)
+    assert styled.ax_.collections[0].get_alpha() == 0.25
+    # What is written about the chosen tree stands within the axes.
+    styled.figure_.canvas.draw()
+    [word] = styled.ax_.texts
+    inside, written = styled.ax_.bbox, word.get_window_extent()
+    assert inside.x0 < written.x0
+    assert written.x1 < inside.x1
 
 
 def test_gaps_as_a_table(tree: DecisionTreeClassifier) -> None:

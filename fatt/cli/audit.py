@@ -457,8 +457,8 @@ def _provenance(request: Request, sources: Sources, agreement: Agreement) -> Pro
         data_digest=sources.table.digest,
         certificate=certificate or "",
         certificate_digest=_digest(certificate),
-        command=shlex.join(["fatt", *sys.argv[1:]]),
-        check=shlex.join(_check(request)),
+        command=_on_lines(["fatt", *sys.argv[1:]]),
+        check=_on_lines(_check(request)),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         made_with=_versions(),
         notes=(*request.notes, *agreement.notes),
@@ -471,6 +471,16 @@ def _check(request: Request) -> list[str]:
     if request.model is None or request.certificate is None:
         return []
     return ["fatt", "check", request.certificate, request.model, *request.words()]
+
+
+def _on_lines(words: list[str]) -> str:
+    """Write a command with a line for each option; browsers break within words."""
+    lines: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("--"):
+            lines.append([])
+        lines[-1].append(word)
+    return " \\\n  ".join(map(shlex.join, lines))
 
 
 def _digest(path: str | None) -> str:

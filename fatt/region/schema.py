@@ -97,7 +97,9 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
         rows = [_row(one) for one in self.variables[:_SHOWN]]
         more = len(self.variables) - len(rows)
         what = f"the first {len(rows):,}" if more else "What the columns mean"
-        head = ("variable", "kind", "values", "columns")
+        head = ["variable", "kind", "values", "columns"]
+        if not any(columns for *_, columns in rows):
+            head, rows = head[:-1], [row[:-1] for row in rows]
         return notebook(
             f"Schema of {len(self.variables):,} variables", table(head, rows, what)
         )
@@ -344,8 +346,8 @@ def _values(variable: AnyVariable) -> Part:
         low, high = variable.lower, variable.upper
         ends = {"from": low, "to": high}
         bounds = [f"{how} {short(end)}" for how, end in ends.items() if end is not None]
-        spread = [] if variable.sd is None else [f"sd {variable.sd:.4g}"]
-        return ", ".join([" ".join(bounds), *spread]).removeprefix(", ")
+        spread = [] if variable.sd is None else [f"deviation {variable.sd:.4g}"]
+        return ", ".join([" ".join(bounds) or "any", *spread])
     labels = [str(label) for label in getattr(variable, "labels", ())]
     return listed(labels) if labels else "those that the model knows"
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _CARDS = 3
 
 #: What a summary on one sheet shows of groups, twins and the evidence.
-_SHEET_GROUPS, _SHEET_TWINS = 4, 2
+_SHEET_GROUPS, _SHEET_TWINS = 3, 2
 _SHEET_FACTS = (
     "Model",
     "Kind of model",
@@ -95,8 +95,7 @@ def to_html(
         sheet = [
             page_people.counts(report),
             similarity(report, in_full=False),
-            page_people.intersections(report, groups, _SHEET_GROUPS)
-            or page_people.groups(report, groups[:1], favourable),
+            page_people.groups(report, groups, favourable, most=_SHEET_GROUPS),
             page_people.twins(report, ids, _SHEET_TWINS),
             meaning(),
             evidence(report, provenance, in_full=False),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _MULTIPLES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _N_POINTS = 120
+_SCORE = " The score is the number from which the model derives its answer."
 
 
 def columns(
@@ -152,8 +153,9 @@ def radii(measured: Measured | None, n_people: int) -> Markup | None:
         "radius",
         tag(
             "p",
-            "The noise is multiplied, from less than was asked to more: at 1 it is the "
-            f"similarity of this audit.{never if always else ''}",
+            "The amounts by which numbers may differ, the noise, are multiplied: at 1 "
+            "they are those of this audit, at 2 twice as large."
+            f"{never if always else ''}",
         ),
         tag(
             "div",
@@ -215,6 +217,7 @@ def gaps(
             f"The largest difference of {measured.unit} between a person and anybody "
             f"similar: {middle:.4g} in the median, more than {high:.4g} for one person "
             f"in twenty, and {largest} for the person for whom it is largest.",
+            _SCORE if measured.unit == "score" else None,
         ),
         tag("div", chart, _worst(measured, ids), class_="beside"),
         _sampled(len(lower), n_people),

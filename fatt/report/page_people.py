@@ -73,22 +73,42 @@ def counts(report: Report) -> Markup:
 
 
 def groups(
-    report: Report, names: Sequence[str], favourable: Label | None
+    report: Report,
+    names: Sequence[str],
+    favourable: Label | None,
+    *,
+    most: int | None = None,
 ) -> Markup | None:
-    """Show the counts of each group, and the intersections that fare worst."""
+    """Show the counts of each group, and the intersections that fare worst.
+
+    Parameters
+    ----------
+    report
+        The report.
+    names
+        What people are grouped by.
+    favourable
+        The answer whose rates are shown.
+    most
+        To be brief: group by the first name only, and show so many rows of it, and of
+        the intersections of all.
+    """
     if not names:
         return None
     sets: list[tuple[str, ...]] = [(name,) for name in names]
     if len(names) > 1:
         sets.append(tuple(names))
+    if most is not None:
+        del sets[1:]
     explained = []
     if favourable is not None:
         explained.append(
             note(
                 "“Gets ",
                 name_of(in_words(favourable)),
-                "” is the share of the group with this answer; below it stands, as an "
-                "estimate at 95 %, where that share lies among all people like them. "
+                "” is the share of the group with this answer; beside it stands, as "
+                "an estimate at 95 %, where that share lies among all people like "
+                "them. "
                 "The impact ratio divides it by that of the group in which it is "
                 f"largest; below {FOUR_FIFTHS:g}, the four fifths of US agencies' rule "
                 "of thumb, it is marked.",
@@ -96,21 +116,21 @@ def groups(
         )
     explained.append(
         note(
-            f"Caution: of groups with fewer than {FEW} people, said to be few, shares "
-            "and ratios tell little about others like them."
+            f"Caution: groups with fewer than {FEW} people are marked “few”; their "
+            "shares and ratios tell little about others like them."
         )
     )
     return section(
         "Groups",
         "groups",
-        [_group_table(report, each, favourable) for each in sets],
-        intersections(report, names),
+        [_group_table(report, each, favourable, most) for each in sets],
+        _intersections(report, names, most or _SHOWN_WORST),
         explained,
     )
 
 
-def intersections(
-    report: Report, names: Sequence[str], most: int = _SHOWN_WORST
+def _intersections(
+    report: Report, names: Sequence[str], most: int
 ) -> Markup | None:
     """Show the people with two or more attributes in common who fare worst.
 
@@ -150,11 +170,11 @@ def _named(
 
 
 def _group_table(
-    report: Report, names: tuple[str, ...], favourable: Label | None
+    report: Report, names: tuple[str, ...], favourable: Label | None, most: int | None
 ) -> Markup:
     found = dict(report.by_group(*names).rows())
     rates = {} if favourable is None else selection_rates(report, names, favourable)
-    largest = sorted(found, key=lambda key: -found[key].size)[:_SHOWN_GROUPS]
+    largest = sorted(found, key=lambda key: -found[key].size)[: most or _SHOWN_GROUPS]
     rows = [
         _group_row(key, group, rates.get(key), favourable is not None)
         for key, group in found.items()

@@ -89,6 +89,9 @@ def gaps(lower: Floats, upper: Floats, *, ax: Any = None, **line: Any) -> Any:
         Passed on to matplotlib's ``step``.
     """
     ax = axes(ax)
+    if np.allclose(lower, upper):
+        # They differ by the rounding of a sum, which nobody could see.
+        upper = lower
     at = np.unique(np.concatenate([[0.0], lower, upper]))
     most, least = (_share_up_to(numbers, at) for numbers in (lower, upper))
     _between(ax, at, least, most, line)

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 from fatt.ensemble import Prediction
 from fatt.ensemble.cutoff import rule_in_words
 from fatt.report.groups import Group, share_of_fair
-from fatt.verdict import BECAUSE, Bounds, share
+from fatt.verdict import BECAUSE, Bounds, in_words, share
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
+
+
+_JUDGED = "What is judged is the answer that the model itself gives"
+#: So many answers are named.
+_FEW_ANSWERS = 6
 
 
 class Judgement(StrEnum):
@@ -103,10 +108,16 @@ def decision(report: Report) -> list[str]:
 
 def rule(report: Report) -> str:
     """Say which decision is judged."""
-    [*told] = decision(report) or [
-        "What is judged is the answer that the model itself gives."
-    ]
-    return " ".join(told)
+    return " ".join(decision(report) or [f"{_JUDGED}{_answers(report)}."])
+
+
+def _answers(report: Report) -> str:
+    """Name the answers, if they are few."""
+    classes = report.findings.classes
+    if not 1 < len(classes) <= _FEW_ANSWERS:
+        return ""
+    [*others, last] = map(in_words, classes)
+    return f": {', '.join(others)} or {last}"
 
 
 def caveats(report: Report) -> list[str]:

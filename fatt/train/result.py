@@ -250,7 +250,7 @@ class Front(Sequence[Candidate]):
             ) from error
         return pd.DataFrame(self.to_dict())
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, **dots: Any) -> Axes:
         """Draw accuracy over fairness, small trees as small dots, the chosen as a star.
 
         A line leads from each tree to what it reaches on people who were held out of
@@ -260,24 +260,21 @@ class Front(Sequence[Candidate]):
         ----------
         ax
             Where to draw; a new figure by default.
+        **dots
+            Passed on to matplotlib's ``scatter`` of the trees.
 
         Raises
         ------
         MissingDependencyError
             If matplotlib is not installed.
         """
-        if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError as error:
-                raise MissingDependencyError(
-                    "plotting needs matplotlib: pip install matplotlib"
-                ) from error
-            _, ax = plt.subplots()
+        from fatt.report.plots import axes
+
+        ax = axes(ax)
         columns: dict[str, Any] = {k: np.array(v) for k, v in self.to_dict().items()}
         size = 12 + 4 * columns["n_leaves"]
         places = columns["fairness"], columns["balanced_accuracy"]
-        ax.scatter(*places, s=size, alpha=0.6, label="training")
+        ax.scatter(*places, **{"s": size, "alpha": 0.6, "label": "training"} | dots)
         if "held_out_fairness" in columns:
             others = columns["held_out_fairness"], columns["held_out_balanced_accuracy"]
             ax.scatter(
@@ -290,11 +287,14 @@ class Front(Sequence[Candidate]):
             chosen = self.chosen
             place = (chosen.fairness, chosen.balanced_accuracy)
             ax.scatter(*place, s=120, marker="*", color="black", zorder=3)
+            # On the side on which there is room.
+            left = chosen.fairness > np.mean([min(places[0]), max(places[0])])
             ax.annotate(
                 f"chosen, {chosen.n_leaves} leaves",
                 place,
                 textcoords="offset points",
-                xytext=(6, 6),
+                xytext=(-8 if left else 8, 6),
+                ha="right" if left else "left",
             )
         on = "training" if ax.get_legend() is None else "training, held out"
         ax.set_xlabel(f"share of people treated fairly ({on})")

@@ -118,7 +118,7 @@ class Finding:
     def _repr_html_(self) -> str:
         told = {
             "answer": in_words(self.label) if self.label is not None else None,
-            "still possible": listed([in_words(one) for one in self.labels]),
+            "answers of similar people": listed([in_words(one) for one in self.labels]),
             "because": BECAUSE[self.stopped] if self.stopped is not None else None,
         }
         return notebook(f"Person {self.index}: {self.verdict}", facts(told))

@@ -13,6 +13,7 @@ from selenium.webdriver.common.keys import Keys
 
 from fatt.cli import fatt
 from tests.browser.chromium import ABSENT, Browser, browser
+from tests.report import made
 from tests.report.hostile import HOSTILE, page_of
 
 pytestmark = pytest.mark.skipif(bool(ABSENT), reason=ABSENT)
@@ -202,3 +203,33 @@ def test_it_prints_on_a_few_pages_without_what_is_for_screens(
 def test_a_summary_prints_on_one_sheet(chromium: Browser, summary: Path) -> None:
     chromium.show(summary, scheme="dark")
     assert len(re.findall(rb"/Type\s*/Page\b", chromium.pdf())) == 1
+    # The notes speak of the interval below each rate.
+    chromium.emulate(media="print", scheme="light")
+    interval = chromium.driver.find_element(By.CSS_SELECTOR, "#groups td > div small")
+    assert interval.is_displayed()
+    assert re.fullmatch(r"[\d.]+% to [\d.]+%", interval.text)
+
+
+#: How notebooks set tables and lists.
+NOTEBOOK = """<!DOCTYPE html><title>notebook</title><style>
+:not(.md).html td, :not(.md).html th { text-align: right; }
+.html tbody tr:nth-child(odd) { background: yellow; }
+.output dt { float: left; width: 20%; }
+</style><div class="html output">"""
+
+
+def test_a_notebook_does_not_tear_what_shows_itself(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    report = made.report()
+    shown = [report.certificate(), report.by_group("sex")]
+    page = tmp_path / "notebook.html"
+    inner = "".join(one._repr_html_() for one in shown)
+    page.write_text(f"{NOTEBOOK}{inner}</div>", encoding="utf-8")
+    chromium.show(page)
+    find = "return Array.from(document.querySelectorAll(arguments[0])).map("
+    heights = chromium.script(find + "e => e.clientHeight)", "dt")
+    assert len(set(heights)) == 1
+    styles = find + "e => getComputedStyle(e).textAlign)"
+    assert set(chromium.script(styles, "tbody th")) == {"start"}
+    assert set(chromium.script(styles, "tbody td.number")) == {"end"}

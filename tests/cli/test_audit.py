@@ -154,7 +154,8 @@ def test_html_is_written_whole_and_tells_how(
     page = target.read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert page.endswith("</html>\n")
-    assert "fatt audit" in page
+    assert f"fatt audit {files[0]} {files[1]} \\\n  --" in page
+    assert f" \\\n  --certificate {proofs} \\\n  --note &#x27;Audited by" in page
     assert "&#x27;truth&#x27; for" in page
     assert "How much the score differs" in page
     assert f"fatt check {proofs} {files[0]}" in page

@@ -191,7 +191,7 @@ def test_warnings_and_the_rule_stand_before_the_verdict() -> None:
 
 def test_few_people_are_said_to_be_few_and_rates_have_intervals() -> None:
     page = Reader(made.report().to_html(groups=["sex"], favourable="grant"))
-    assert "Caution: of groups with fewer than 30 people" in page.text
+    assert "Caution: groups with fewer than 30 people are marked" in page.text
     assert "F 2 few" in page.text
     # One of two: Wilson's interval.
     assert "50.0% 9.5% to 90.5%" in page.text
@@ -207,6 +207,16 @@ def test_the_worst_intersections_have_a_table_of_their_own() -> None:
     page = Reader(report.to_html(groups=["sex", "town"]))
     assert "Intersections that fare worst, of 3 with 10 or more people" in page.text
     assert "Intersections" not in Reader(report.to_html(groups=["sex"])).text
+    sheet = Reader(report.to_html(groups=["sex", "town"], summary=True)).text
+    said = ["Groups", "Findings by sex", "f 30", "Intersections that fare worst"]
+    places = [sheet.index(one) for one in said]
+    assert places == sorted(places)
+    assert "Findings by town" not in sheet
+
+
+def test_the_answers_that_are_judged_are_named() -> None:
+    said = "What is judged is the answer that the model itself gives: deny or grant."
+    assert said in Reader(made.report().to_html()).text
 
 
 def test_a_summary_says_the_main_things_and_no_more() -> None:

@@ -111,6 +111,10 @@ def test_a_schema_shows_levels_and_bounds() -> None:
     text = Reader(schema._repr_html_()).text
     assert "age integer from 17 to 90" in text
     assert "Black , White" in text
+    assert "a , b" in text
+    plain = Schema(columns=["age"], variables=[Integer(name="age", columns="age")])
+    text = Reader(plain._repr_html_()).text
+    assert "variable kind values age integer any .fatt" in text
 
 
 def test_a_front_and_a_repair_show_themselves() -> None:
