@@ -129,9 +129,7 @@ def groups(
     )
 
 
-def _intersections(
-    report: Report, names: Sequence[str], most: int
-) -> Markup | None:
+def _intersections(report: Report, names: Sequence[str], most: int) -> Markup | None:
     """Show the people with two or more attributes in common who fare worst.
 
     Parameters

@@ -24,10 +24,11 @@ def main() -> None:
         page = Path(folder) / "audit.html"
         fatt.main([*_DEMO, "--html", str(page)], standalone_mode=False)
         chromium.show(page, width=_WIDTH)
-        # From the verdict to the first group.
+        # From the verdict to who counts as similar: a README should not start with a
+        # whole page.
         end = chromium.script(
-            "const groups = document.querySelector('#groups table');"
-            "return groups.getBoundingClientRect().bottom"
+            "const similar = document.querySelector('#similarity ul');"
+            "return similar.getBoundingClientRect().bottom"
         )
         chromium.show(page, width=_WIDTH, height=int(end) + 8)
         TARGET.parent.mkdir(exist_ok=True)
