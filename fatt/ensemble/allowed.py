@@ -380,12 +380,13 @@ def _turning(
         step = min(8 * step, most)
     ever = ~holds(_from_ordinal(low, dtype), everybody)
     ever &= holds(_from_ordinal(high, dtype), everybody)
-    left = np.flatnonzero(ever & (high - low > 1))
+    # Without the difference of the two, which may be more than 64 bits hold.
+    left = np.flatnonzero(ever & (high - 1 > low))
     while len(left):
-        middle = low[left] + (high[left] - low[left]) // 2
+        middle = (low[left] >> 1) + (high[left] >> 1) + (low[left] & high[left] & 1)
         true = holds(_from_ordinal(middle, dtype), left)
         high[left[true]], low[left[~true]] = middle[true], middle[~true]
-        left = left[high[left] - low[left] > 1]
+        left = left[high[left] - 1 > low[left]]
     first, last = high.copy(), high.copy()
     if not is_exact:
         for offset in _NEAR:

@@ -163,7 +163,7 @@ class Verifier:
         elif self.ensemble.scoring.ordered:
             self._decide_ties(people, boxes, label, answers)
             stopped[answers.verdict != UNKNOWN] = DECIDED
-        else:
+        elif not isinstance(self.ensemble.decision, Prediction):
             run.interrupted |= self._doubt_own_labels(people, own, answers, stopped)
         possible = self._possible(label, own, answers)
         return Findings(
