@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import os
 import re
@@ -18,8 +19,8 @@ from click.testing import CliRunner
 from nbclient import NotebookClient
 
 from fatt.cli import audit
-from fatt.cli.spec import Audit, Columns
-from fatt.importers.versions import TESTED
+from fatt.cli.spec import Audit, Columns, Decision
+from fatt.importers.versions import TESTED, releases_in_words
 from tests.report import made
 
 ROOT = Path(__file__).parents[1]
@@ -183,6 +184,19 @@ def run(*arguments: str, warnings: str = "error") -> str:
     return done.stdout
 
 
+def test_the_readme_takes_a_few_minutes_and_its_links_lead_somewhere() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 180
+    assert len(text.split()) <= 1_000
+    linked = re.findall(r"\]\(([^)#]+)", text)
+    assert len(linked) > 20
+    for path in linked:
+        assert (ROOT / path).exists(), path
+    for tested in releases_in_words().split(", "):
+        if not tested.startswith(("skops", "ONNX", "ai.onnx", "LightGBM text")):
+            assert tested in text
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_pages_print_what_they_say(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -288,8 +302,11 @@ def test_the_reference_tells_of_every_command_file_and_refusal(tmp_path: Path) -
     for option in audit.command.params:
         if isinstance(option, click.Option):
             assert option.opts[0] in pages["commands"]
-    for name in (*Audit.__struct_fields__, *Columns.__struct_fields__):
+    kinds = (Audit, Columns, Decision)
+    for name in (*(name for kind in kinds for name in kind.__struct_fields__), "vary"):
         assert f"| `{name}` |" in pages["files"]
+    for form in ("Schema", "Contents", "Payload"):
+        assert f'"$ref": "#/$defs/{form}"' in pages["files"]
     assert (
         "reads a number there; leave the cell empty if it is missing"
         in (pages["refusals"])
@@ -297,6 +314,20 @@ def test_the_reference_tells_of_every_command_file_and_refusal(tmp_path: Path) -
     assert pages["refusals"].count("\n- ") > 300
     for library, versions in TESTED.items():
         assert f"| {library} | {', '.join(versions)} |" in pages["versions"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", ".aif360_ext", ".aif360_ext.sklearn", ".audit", ".displays", ".export"),
+        *(".metrics", ".repairs", ".testing", ".train"),
+    ],
+)
+def test_the_reference_names_everything_that_is_public(name: str) -> None:
+    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    named = {line.strip().rpartition(".")[2] for line in text.splitlines()}
+    public = set(importlib.import_module(f"fatt{name}").__all__)
+    assert public - named <= {"__version__"}
 
 
 def test_a_report_is_as_its_json_schema_says() -> None:

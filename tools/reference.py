@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
+from fatt import load, verify
 from fatt.certificate.file import Contents
 from fatt.cli import fatt
-from fatt.cli.spec import Audit, Columns
+from fatt.cli.spec import Audit, Columns, Decision
 from fatt.cli.terminal import Exit
+from fatt.ensemble.file import MAGIC, Payload
 from fatt.importers.versions import TESTED
-from fatt.region import Schema
+from fatt.region import Schema, Similarity
 
 PACKAGE = Path(__file__).parents[1] / "fatt"
 
@@ -76,37 +79,82 @@ def files() -> str:
     parts = [
         "# Files",
         "",
-        "Unknown keys are errors everywhere. What stands in `[[similar]]` is said in "
-        "{doc}`/similarity`.",
+        "Unknown keys are errors everywhere.",
         "",
         "## audit.toml",
         "",
         "The file of `fatt audit --spec`, which `fatt init` starts.",
     ]
-    for section, kind in {"audit": Audit, "columns": Columns}.items():
+    sections = {"audit": Audit, "columns": Columns, "decision": Decision}
+    for section, kind in sections.items():
         parts += ["", f"### `[{section}]`", "", *_fields(kind)]
     parts += [
         "",
-        "`[schema]` says what columns are, by name, with the keys of the variables "
-        "below; `[decision]` says by which rule the model decides.",
+        "### `[schema]`",
+        "",
+        *_SCHEMA,
+        "",
+        "### `[[similar]]`",
+        "",
+        *_SIMILAR,
     ]
-    for title, kind in {"Schema": Schema, "Certificate": Contents}.items():
+    parts += _table((f"`{name}`", said) for name, said in _similar().items())
+    parts += ["", "## Report", "", *_REPORT]
+    for title, (kind, said) in _FORMS.items():
         schema = json.dumps(_briefly(msgspec.json.schema(kind)), indent=1)
-        parts += ["", f"## {title}, as JSON schema", "", "```json", schema, "```"]
-    parts += [
-        "",
-        "## Report",
-        "",
-        "`Report.to_json` says what `fatt audit --json` prints; "
-        "{download}`its JSON schema </_static/report.schema.json>`.",
-    ]
+        parts += ["", f"## {title}", "", said, "", "```json", schema, "```"]
     return "\n".join(parts) + "\n"
+
+
+def _in_order(kind: type[msgspec.Struct]) -> str:
+    return ", ".join(f"`{field.name}`" for field in msgspec.structs.fields(kind))
+
+
+_CONTENT = msgspec.structs.fields(Payload)[0].type
+
+#: What is said of files beside what their types say.
+_SCHEMA = (
+    "What columns are, by name, with `type` and the other keys of the variables in the "
+    'schema below: `age = { type = "integer", lower = 18 }`.',
+)
+_SIMILAR = (
+    "Who counts as similar, as often as there are ways to be: {doc}`/similarity`.",
+    "",
+)
+_REPORT = (
+    "What `fatt audit --json` and `Report.to_json` write, as "
+    "{download}`JSON schema </_static/report.schema.json>`.",
+)
+_FORMS = {
+    "Schema": (Schema, "What `Schema.save` writes, below the key `schema`:"),
+    "Certificate": (Contents, "What `Certificate.save` and `--certificate` write:"),
+    "Model": (
+        Payload,
+        f"A `.fatt` file starts with the bytes of `{MAGIC.decode().strip()}` and a "
+        "line feed; the SHA-256 of the rest follows, and the rest, in MessagePack. It "
+        "has this form. Of the first two lists the fields are "
+        f"{_in_order(Payload)}; and {_in_order(_CONTENT)}. Arrays are little-endian "
+        "bytes:",
+    ),
+}
+
+
+def _similar() -> dict[str, str]:
+    return _described(Similarity.__doc__ or "", "Parameters")
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield "| key | meaning |"
+    yield "| --- | --- |"
+    yield from (f"| {name} | {said} |" for name, said in rows)
 
 
 def _briefly(schema: Any) -> Any:
     """Return a schema with the first sentence of every description."""
     if isinstance(schema, list):
         return [_briefly(part) for part in schema]
+    if isinstance(schema, float) and not math.isfinite(schema):
+        return str(schema)  # JSON has no such numbers
     if not isinstance(schema, dict):
         return schema
     return {
@@ -117,7 +165,11 @@ def _briefly(schema: Any) -> Any:
 
 def _fields(kind: type[msgspec.Struct]) -> Iterator[str]:
     """Yield a table of keys: types from the code, words from the docstring."""
-    words = _attributes(kind.__doc__ or "")
+    words = _described(kind.__doc__ or "", "Attributes")
+    for function in (load, verify):
+        said = _described(function.__doc__ or "", "Parameters")
+        elsewhere = f"As in `fatt.{function.__name__}`."
+        words |= {n: said[n] for n, word in words.items() if word == elsewhere}
     yield "| key | type | meaning |"
     yield "| --- | --- | --- |"
     for field in msgspec.structs.fields(kind):
@@ -127,12 +179,12 @@ def _fields(kind: type[msgspec.Struct]) -> Iterator[str]:
         yield f"| `{field.name}` | {kinds} | {words[field.name]} |"
 
 
-def _attributes(text: str) -> dict[str, str]:
-    """Return what a docstring says of each attribute."""
-    _, _, part = text.partition("Attributes\n")
+def _described(text: str, heading: str) -> dict[str, str]:
+    """Return what a docstring says of each name below a heading."""
+    _, _, part = text.partition(f"{heading}\n")
     words: dict[str, str] = {}
     names: list[str] = []
-    for line in part.split("\n")[1:]:
+    for line in part.split("\n\n")[0].split("\n")[1:]:
         if line.startswith("        "):
             for name in names:
                 words[name] = f"{words.get(name, '')} {line.strip()}".strip()

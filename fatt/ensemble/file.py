@@ -45,7 +45,9 @@ class _Content(Record, frozen=True, kw_only=True, array_like=True):
     inputs: Inputs
 
 
-class _File(Record, frozen=True, kw_only=True, array_like=True):
+class Payload(Record, frozen=True, kw_only=True, array_like=True):
+    """All that a file holds behind its first bytes and its digest."""
+
     content: _Content
     source: Source
     # Files of earlier versions have none.
@@ -96,7 +98,7 @@ def _essence(value: Any) -> Any:
 
 def to_bytes(ensemble: Ensemble) -> bytes:
     """Return the file form of an ensemble."""
-    file = _File(content=_content(ensemble), source=ensemble.source, link=ensemble.link)
+    file = Payload(content=_content(ensemble), source=ensemble.source, link=ensemble.link)
     payload = msgspec.msgpack.encode(file)
     return MAGIC + hashlib.sha256(payload).digest() + payload
 
@@ -118,7 +120,7 @@ def from_bytes(data: bytes) -> Ensemble:
     if hashlib.sha256(payload).digest() != data[len(MAGIC) : len(data) - len(payload)]:
         raise MalformedModelError("the file is damaged: its checksum does not match.")
     try:
-        file = msgspec.msgpack.decode(payload, type=_File)
+        file = msgspec.msgpack.decode(payload, type=Payload)
         content = file.content
         trees = Trees(
             nodes=_array(content.nodes, NODE),
