@@ -98,7 +98,8 @@ def _essence(value: Any) -> Any:
 
 def to_bytes(ensemble: Ensemble) -> bytes:
     """Return the file form of an ensemble."""
-    file = Payload(content=_content(ensemble), source=ensemble.source, link=ensemble.link)
+    content = _content(ensemble)
+    file = Payload(content=content, source=ensemble.source, link=ensemble.link)
     payload = msgspec.msgpack.encode(file)
     return MAGIC + hashlib.sha256(payload).digest() + payload
 
