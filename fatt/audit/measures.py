@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from fatt.audit.gaps import Of
 from fatt.ensemble import Label
 from fatt.errors import SpecError
 from fatt.progress import Progress
-from fatt.region import Relation, Similarity
+from fatt.region import Similarity
 from fatt.report import Report
 from fatt.report.details import Alone, Details, Measured, Worst
 from fatt.verdict import FAIR
@@ -111,7 +110,7 @@ def _alone(
     others alone are asked.
     """
     rest = np.flatnonzero(report.findings.verdict != FAIR)
-    parts = list(_parts(report.similarity))
+    parts = report.similarity.parts()
     if not rest.size or len(parts) == 1:
         return tuple(_counted(one, report) for one in parts)
     people = report.people.take(rest)
@@ -146,43 +145,8 @@ def _counted(similarity: Similarity, report: Report) -> Alone:
         sides = {"lower": lower, "higher": len(twins) - lower}
         turns = Counter({("prediction", side): n for side, n in sides.items() if n})
     return Alone(
-        name=_name(similarity),
+        name=similarity.title(),
         turns=turns,
         unknown=report.counts["unknown"],
-        varies=bool(similarity.vary),
+        varies=any(move.varies for move in similarity.moves),
     )
-
-
-def _parts(relation: Relation) -> Iterator[Similarity]:
-    """Yield similarities in which one attribute may change, each once."""
-    seen: set[Similarity] = set()
-    for similarity in relation.alternatives:
-        for one in _split(similarity):
-            if one not in seen:
-                seen.add(one)
-                yield one
-
-
-def _split(similarity: Similarity) -> list[Similarity]:
-    if isinstance(similarity.noise, tuple):
-        return similarity.split()
-    # Noise for all numbers counts as one attribute.
-    plain = similarity.plain()
-    where = plain.get("where")
-    named = {key: plain[key] for key in ("vary", "missing") if key in plain}
-    noise = Similarity(noise=plain["noise"], where=where)
-    return [noise, *(Similarity(**named, where=where).split() if named else [])]
-
-
-def _name(similarity: Similarity) -> str:
-    plain = similarity.plain()
-    noise = plain.get("noise", {})
-    named = [
-        *(noise if isinstance(noise, dict) else ["all numbers"]),
-        *plain.get("vary", ()),
-        *plain.get("missing", ()),
-    ]
-    where = "".join(
-        f", where {name} {met}" for name, met in plain.get("where", {}).items()
-    )
-    return ", ".join(dict.fromkeys(named)) + where

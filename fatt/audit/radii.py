@@ -13,8 +13,6 @@ from fatt.ensemble.floats import from_ordinal, to_ordinal
 from fatt.errors import SpecError
 from fatt.frames import frame_of
 from fatt.markup import facts, notebook, table
-from fatt.region import Similarity
-from fatt.region.amounts import Step
 from fatt.report import plots
 from fatt.verdict import (
     FAIR,
@@ -159,7 +157,7 @@ def radii_of(run: Run) -> Radii:
     from both ends.
     """
     similarity = run.similarity
-    if not any(map(_grows, similarity.alternatives)):
+    if not any(move.grows for move in similarity.moves):
         raise SpecError(
             f"no noise can grow in {similarity!r}; name a number in noise, such as "
             "noise={'age': 1}, or call fatt.verify."
@@ -170,13 +168,6 @@ def radii_of(run: Run) -> Radii:
         run.report(chunk.stop)
     lower, upper, at_zero = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Radii(lower, upper, at_zero)
-
-
-def _grows(similarity: Similarity) -> bool:
-    """Tell whether a similarity has noise of which there are multiples."""
-    noise = similarity.noise
-    amounts = [amount for _, amount in noise] if isinstance(noise, tuple) else [noise]
-    return any(isinstance(a, Step) and (a.below or a.above) for a in amounts)
 
 
 class _Bisection:

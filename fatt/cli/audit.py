@@ -17,14 +17,14 @@ import click
 from fatt import __version__
 from fatt.cli.names import ModelRequest, model_names, people_names
 from fatt.cli.options import (
+    SimilarityRequest,
     budget_of,
     model_options,
     question_options,
     search_options,
-    similarity_of,
     similarity_options,
 )
-from fatt.cli.terminal import Exit, printable, progress, say
+from fatt.cli.terminal import Exit, exits, printable, progress, say
 from fatt.errors import DataError, SpecError
 from fatt.storage import require_writable, write_text
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from fatt.region import Relation
     from fatt.report import Report
     from fatt.report.details import Details, Provenance
-
-_LIBRARIES = ("numpy", "sklearn", "xgboost", "lightgbm", "catboost", "onnxruntime")
 
 
 @click.command("audit", short_help="Audit a model on a file of people.")
@@ -92,14 +90,15 @@ _LIBRARIES = ("numpy", "sklearn", "xgboost", "lightgbm", "catboost", "onnxruntim
 @model_names
 @model_options
 @click.pass_context
+@exits({
+    Exit.DONE: "proven, or no --min-fairness asked for",
+    Exit.REFUTED: "refuted",
+    Exit.UNDECIDED: "undecided within the budget, or interrupted",
+})  # fmt: skip
 def command(context: click.Context, /, **given: Any) -> None:
     """Prove of each person in PEOPLE that MODEL treats all similar people alike.
 
     PEOPLE is a CSV, JSON lines, Parquet or Arrow file, or - for the standard input.
-
-    \b
-    Exit codes: 0 proven, or no --min-fairness asked for; 1 refuted; 2 could not
-    run; 3 undecided within the budget, or interrupted.
 
     \b
       fatt audit --demo --html audit.html
@@ -129,15 +128,11 @@ def _with_file(request: Request) -> Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request(ModelRequest):
+class Request(SimilarityRequest, ModelRequest):
     """What the user asked for; the names are those of the options."""
 
     model: str | None
     people: str | None
-    noise: tuple[str, ...]
-    vary: tuple[str, ...]
-    missing: tuple[str, ...]
-    one_hot: tuple[str, ...]
     groups: tuple[str, ...]
     sensitive_features: str | None
     favourable: str | None
@@ -241,12 +236,11 @@ def _require_journal(request: Request) -> None:
 
 
 def _similarity(request: Request) -> Relation:
-    said = (request.noise, request.vary, request.missing, request.spec)
-    if request.demo and not any(said):
+    if request.demo and not request.says_who_is_similar():
         from fatt.cli import demo
 
-        return similarity_of(demo.NOISE, demo.VARY, (), None)
-    return similarity_of(*said)
+        request = replace(request, noise=demo.NOISE, vary=demo.VARY)
+    return request.similarity()
 
 
 def _require_inputs(request: Request) -> None:
@@ -300,17 +294,14 @@ def _varied(report: Report) -> tuple[str, ...]:
     """Return the categories that may vary: the groups that people ask about first."""
     from fatt.ensemble import Categorical
 
-    schema = report.people.variables.schema
+    variables = report.people.variables
     categories = {
         feature.name
-        for feature in report.people.variables.ensemble.features
+        for feature in variables.ensemble.features
         if isinstance(feature, Categorical)
     }
-    names = [
-        schema.find(name).name
-        for similarity in report.similarity.alternatives
-        for name, _ in similarity.vary
-    ]
+    moving = report.similarity.moving(variables.schema)
+    names = [name for name, move in moving if move.varies]
     return tuple(name for name in dict.fromkeys(names) if name in categories)
 
 
@@ -489,11 +480,9 @@ def _digest(path: str | None) -> str:
 
 def _versions() -> str:
     """Say what the audit ran on: also the model's own library, if it was asked."""
-    loaded = [
-        f"{name} {sys.modules[name].__version__}"
-        for name in _LIBRARIES
-        if name in sys.modules
-    ]
+    from fatt.importers.registry import loaded_versions
+
+    loaded = [f"{name} {version}" for name, version in loaded_versions().items()]
     system = f"{platform.system()} {platform.machine()}"
     python = f"Python {platform.python_version()}"
     return ", ".join([f"fatt {__version__}", *loaded, python, system])

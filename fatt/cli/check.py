@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt.cli.names import ModelRequest, model_names, people_names
-from fatt.cli.options import model_options, similarity_of
-from fatt.cli.terminal import Exit, printable
+from fatt.cli.options import model_options, read_similarity
+from fatt.cli.terminal import Exit, exits, printable
 from fatt.errors import CertificateError, MalformedCertificateError, SpecError
 
 if TYPE_CHECKING:
     from fatt.certificate import Certificate, Checked
     from fatt.ensemble import Ensemble
     from fatt.model import Model
-    from fatt.region import Relation, Schema
+    from fatt.region import Schema
 
 
 @click.command("check", short_help="Check the certificate of an audit.")
@@ -38,16 +38,17 @@ if TYPE_CHECKING:
 @model_names
 @model_options
 @click.pass_context
+@exits({
+    Exit.DONE: "it holds",
+    Exit.REFUTED: "it does not, or is about something else",
+    Exit.COULD_NOT_RUN: "could not run, for instance since the file is no certificate",
+})  # fmt: skip
 def command(context: click.Context, /, **given: Any) -> None:
     """Verify all that CERTIFICATE claims of MODEL, without the search behind it.
 
     If PEOPLE are given, they must be those whom the certificate is about. Who is
     similar and which values there are is what the certificate says: read it in what is
     printed, or say with --spec and --schema what you expect.
-
-    \b
-    Exit codes: 0 it holds; 1 it does not, or is about something else; 2 could not
-    run, for instance since the file is no certificate.
 
     \b
       fatt check audit.cert credit.json
@@ -74,7 +75,7 @@ class Request(ModelRequest):
 def _run(request: Request) -> Exit:
     from fatt.certificate import Certificate
 
-    similarity = _expected_similarity(request)
+    similarity = None if request.spec is None else read_similarity(request.spec)
     schema = _expected_schema(request)
     model = request.load(request.model)
     table = _table(request, model.ensemble)
@@ -99,12 +100,6 @@ def _run(request: Request) -> Exit:
     if confirmed:
         click.echo("The model's own library confirms both labels of every twin.")
     return Exit.DONE
-
-
-def _expected_similarity(request: Request) -> Relation | None:
-    if request.spec is None:
-        return None
-    return similarity_of((), (), (), request.spec)
 
 
 def _expected_schema(request: Request) -> Schema | None:

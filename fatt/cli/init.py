@@ -77,7 +77,7 @@ def draft(request: ModelRequest, model: str, people: str, output: str) -> str:
         Path of the file to be, to which the others are written relatively.
     """
     from fatt.people.files import read_table
-    from fatt.region.similarity import in_toml
+    from fatt.region.toml import in_toml
 
     ensemble = request.load(model).ensemble
     table = read_table(people)
@@ -183,7 +183,7 @@ class _Places:
 
     def audit(self) -> Iterator[str]:
         """Yield the lines on columns that are none of the model's."""
-        from fatt.region.similarity import in_toml
+        from fatt.region.toml import in_toml
 
         if self.label is not None:
             yield f"label = {in_toml(self.label)}  {_GUESS} it holds the true outcomes"
@@ -197,7 +197,7 @@ class _Places:
 
     def columns(self, request: ModelRequest) -> Iterator[str]:
         """Yield the table that says which column is which."""
-        from fatt.region.similarity import in_toml
+        from fatt.region.toml import in_toml
 
         yield "[columns]"
         said = request.said()
@@ -226,7 +226,7 @@ class _Places:
 
 
 def _prepared(request: ModelRequest, folder: Path) -> Iterator[str]:
-    from fatt.region.similarity import in_toml
+    from fatt.region.toml import in_toml
 
     if request.prepare:
         files = [os.path.relpath(file, folder) for file in request.prepare]
@@ -245,7 +245,7 @@ def _schema(typed: TypedPeople, ensemble: Ensemble) -> Iterator[str]:
 
     from fatt.people import People
     from fatt.region import Number, Variables
-    from fatt.region.similarity import in_toml, toml_key
+    from fatt.region.toml import in_toml, toml_key
 
     yield "# What the columns are. Bounds hold for everybody, also those not in the"
     yield "# table: write them only where nobody can be beyond."
@@ -273,7 +273,7 @@ def _similar(typed: TypedPeople, ensemble: Ensemble, places: _Places) -> Iterato
     """Yield a similarity to edit."""
     from fatt.people import People
     from fatt.region import Number, Variables
-    from fatt.region.similarity import in_toml
+    from fatt.region.toml import in_toml
     from fatt.report.doubts import stand_ins
 
     variables = Variables(ensemble, typed.schema)

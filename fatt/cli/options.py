@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -122,39 +123,63 @@ search_options = _all(
 )
 
 
-def similarity_of(
-    noise: Iterable[str], vary: Iterable[str], missing: Iterable[str], spec: str | None
-) -> Relation:
-    """Return who is similar, from the options.
+@dataclass(frozen=True, kw_only=True)
+class SimilarityRequest:
+    """What the user said of who is similar; the names are those of the options."""
 
-    Raises
-    ------
-    SpecError
-        If nothing is said, or both a file and options say it.
-    """
+    noise: tuple[str, ...]
+    vary: tuple[str, ...]
+    missing: tuple[str, ...]
+    one_hot: tuple[str, ...]
+    spec: str | None
+
+    def says_who_is_similar(self) -> bool:
+        """Tell whether options or a file do."""
+        return self.spec is not None or self._has_options()
+
+    def similarity(self) -> Relation:
+        """Return who is similar.
+
+        Raises
+        ------
+        SpecError
+            If nothing is said, or both a file and options say it.
+        """
+        from fatt.region import Similarity
+
+        if not self.says_who_is_similar():
+            raise SpecError(
+                "nothing says who is similar; add --noise age=3, --vary sex, or "
+                "--spec FILE."
+            )
+        if self.spec is None:
+            return Similarity(
+                noise=_noise(self.noise), vary=self.vary, missing=self.missing
+            )
+        if self._has_options():
+            raise SpecError(
+                "--spec says who is similar, and so do other options; write all of it "
+                "into the file, or none."
+            )
+        return read_similarity(self.spec)
+
+    def _has_options(self) -> bool:
+        return any((self.noise, self.vary, self.missing))
+
+
+def read_similarity(path: str) -> Relation:
+    """Read who is similar from a file, and name the file if it cannot be read."""
     from fatt.region import Similarity
 
-    if not any((noise, vary, missing, spec)):
-        raise SpecError(
-            "nothing says who is similar; add --noise age=3, --vary sex, or "
-            "--spec FILE."
-        )
-    if spec is None:
-        return Similarity(noise=_noise(noise), vary=list(vary), missing=list(missing))
-    if any((noise, vary, missing)):
-        raise SpecError(
-            "--spec says who is similar, and so do other options; write all of it into "
-            "the file, or none."
-        )
     try:
-        return Similarity.read_toml(spec)
+        return Similarity.read_toml(path)
     except OSError as error:
         reason = error.strerror or error
-        raise SpecError(f"cannot read the similarity from {spec}: {reason}.") from error
+        raise SpecError(f"cannot read the similarity from {path}: {reason}.") from error
     except UnicodeDecodeError:
-        raise SpecError(f"{spec} is no text in UTF-8.") from None
+        raise SpecError(f"{path} is no text in UTF-8.") from None
     except SpecError as error:
-        raise SpecError(f"{spec}: {error}") from error
+        raise SpecError(f"{path}: {error}") from error
 
 
 def _noise(given: Iterable[str]) -> dict[str, str] | str | None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
+from typing import Any, TypeVar
 
 import click
 
 from fatt.progress import Progress, bar
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Exit(IntEnum):
@@ -25,6 +29,27 @@ class Exit(IntEnum):
     COULD_NOT_RUN = 2
     #: Undecided: the budget ended, or the user interrupted the run.
     UNDECIDED = 3
+
+
+def exits(meanings: Mapping[Exit, str]) -> Callable[[F], F]:
+    """Tell in a subcommand's help what it means with which exit code.
+
+    Parameters
+    ----------
+    meanings
+        What its exit codes mean. That it could not run goes without saying.
+    """
+    told = {Exit.COULD_NOT_RUN: "could not run", **meanings}
+    words = "; ".join(f"{code:d} {told[code]}" for code in sorted(told))
+
+    def decorate(command: F) -> F:
+        # Before the examples, which stand as they are.
+        text = inspect.cleandoc(command.__doc__ or "")
+        text, mark, examples = text.partition("\n\n\b\n")
+        command.__doc__ = f"{text}\n\nExit codes: {words}.{mark}{examples}"
+        return command
+
+    return decorate
 
 
 def say(message: str) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fatt.cli.options import similarity_of, similarity_options
-from fatt.cli.terminal import Exit, lines, printable, say
+from fatt.cli.options import SimilarityRequest, similarity_options
+from fatt.cli.terminal import Exit, exits, lines, printable, say
 from fatt.storage import require_writable
 
 if TYPE_CHECKING:
@@ -46,15 +46,16 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @click.option("--quiet", is_flag=True, help="Print nothing that was not asked for.")
 @click.pass_context
+@exits({
+    Exit.DONE: "done",
+    Exit.REFUTED: "no tree reaches --min-fairness",
+    Exit.UNDECIDED: "interrupted, with the best tree so far",
+})  # fmt: skip
 def command(context: click.Context, /, **given: Any) -> None:
     """Train a tree that treats similar people alike on PEOPLE, and save it.
 
     PEOPLE is a CSV, JSON lines, Parquet or Arrow file, or - for the standard input.
     Columns of numbers are taken as such, others as categories.
-
-    \b
-    Exit codes: 0 done; 1 no tree reaches --min-fairness; 2 could not run; 3
-    interrupted, with the best tree so far.
 
     \b
       fatt train people.csv --label repaid --noise age=3 --vary sex \\
@@ -65,16 +66,11 @@ def command(context: click.Context, /, **given: Any) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(SimilarityRequest):
     """What the user asked for; the names are those of the options."""
 
     people: str
     label: str
-    noise: tuple[str, ...]
-    vary: tuple[str, ...]
-    missing: tuple[str, ...]
-    spec: str | None
-    one_hot: tuple[str, ...]
     output: str
     ignored: tuple[str, ...]
     fairness_weight: float | None
@@ -89,9 +85,7 @@ class Request:
 
 def _run(request: Request) -> Exit:
     require_writable(request.output, "--output")
-    similarity = similarity_of(
-        request.noise, request.vary, request.missing, request.spec
-    )
+    similarity = request.similarity()
     tree = _train(request, similarity)
     wanted = request.min_fairness
     if wanted is not None and (tree.fairness_ < wanted or not len(tree.front_)):

@@ -9,14 +9,14 @@ import click
 
 from fatt.cli.names import ModelRequest, model_names, people_names
 from fatt.cli.options import (
+    SimilarityRequest,
     budget_of,
     model_options,
     question_options,
     search_options,
-    similarity_of,
     similarity_options,
 )
-from fatt.cli.terminal import Exit, printable
+from fatt.cli.terminal import Exit, exits, printable
 from fatt.errors import SpecError
 
 if TYPE_CHECKING:
@@ -49,11 +49,9 @@ if TYPE_CHECKING:
 @model_names
 @model_options
 @click.pass_context
+@exits({Exit.DONE: "fair", Exit.REFUTED: "unfair", Exit.UNDECIDED: "undecided"})
 def command(context: click.Context, /, **given: Any) -> None:
     """Ask about one person: from a file of PEOPLE, typed in, or both.
-
-    \b
-    Exit codes: 0 fair, 1 unfair, 2 could not run, 3 undecided.
 
     \b
       fatt twin credit.json people.csv --row 17 --noise age=3 --vary sex
@@ -64,7 +62,7 @@ def command(context: click.Context, /, **given: Any) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request(ModelRequest):
+class Request(SimilarityRequest, ModelRequest):
     """What the user asked for; the names are those of the options."""
 
     model: str
@@ -72,10 +70,6 @@ class Request(ModelRequest):
     row: int | None
     where: str | None
     values: tuple[str, ...]
-    noise: tuple[str, ...]
-    vary: tuple[str, ...]
-    missing: tuple[str, ...]
-    one_hot: tuple[str, ...]
     ignored: tuple[str, ...]
     favourable: str | None
     budget: tuple[str, ...]
@@ -84,9 +78,7 @@ class Request(ModelRequest):
 
 
 def _run(request: Request) -> Exit:
-    similarity = similarity_of(
-        request.noise, request.vary, request.missing, request.spec
-    )
+    similarity = request.similarity()
     budget = budget_of(request.budget)
     model = request.load(request.model)
     from fatt.audit import verify

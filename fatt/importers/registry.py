@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -168,6 +169,14 @@ def library_of(model: object) -> Library:
         "tree model of scikit-learn, XGBoost, LightGBM or CatBoost, an ONNX model, or "
         "the path of a file of one."
     )
+
+
+def loaded_versions() -> dict[str, str]:
+    """Return the versions of all that read or answered for models until now."""
+    packages = ["numpy", *PACKAGES, "onnxruntime"]
+    packages.remove("fatt")
+    loaded = {name: sys.modules[name] for name in packages if name in sys.modules}
+    return {name: str(module.__version__) for name, module in loaded.items()}
 
 
 def _module(name: str) -> Library:

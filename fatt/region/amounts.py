@@ -50,6 +50,17 @@ class Step:
             return short(size)
         return f"{sign}{short(size)}{' sd' if self.unit == 'sd' else self.unit}"
 
+    def in_words(self, sd: float | None = None) -> str:
+        """Say how a value may differ; with a standard deviation also in its units."""
+        unit = {"": "", "sd": " standard deviations", "%": "%"}[self.unit]
+        if self.unit == "sd" and sd is not None:
+            unit += f" ({max(self.below, self.above) * sd:.6g})"
+        if self.below == self.above:
+            return f"may differ by up to {short(self.above)}{unit}"
+        if self.below:
+            return f"may be up to {short(self.below)}{unit} lower"
+        return f"may be up to {short(self.above)}{unit} higher"
+
 
 @dataclass(frozen=True)
 class Range:
@@ -61,6 +72,11 @@ class Range:
     def plain(self) -> str:
         """Return the range as people write it."""
         return f"{short(self.low)}..{short(self.high)}"
+
+    def in_words(self, sd: float | None = None) -> str:
+        """Say what a value may be; standard deviations do not matter."""
+        low, high = short(self.low), short(self.high)
+        return f"may be any number from {low} to {high} if it is one of them"
 
 
 Amount: TypeAlias = Step | Range
@@ -204,6 +220,10 @@ class Between:
             return f"{'<' if self.without_high else '<='} {short(self.high)}"
         return f"{short(self.low)}..{short(self.high)}"
 
+    def in_words(self) -> str:
+        """Say what meets the condition."""
+        return f"is {self.plain()}"
+
     def closed(self) -> tuple[float, float]:
         """Return the smallest and the largest number that meet the condition."""
         low = np.nextafter(self.low, np.inf) if self.without_low else self.low
@@ -220,6 +240,10 @@ class OneOf:
     def plain(self) -> list[Label]:
         """Return the condition as people write it."""
         return list(self.labels)
+
+    def in_words(self) -> str:
+        """Say what meets the condition."""
+        return "is " + " or ".join(map(repr, self.labels))
 
 
 Condition: TypeAlias = Between | OneOf

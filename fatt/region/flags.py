@@ -174,19 +174,14 @@ def _listed(columns: list[str]) -> str:
 
 def _moved(relation: Relation, unnamed: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield what a relation lets change, and the name that it says it of."""
-    for one in relation.alternatives:
-        if isinstance(one.noise, tuple):
-            yield from ((f"noise names {name!r}", name) for name, _ in one.noise)
-        else:
-            yield from (("noise is for all numbers", name) for name in unnamed)
-        yield from ((f"vary names {name!r}", name) for name, _ in one.vary)
-        yield from ((f"missing names {name!r}", name) for name in one.missing)
+    for move in relation.moves:
+        names = unnamed if move.name is None else [move.name]
+        yield from ((move.said, name) for name in names)
 
 
 def _conditions(relation: Relation) -> Iterator[tuple[str, str]]:
     """Yield what a relation asks of people, and the name that it asks it of."""
-    for one in relation.alternatives:
-        yield from ((f"where names {name!r}", name) for name, _ in one.where)
+    yield from ((f"where names {name!r}", name) for name, _ in relation.conditions)
 
 
 def _torn(schema: Schema) -> dict[str, list[str]]:

@@ -302,6 +302,24 @@ class OneHot(Levels, frozen=True, kw_only=True, tag="one-hot"):
 AnyVariable: TypeAlias = Number | Integer | Binary | Ordinal | Category | OneHot
 
 
+def anything(variable: AnyVariable) -> str:
+    """Say what a variable may be that may be anything."""
+    if isinstance(variable, Category) and variable.others:
+        return "anything, also a value that the model does not know"
+    if isinstance(variable, Ordinal) and not variable.values:
+        return f"any of {', '.join(map(str, variable.levels))}"
+    if not isinstance(variable, Number):
+        return "anything"
+    kind = "whole number" if isinstance(variable, Integer) else "number"
+    low, high = variable.lower, variable.upper
+    if low is not None and high is not None:
+        return f"any {kind} from {short(low)} to {short(high)}"
+    if low is high is None:
+        return f"any {kind} at all, without bounds"
+    end = f"at most {short(high)}" if high is not None else f"at least {low}"
+    return f"any {kind} that is {end}, without another bound"
+
+
 def _plain(value: Any) -> Any:
     """Return a scalar of numpy as a plain one, which can be written to a file."""
     return value.item() if isinstance(value, np.generic) else value

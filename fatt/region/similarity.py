@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import re
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
 from fatt.ensemble.features import Label
-from fatt.errors import SpecError, hint
+from fatt.errors import SpecError
 from fatt.markup import Markup, Part, notebook, tag
 from fatt.region.amounts import (
     Amount,
     Condition,
-    OneOf,
     Range,
+    Step,
     parse_amount,
     parse_condition,
     parse_labels,
-    short,
 )
-from fatt.region.kinds import AnyVariable, Category, Integer, Number, Ordinal
+from fatt.region.kinds import AnyVariable, Number, Ordinal, anything
 from fatt.region.schema import Schema
+from fatt.region.toml import read_tables, write_tables
 
 #: A similarity's keys, in Python and in TOML.
 KEYS = ("noise", "vary", "where", "missing")
@@ -37,6 +34,46 @@ SECTIONS = ("similar", "columns", "schema", "audit", "decision")
 
 #: Says of a variable in `vary` that every value it has may be taken.
 ANY = "any"
+
+
+class Move(NamedTuple):
+    """What a similarity lets change, and how: whoever must know asks for this.
+
+    Attributes
+    ----------
+    key
+        Which of the `KEYS` says it.
+    name
+        Of what it is said; None for all numbers that may not vary.
+    amount
+        How far it may move, if it may not take any value.
+    values
+        The values that are interchangeable, if these are listed.
+    """
+
+    key: str
+    name: str | None
+    amount: Amount | None = None
+    values: tuple[Label, ...] | None = None
+
+    @property
+    def said(self) -> str:
+        """How the similarity says it, for messages."""
+        of_what = "is for all numbers" if self.name is None else f"names {self.name!r}"
+        return f"{self.key} {of_what}"
+
+    @property
+    def varies(self) -> bool:
+        """Whether other values may be taken, however far away they are."""
+        return self.key == "vary"
+
+    @property
+    def grows(self) -> bool:
+        """Whether there are multiples of it, which let more and more people in."""
+        return (
+            isinstance(self.amount, Step)
+            and max(self.amount.below, self.amount.above) > 0
+        )
 
 
 class Relation:
@@ -71,15 +108,52 @@ class Relation:
         return repr(self)
 
     @property
+    def moves(self) -> tuple[Move, ...]:
+        """All that may change, and how, one alternative after the other."""
+        return tuple(move for one in self.alternatives for move in _moves_of(one))
+
+    @property
+    def conditions(self) -> tuple[tuple[str, Condition], ...]:
+        """What must be met to be similar to anybody, and by what."""
+        return tuple(met for one in self.alternatives for met in one.where)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """All names that are said to differ, or must meet a condition, each once."""
-        found: dict[str, None] = {}
+        moved = [move.name for move in self.moves if move.name is not None]
+        asked = [name for name, _ in self.conditions]
+        return tuple(dict.fromkeys([*moved, *asked]))
+
+    def moving(self, schema: Schema) -> Iterator[tuple[str, Move]]:
+        """Yield all that may change by the names of variables, and how.
+
+        What names no variable is left out: whoever needs it complains.
+
+        Parameters
+        ----------
+        schema
+            The variables.
+        """
         for one in self.alternatives:
-            noise = one.noise if isinstance(one.noise, tuple) else ()
-            said = [*one.vary, *noise, *one.where]
-            found.update(dict.fromkeys([name for name, _ in said]))
-            found.update(dict.fromkeys(one.missing))
-        return tuple(found)
+            for move in one.moves:
+                if move.name is None:
+                    names = _unnamed(one, schema)
+                else:
+                    names = list(_found([move.name], schema))
+                yield from ((name, move) for name in names)
+
+    def parts(self) -> list[Similarity]:
+        """Return similarities in which one attribute may change, each once.
+
+        Noise for all numbers counts as one attribute.
+        """
+        found = dict[Similarity, None]()
+        for one in self.alternatives:
+            by_name: dict[str | None, list[Move]] = {}
+            for move in one.moves:
+                by_name.setdefault(move.name, []).append(move)
+            found |= dict.fromkeys(_made_of(m, one.where) for m in by_name.values())
+        return list(found)
 
     def one_at_a_time(self) -> Relation:
         """Return the relation in which only one attribute may change at a time.
@@ -94,7 +168,14 @@ class Relation:
         >>> Similarity(noise={"age": 3}, vary=["sex"]).one_at_a_time()
         Similarity(noise={'age': 3}) | Similarity(vary=['sex'])
         """
-        return any_of(*(one for each in self.alternatives for one in each.split()))
+        for move in self.moves:
+            if move.name is None:
+                assert move.amount is not None
+                raise SpecError(
+                    "noise for all variables names none of them; write noise="
+                    f"dict.fromkeys(schema.numeric, {move.amount.plain()!r})."
+                )
+        return any_of(*self.parts())
 
     def describe(self, schema: Schema | None = None) -> str:
         """Say in plain words who is similar.
@@ -141,7 +222,7 @@ class Relation:
         noise = { age = 3 }
         vary = ["sex"]
         """
-        return _to_toml(self)
+        return write_tables("similar", [one.plain() for one in self.alternatives])
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -248,26 +329,11 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
         }
         return {key: v for key, v in given.items() if v not in ({}, [])}
 
-    def split(self) -> list[Similarity]:
-        """Return one similarity per attribute that may change."""
-        if not isinstance(self.noise, tuple):
-            raise SpecError(
-                "noise for all variables names none of them; write noise="
-                f"dict.fromkeys(schema.numeric, {self.noise.plain()!r})."
-            )
-        noise, vary = dict(self.noise), dict(self.vary)
-        names = dict.fromkeys([*noise, *vary, *self.missing])
-        return [
-            Similarity(
-                noise={name: noise[name]} if name in noise else None,
-                vary={name: ANY if vary[name] is None else vary[name]}
-                if name in vary
-                else (),
-                where=dict(self.where),
-                missing=[name] if name in self.missing else [],
-            )
-            for name in names
-        ]
+    def title(self) -> str:
+        """Name in a few words what may change, and for whom."""
+        moved = dict.fromkeys(move.name or "all numbers" for move in self.moves)
+        where = [f", where {name} {met.plain()}" for name, met in self.where]
+        return ", ".join(moved) + "".join(where)
 
     @staticmethod
     def from_toml(text: str) -> Relation:
@@ -278,7 +344,8 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
         SpecError
             If the text is no TOML, or has keys that mean nothing.
         """
-        return _from_toml(text)
+        tables = read_tables("similar", text, sections=SECTIONS, keys=KEYS)
+        return any_of(*(Similarity(**table) for table in tables))
 
     @staticmethod
     def read_toml(path: str | Path) -> Relation:
@@ -317,10 +384,11 @@ def narrowed(schema: Schema, similarity: Relation) -> Schema:
     similarity
         Who is similar to whom.
     """
-    free = _found(
-        (name for one in similarity.alternatives for name, v in one.vary if v is None),
-        schema,
-    )
+    free = {
+        name
+        for name, move in similarity.moving(schema)
+        if move.varies and move.values is None
+    }
     kinds: dict[str, AnyVariable] = {}
     for name in sorted(free - moved_by(similarity, schema)):
         variable = schema.find(name)
@@ -335,14 +403,43 @@ def narrowed(schema: Schema, similarity: Relation) -> Schema:
 
 def moved_by(similarity: Relation, schema: Schema) -> set[str]:
     """Return the names of the variables that an alternative moves by an amount."""
-    moved = set[str]()
-    for one in similarity.alternatives:
-        if isinstance(one.noise, tuple):
-            moved |= _found((name for name, _ in one.noise), schema)
+    return {name for name, move in similarity.moving(schema) if move.amount is not None}
+
+
+def _moves_of(similarity: Similarity) -> Iterator[Move]:
+    """Yield what one similarity says, in the order of its keys."""
+    if isinstance(similarity.noise, tuple):
+        for name, amount in similarity.noise:
+            yield Move("noise", name, amount=amount)
+    else:
+        yield Move("noise", None, amount=similarity.noise)
+    for name, values in similarity.vary:
+        yield Move("vary", name, values=values)
+    for name in similarity.missing:
+        yield Move("missing", name)
+
+
+def _made_of(
+    moves: Iterable[Move], where: Iterable[tuple[str, Condition]]
+) -> Similarity:
+    """Return the similarity that lets just this change."""
+    given: dict[str, Any] = {"noise": {}, "vary": {}, "missing": []}
+    for move in moves:
+        if move.name is None:
+            given["noise"] = move.amount
+        elif move.amount is not None:
+            given["noise"][move.name] = move.amount
+        elif move.varies:
+            given["vary"][move.name] = ANY if move.values is None else move.values
         else:
-            varied = _found((name for name, _ in one.vary), schema)
-            moved |= set(schema.numeric) - varied
-    return moved
+            given["missing"].append(move.name)
+    return Similarity(**given, where=dict(where))
+
+
+def _unnamed(similarity: Similarity, schema: Schema) -> list[str]:
+    """Return the numbers that noise for all is for: those that may not vary."""
+    varied = _found((name for name, _ in similarity.vary), schema)
+    return [name for name in schema.numeric if name not in varied]
 
 
 def _found(names: Iterable[str], schema: Schema) -> set[str]:
@@ -415,70 +512,6 @@ def _name(name: object, key: str) -> str:
     return str(name)
 
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-
-
-def _to_toml(relation: Relation) -> str:
-    """Return one ``[[similar]]`` table for each alternative."""
-    tables = []
-    for similarity in relation.alternatives:
-        lines = ["[[similar]]"]
-        lines += [f"{key} = {in_toml(v)}" for key, v in similarity.plain().items()]
-        tables.append("\n".join(lines) + "\n")
-    return "\n".join(tables)
-
-
-def _from_toml(text: str) -> Relation:
-    """Read what `to_toml` writes, strictly."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"the similarity is no valid TOML: {error}.") from None
-    _check_keys(document, SECTIONS, "the file")
-    tables = document.get("similar")
-    if not isinstance(tables, list) or not tables:
-        raise SpecError("there is no [[similar]] table, which says who is similar.")
-    alternatives = []
-    for number, table in enumerate(tables, start=1):
-        if not isinstance(table, Mapping):
-            raise SpecError(f"similar number {number} is {table!r}; make it a table.")
-        _check_keys(table, KEYS, f"[[similar]] table {number}")
-        alternatives.append(Similarity(**table))
-    return any_of(*alternatives)
-
-
-def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
-    for key in table:
-        if key not in known:
-            raise SpecError(
-                f"{what} has the key {key!r}, which means nothing. {hint(key, known)}"
-            )
-
-
-def in_toml(value: Any) -> str:
-    """Return a text, number, truth value, list or dict as TOML writes it in a line."""
-    if isinstance(value, dict):
-        items = [f"{toml_key(name)} = {in_toml(item)}" for name, item in value.items()]
-        return f"{{ {', '.join(items)} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(in_toml, value))}]"
-    if isinstance(value, str):
-        return _quote(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value)
-
-
-def toml_key(name: str) -> str:
-    """Return a name as TOML writes it before an equals sign."""
-    return name if _BARE.fullmatch(name) else _quote(name)
-
-
-def _quote(text: str) -> str:
-    """Quote as JSON does, which TOML reads, and escape what TOML alone forbids."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 def _in_words(relation: Relation, schema: Schema | None) -> str:
     """Say in plain words who is similar; with a schema also in the columns' units."""
     return "\n".join(
@@ -491,7 +524,7 @@ def _in_words(relation: Relation, schema: Schema | None) -> str:
 
 def _describe(similarity: Similarity, schema: Schema | None, start: str) -> str:
     lines = [f"- {line}" for line in _changes(similarity, schema)]
-    conditions = [f"{name!r} {_met(met)}" for name, met in similarity.where]
+    conditions = [f"{name!r} {met.in_words()}" for name, met in similarity.where]
     only = f" for both of them {' and '.join(conditions)}, and" if conditions else ""
     return "\n".join(
         [f"{start} if{only} they agree in everything, except that:", *lines]
@@ -500,68 +533,30 @@ def _describe(similarity: Similarity, schema: Schema | None, start: str) -> str:
 
 def _changes(similarity: Similarity, schema: Schema | None) -> list[str]:
     lines = []
-    if isinstance(similarity.noise, tuple):
-        amounts = similarity.noise
-    elif schema is not None:
-        # Named in vary, a number may be anything; the noise for all is for the others.
-        varied = {schema.find(name).name for name, _ in similarity.vary}
-        named = [name for name in schema.numeric if name not in varied]
-        amounts = tuple((name, similarity.noise) for name in named)
-    else:
-        amounts = ()
-        lines.append(f"every number {_moves(similarity.noise, None)}")
-    for name, amount in amounts:
-        variable = None if schema is None else schema.find(name)
-        sd = variable.sd if isinstance(variable, Number) else None
-        is_ordinal = isinstance(variable, Ordinal)
-        lines.append(f"{name!r} {_moves(amount, sd)}{' levels' if is_ordinal else ''}")
-    for name, values in similarity.vary:
-        if values is None:
-            lines.append(f"{name!r} may be {_anything(name, schema)}")
-        else:
-            shown = ", ".join(map(repr, values))
-            lines.append(f"the values {shown} of {name!r} are interchangeable")
-    lines += [
-        f"{name!r} may be missing for one and known for the other"
-        for name in similarity.missing
-    ]
+    for move in similarity.moves:
+        if move.name is not None:
+            lines.append(_change(move.name, move, schema))
+        elif schema is not None:
+            lines += [
+                _change(name, move, schema) for name in _unnamed(similarity, schema)
+            ]
+        elif move.amount is not None:
+            lines.append(f"every number {move.amount.in_words()}")
     return lines
 
 
-def _anything(name: str, schema: Schema | None) -> str:
-    """Say what a variable may be that may be anything."""
-    variable = None if schema is None else schema.find(name)
-    if isinstance(variable, Category) and variable.others:
-        return "anything, also a value that the model does not know"
-    if isinstance(variable, Ordinal) and not variable.values:
-        return f"any of {', '.join(map(str, variable.levels))}"
-    if not isinstance(variable, Number):
-        return "anything"
-    kind = "whole number" if isinstance(variable, Integer) else "number"
-    low, high = variable.lower, variable.upper
-    if low is not None and high is not None:
-        return f"any {kind} from {short(low)} to {short(high)}"
-    if low is high is None:
-        return f"any {kind} at all, without bounds"
-    end = f"at most {short(high)}" if high is not None else f"at least {low}"
-    return f"any {kind} that is {end}, without another bound"
-
-
-def _moves(amount: Amount, sd: float | None) -> str:
-    if isinstance(amount, Range):
-        low, high = short(amount.low), short(amount.high)
-        return f"may be any number from {low} to {high} if it is one of them"
-    unit = {"": "", "sd": " standard deviations", "%": "%"}[amount.unit]
-    if amount.unit == "sd" and sd is not None:
-        unit += f" ({max(amount.below, amount.above) * sd:.6g})"
-    if amount.below == amount.above:
-        return f"may differ by up to {short(amount.above)}{unit}"
-    if amount.below:
-        return f"may be up to {short(amount.below)}{unit} lower"
-    return f"may be up to {short(amount.above)}{unit} higher"
-
-
-def _met(condition: Condition) -> str:
-    if isinstance(condition, OneOf):
-        return "is " + " or ".join(map(repr, condition.labels))
-    return f"is {condition.plain()}"
+def _change(name: str, move: Move, schema: Schema | None) -> str:
+    if move.amount is not None:
+        variable = None if schema is None else schema.find(name)
+        sd = variable.sd if isinstance(variable, Number) else None
+        levels = " levels" if isinstance(variable, Ordinal) else ""
+        return f"{name!r} {move.amount.in_words(sd)}{levels}"
+    if move.values is not None:
+        shown = ", ".join(map(repr, move.values))
+        return f"the values {shown} of {name!r} are interchangeable"
+    if move.varies:
+        variable = None if schema is None else schema.find(name)
+        return (
+            f"{name!r} may be {'anything' if variable is None else anything(variable)}"
+        )
+    return f"{name!r} may be missing for one and known for the other"

@@ -131,19 +131,9 @@ def _beyond_thresholds(report: Report) -> list[str]:
 
 def _moving(report: Report) -> tuple[dict[str, None], set[str]]:
     """Return what may be anything, and all that may differ in some way, by name."""
-    schema = report.people.variables.schema
-    varied: dict[str, None] = {}
-    moving: set[str] = set()
-    for one in report.similarity.alternatives:
-        varied.update({schema.find(name).name: None for name, _ in one.vary})
-        amounts = one.noise
-        moving |= (
-            {schema.find(name).name for name, _ in amounts}
-            if isinstance(amounts, tuple)
-            else set(schema.numeric)
-        )
-        moving |= {schema.find(name).name for name in one.missing}
-    return varied, moving | set(varied)
+    moving = list(report.similarity.moving(report.people.variables.schema))
+    varied = dict.fromkeys(name for name, move in moving if move.varies)
+    return varied, {name for name, _ in moving}
 
 
 def _used(ensemble: Ensemble) -> NDArray[np.bool_]:
@@ -169,24 +159,25 @@ def _covered(report: Report, values: Matrix) -> list[str]:
     schema = report.people.variables.schema
     names = [one.name for one in schema.variables]
     found = []
-    for one in report.similarity.alternatives:
-        amounts = one.noise if isinstance(one.noise, tuple) else ()
-        for given, amount in amounts:
-            variable = schema.find(given)
-            if not isinstance(amount, Step) or not isinstance(variable, Number):
-                continue
-            numbers = values[:, names.index(variable.name)]
-            known = numbers[~np.isnan(numbers)]
-            size = min(amount.below, amount.above)
-            if amount.unit == "sd":
-                size *= variable.sd or 0.0
-            low, high = (known.min(), known.max()) if known.size else (0.0, 0.0)
-            if amount.unit != "%" and 0 < high - low <= size:
-                found.append(
-                    f"The noise on {variable.name!r} covers all its values here, from "
-                    f"{short(float(low))} to {short(float(high))}: it means that "
-                    f"{variable.name!r} may be any of them."
-                )
+    for name, move in report.similarity.moving(schema):
+        variable, amount = schema.find(name), move.amount
+        # Of noise for all numbers nobody asks what it does to one of them.
+        if move.name is None or not isinstance(amount, Step):
+            continue
+        if not isinstance(variable, Number):
+            continue
+        numbers = values[:, names.index(name)]
+        known = numbers[~np.isnan(numbers)]
+        size = min(amount.below, amount.above)
+        if amount.unit == "sd":
+            size *= variable.sd or 0.0
+        low, high = (known.min(), known.max()) if known.size else (0.0, 0.0)
+        if amount.unit != "%" and 0 < high - low <= size:
+            found.append(
+                f"The noise on {name!r} covers all its values here, from "
+                f"{short(float(low))} to {short(float(high))}: it means that {name!r} "
+                "may be any of them."
+            )
     return found
 
 

@@ -525,11 +525,12 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # What an encoder with set_output("pandas") makes of a column is called sex_F.
         known = {*schema.columns, *(variable.name for variable in schema.variables)}
         encoded = {
-            name
-            for one in self.similarity.alternatives
-            for name in (*dict(one.vary), *one.missing)
-            if name not in known
-            and sum(column.startswith(f"{name}_") for column in schema.columns) > 1
+            move.name
+            for move in self.similarity.moves
+            if move.name is not None
+            and move.amount is None
+            and move.name not in known
+            and sum(one.startswith(f"{move.name}_") for one in schema.columns) > 1
         }
         if encoded:
             # If these are no one-hot columns, the name is simply not known.

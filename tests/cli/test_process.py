@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fatt.cli import terminal
+from fatt.cli import fatt, terminal
+from fatt.cli.terminal import Exit
 from tests.cli import town
 
 FATT = [sys.executable, "-m", "fatt"]
@@ -238,3 +239,12 @@ def test_progress_is_shown_on_a_terminal_only() -> None:
     assert b"1000/1000" in shown
     assert "\x1b" not in out
     assert run("audit", "--demo").stderr == ""
+
+
+@pytest.mark.parametrize("name", ["audit", "check", "train", "twin"])
+def test_the_help_tells_every_exit_code(name: str) -> None:
+    help_text = fatt.commands[name].help or ""
+    told = help_text.partition("Exit codes: ")[2].partition(".\n")[0].split("; ")
+    codes = [Exit(int(one.partition(" ")[0])) for one in told]
+    undecided = [] if name == "check" else [Exit.UNDECIDED]
+    assert codes == [Exit.DONE, Exit.REFUTED, Exit.COULD_NOT_RUN, *undecided]

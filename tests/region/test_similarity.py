@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fatt.ensemble import Numeric
 from fatt.errors import SpecError
 from fatt.region import Number, Schema, Similarities, Similarity, Variables
-from fatt.region.amounts import Step
+from fatt.region.amounts import Range, Step
 from fatt.region.rules import bind
 from fatt.region.similarity import Relation, any_of
 from tests.region import town
@@ -267,6 +267,56 @@ def test_one_at_a_time() -> None:
     assert len(union.one_at_a_time().alternatives) == 3
     with pytest.raises(SpecError, match=r"dict.fromkeys\(schema.numeric, 0.3\)"):
         Similarity(noise=0.3).one_at_a_time()
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.lists(similarities(), min_size=1, max_size=3))
+def test_moves_tell_all_that_may_change(found: list[Similarity]) -> None:
+    relation = any_of(*found)
+    # Put together again, the parts of each alternative are all that it allows.
+    for one in relation.alternatives:
+        parts = one.parts()
+        assert all(len({move.name for move in part.moves}) == 1 for part in parts)
+        assert {move for part in parts for move in part.moves} == set(one.moves)
+        assert all(part.where == one.where for part in parts)
+    assert relation.parts() == list(
+        dict.fromkeys(part for one in relation.alternatives for part in one.parts())
+    )
+    said = {move.name for move in relation.moves} - {None}
+    assert set(relation.names) == said | {name for name, _ in relation.conditions}
+
+
+def test_moves_by_the_names_of_variables() -> None:
+    columns = ("age", "pay", "year")
+    numbers = tuple(Number(name=name, columns=(name,)) for name in columns)
+    schema = Schema(columns=columns, variables=numbers)
+    relation = Similarity(noise=2, vary=["pay"]) | Similarity(
+        noise={"age": "18..30", "pay": "0 sd"}, missing=["year", "nothing"]
+    )
+    assert [(name, *move) for name, move in relation.moving(schema)] == [
+        ("age", "noise", None, Step(2.0, 2.0), None),
+        ("year", "noise", None, Step(2.0, 2.0), None),
+        ("pay", "vary", "pay", None, None),
+        ("age", "noise", "age", Range(18.0, 30.0), None),
+        ("pay", "noise", "pay", Step(0.0, 0.0, "sd"), None),
+        ("year", "missing", "year", None, None),
+    ]
+    moves = relation.moves
+    assert [move.said for move in moves[:2]] == [
+        "noise is for all numbers",
+        "vary names 'pay'",
+    ]
+    # Of a range there is no multiple, and of nothing neither.
+    assert [move.grows for move in moves] == [True] + [False] * 5
+    assert [move.varies for move in moves] == [False, True] + [False] * 4
+
+
+def test_titles_of_what_may_change() -> None:
+    similarity = Similarity(noise=2, vary=["sex"], missing=["sex"], where={"a": "> 3"})
+    assert [one.title() for one in similarity.parts()] == [
+        "all numbers, where a > 3",
+        "sex, where a > 3",
+    ]
 
 
 def test_words() -> None:
