@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ from fatt.region.flags import SuspectGroups, refuse_broken_groups
 from fatt.region.inference import infer
 from fatt.region.similarity import moved_by, narrowed
 from fatt.report import Report
-from fatt.threads import n_threads
+from fatt.report.doubts import refuse_vacuous
+from fatt.threads import CHUNK, n_threads
 from fatt.verdict import Findings
 from fatt.verifier import Budget, Verifier
 
@@ -271,6 +273,49 @@ spot_checks
         -------
         Report
             As `fatt.verify` returns it.
+
+        Raises
+        ------
+        SpecError
+            If there are several people, and none of them is similar to anybody else.
+        """
+        report = self.verify_part(
+            people,
+            budget=budget,
+            n_jobs=n_jobs,
+            progress=progress,
+            sample_weight=sample_weight,
+            sensitive_features=sensitive_features,
+            journal=journal,
+            spot_checks=spot_checks,
+        )
+        if len(report) > 1 and report.is_fair.all() and self._is_vacuous(report.people):
+            refuse_vacuous(self.similarity, self.variables.schema)
+        return report
+
+    def _is_vacuous(self, people: People) -> bool:
+        """Tell whether nobody is similar to anybody else; one person can settle it."""
+        space, ends = self._question.space, [1, *range(CHUNK, len(people), CHUNK)]
+        return all(
+            space.alone(people.values(start, end)).all()
+            for start, end in itertools.pairwise([0, *ends, len(people)])
+        )
+
+    def verify_part(
+        self,
+        people: Any,
+        *,
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | bool | None = None,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        journal: str | Path | None = None,
+        spot_checks: int = SPOT_CHECKS,
+    ) -> Report:
+        """Do as `verify` does for some of the people that are asked about.
+
+        None of them may be similar to anybody else: the others may be.
         """
         check_spot_checks(spot_checks)
         self._require_rule()

@@ -22,6 +22,7 @@ from fatt.importers import load
 from fatt.region import Relation, Schema
 from fatt.region.inference import observe, schema_of
 from fatt.report import Asked, Group
+from fatt.report.doubts import refuse_vacuous
 from fatt.report.groups import in_order, share_of_fair
 from fatt.report.sentences import counted
 from fatt.verdict import VERDICTS, Bounds, Stopped, Value
@@ -83,7 +84,8 @@ def verify_partitions(
     Raises
     ------
     SpecError
-        If an argument names something absent, or the budget is one for a whole run.
+        If an argument names something absent, the budget is one for a whole run, or
+        nobody is similar to anybody else.
     DataError
         If the model's library would refuse a row; the message names the part.
     ModelError
@@ -117,6 +119,8 @@ def verify_partitions(
     folder = Path(output)
     names = _prepared(folder, question, len(parts))
     report = PartitionedReport(folder, question, _done(question, parts, folder, names))
+    if len(report) > 1 and report.alone == report.counts["fair"] == len(report):
+        refuse_vacuous(similarity, schema)
     storage.write(folder / _SUMMARY, report.to_json().encode())
     return report
 
@@ -162,6 +166,11 @@ class PartitionedReport:
     def counts(self) -> dict[str, int]:
         """How many people are ``"fair"``, ``"unfair"`` and ``"unknown"``."""
         return _group(self._total).counts
+
+    @property
+    def alone(self) -> int:
+        """How many people are similar to nobody else: they are fair for no merit."""
+        return sum(tally.alone for tally in self.tallies)
 
     @property
     def stopped(self) -> dict[str, int]:
@@ -217,6 +226,7 @@ class PartitionedReport:
             **self.question.identity(),
             "parts": len(self.tallies),
             "counts": self.counts,
+            "alone": self.alone,
             "stopped": self.stopped,
             "asked": asdict(self.asked),
             "fairness": self.fairness._asdict(),

@@ -73,11 +73,13 @@ class Question(msgspec.Struct, frozen=True):
 class Tally(msgspec.Struct, frozen=True):
     """How many people are fair, unfair and unknown: all, and by groups and values.
 
-    Beside them stands how many are unknown for which reason; and about how many people,
-    and similar people of the fair, the model itself was asked, and why it was not.
+    Beside them stands how many are similar to nobody else, and how many are unknown for
+    which reason; and about how many people, and similar people of the fair, the model
+    itself was asked, and why it was not.
     """
 
     total: Counts
+    alone: int
     stopped: dict[str, int]
     groups: tuple[tuple[tuple[tuple[Value, ...], Counts], ...], ...]
     asked: tuple[int, int]
@@ -148,7 +150,7 @@ def _verified(
     first, last = (
         asked.spot_checks * place // asked.n_parts for place in (number, number + 1)
     )
-    report = auditor.verify(part, budget=asked.budget, spot_checks=last - first)
+    report = auditor.verify_part(part, budget=asked.budget, spot_checks=last - first)
     if report.interrupted:
         raise KeyboardInterrupt
     return report
@@ -180,7 +182,7 @@ def _done(path: str, question: str, data: str) -> Tally | None:
 
 def _tally(asked: Question, report: Report | None) -> Tally:
     if report is None:
-        return Tally((0, 0, 0), {}, ((),) * len(asked.groups), (0, 0), "")
+        return Tally((0, 0, 0), 0, {}, ((),) * len(asked.groups), (0, 0), "")
     groups = []
     for names in asked.groups:
         by_value = report.by_group(*names)
@@ -193,6 +195,7 @@ def _tally(asked: Question, report: Report | None) -> Tally:
     known = report.asked
     return Tally(
         total=_counts(report.counts),
+        alone=report.alone,
         stopped=report.stopped,
         groups=tuple(groups),
         asked=(known.people, known.similar),

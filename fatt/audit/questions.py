@@ -161,7 +161,7 @@ def verify(
         direction=direction,
         favorable=favorable,
     )
-    report = auditor.verify(
+    return auditor.verify(
         X,
         budget=budget,
         n_jobs=n_jobs,
@@ -171,8 +171,6 @@ def verify(
         journal=journal,
         spot_checks=spot_checks,
     )
-    refuse_vacuous(report)
-    return report
 
 
 def score_gap(
@@ -363,26 +361,3 @@ def _refuse_unread(
                 "it cannot matter on its own; vary what stands for it. "
                 + stand_ins(People(X, variables), name)
             )
-
-
-def refuse_vacuous(report: Report) -> None:
-    """Raise if nobody in a table is similar to anybody else.
-
-    An auditor may be asked about some people to whom the similarity says nothing; of
-    all people that is a mistake.
-
-    Raises
-    ------
-    SpecError
-        If so. What is fair then is fair because nothing was asked.
-    """
-    counts = report.counts
-    if counts["fair"] == len(report) and report.alone == len(report):
-        words = report.similarity.describe(report.people.variables.schema)
-        said = " ".join(words.split("\n"))
-        raise SpecError(
-            "nobody in this table is similar to anybody else, so that all would count "
-            "as fair and nothing be proved: a condition that nobody meets, noise below "
-            "the step of whole numbers, or a value that a condition holds fixed. "
-            f"{said}."
-        )

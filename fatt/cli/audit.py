@@ -167,7 +167,7 @@ def _run(request: Request) -> Exit:
     _require_inputs(request)
     similarity, budget = _similarity(request), budget_of(request.budget)
     model, table = _inputs(request)
-    from fatt.audit.questions import auditor_of, refuse_vacuous
+    from fatt.audit.questions import auditor_of
     from fatt.people.typed import type_for_model
     from fatt.report.groups import favourable_label
 
@@ -206,7 +206,6 @@ def _run(request: Request) -> Exit:
         )
     if report.interrupted and request.journal is not None:
         say(f"what is done is kept in {request.journal}; --resume goes on from there.")
-    refuse_vacuous(report)
     given = [*request.groups, *report.people.sensitive]
     groups = tuple(dict.fromkeys([*_varied(report), *given]))
     sources = Sources(auditor, table, typed)

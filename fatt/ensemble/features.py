@@ -247,6 +247,9 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
         Who refuses what lies beyond the bounds of the features: the library, or fatt,
         which cannot follow exactly what the library computes there. It has no part in
         the digest either.
+    renamed
+        What some columns of data frames are called there, and what the model calls
+        them. It has no part in the digest either.
     """
 
     named: bool = True
@@ -255,3 +258,4 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     objects: bool = True
     by_position: Literal["none", "all", "others"] = "none"
     bounds_of: Literal["library", "fatt"] = "library"
+    renamed: tuple[tuple[str, str], ...] = ()

@@ -23,7 +23,7 @@ MAGIC = b"fatt-ensemble-1\n"
 
 #: Tell which tables are refused and why, not what is answered: a fitted model and its
 #: file have one digest, though only the file leaves the order of the columns open.
-_ASIDE = ("by_position", "bounds_of", "other")
+_ASIDE = ("by_position", "bounds_of", "renamed", "other")
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 

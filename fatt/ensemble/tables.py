@@ -253,6 +253,8 @@ def places_by_name(
         " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
         for name in frame.columns
     ]
+    renamed = dict(inputs.renamed)
+    names = [renamed.get(name, name) for name in names]
     if not inputs.named:
         if len(names) != len(features):
             raise DataError(

@@ -18,7 +18,7 @@ from fatt.errors import (
     UntrustedModelError,
 )
 from fatt.importers.foreign import folder, refuse_foreign
-from fatt.importers.naming import Answers, Codes, with_names
+from fatt.importers.naming import Answers, Codes, Rename, with_names
 from fatt.importers.registry import HEAD, format_of, library_of
 from fatt.model import Model
 
@@ -31,6 +31,7 @@ def load(
     missing: float | None = None,
     allow_pickle: bool = False,
     columns: Sequence[str] | None = None,
+    rename: Rename | None = None,
     codes: Codes | None = None,
     answers: Answers | None = None,
     iteration: Literal["best", "all"] | None = None,
@@ -58,6 +59,9 @@ def load(
     columns
         Names of the columns of a model that has none, in its order. (``Column_0`` and
         ``f0`` are no names.) Tables are then read by name.
+    rename
+        What the model calls some columns of the table, such as ``{"Age (years)":
+        "age"}``. Similarities and reports use the model's names.
     codes
         The words for the codes of some columns, such as ``{"race": {1: "White", 4:
         "Black"}}``. Tables may hold either, reports show the words. Of a number they
@@ -133,7 +137,7 @@ def load(
         loaded = preparation.with_preparation(
             loaded, prepare, allow_pickle=allow_pickle
         )
-    named = with_names(loaded, codes=codes, answers=answers)
+    named = with_names(loaded, rename=rename, codes=codes, answers=answers)
     if cuts is not None:
         if threshold is not None:
             raise SpecError(

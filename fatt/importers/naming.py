@@ -1,4 +1,4 @@
-"""Names that a model lacks, given from outside: of columns, codes and answers.
+"""Names given from outside: of columns, codes and answers.
 
 The exact form then speaks of people in their own words. The model itself is still asked
 in its own: `InOwnWords` turns tables and answers back.
@@ -24,6 +24,7 @@ from fatt.model import Live, Model
 from fatt.region.variables import Merge, merge_trees
 from fatt.verdict import unknown_label
 
+Rename = Mapping[str, str]
 Codes = Mapping[str, Mapping[Any, str]]
 Answers = Mapping[Any, Label]
 
@@ -32,6 +33,7 @@ def with_names(
     model: Model,
     *,
     columns: Sequence[str] | None = None,
+    rename: Rename | None = None,
     codes: Codes | None = None,
     answers: Answers | None = None,
 ) -> Model:
@@ -41,7 +43,7 @@ def with_names(
     ----------
     model
         The model, as it was read.
-    columns, codes, answers
+    columns, rename, codes, answers
         As in `fatt.load`.
 
     Raises
@@ -52,6 +54,8 @@ def with_names(
     own = ensemble = model.ensemble
     if columns is not None:
         ensemble = _with_columns(ensemble, columns)
+    if rename:
+        ensemble = _with_other_names(ensemble, rename)
     for name, words in (codes or {}).items():
         ensemble = _with_words(ensemble, name, words)
     if answers:
@@ -116,7 +120,7 @@ def _with_columns(ensemble: Ensemble, columns: Sequence[str]) -> Ensemble:
         named = ", ".join(feature.name for feature in features)
         raise SpecError(
             "columns= names the columns of a model that has no names, and this one has "
-            f"its own: {named}. Rename the columns of the table instead."
+            f"its own: {named}. Tell which columns of the table they are with rename={{...}}."
         )
     if len(columns) != len(features):
         raise SpecError(
@@ -130,6 +134,29 @@ def _with_columns(ensemble: Ensemble, columns: Sequence[str]) -> Ensemble:
         for feature, name in zip(features, columns, strict=True)
     ]
     return replace(ensemble, features=tuple(renamed), inputs=inputs)
+
+
+def _with_other_names(ensemble: Ensemble, rename: Rename) -> Ensemble:
+    """Let tables call some columns otherwise than the model does."""
+    if not isinstance(rename, Mapping):
+        raise SpecError(
+            f"rename is {rename!r}; write what the model calls some columns of the "
+            "table: {'Age (years)': 'age'}."
+        )
+    if not ensemble.inputs.named:
+        raise SpecError(
+            "rename= tells what the model calls columns of the table, and this model "
+            "has no names of columns; name them all with columns=[...]."
+        )
+    for name in rename.values():
+        _index(ensemble, name, "rename=")
+    _require_distinct(list(rename.values()), "rename= names")
+    pairs = tuple((str(old), new) for old, new in rename.items())
+    # The model is asked about its columns in its own order.
+    inputs = msgspec.structs.replace(
+        ensemble.inputs, renamed=pairs, by_position="none"
+    )
+    return replace(ensemble, inputs=inputs)
 
 
 def _with_answers(ensemble: Ensemble, answers: Answers) -> Ensemble:
@@ -338,7 +365,8 @@ class InOwnWords(Live):
         return self.live.with_leaves(values)
 
     def _asked(self, ask: Callable[[Any], Any], table: Any) -> Any:
-        if self.own.features == self.named.features:
+        is_own = self.own.features == self.named.features
+        if is_own and not self.named.inputs.renamed:
             return ask(table)
         frame = as_frame(table)
         is_coded = any(isinstance(f, Categorical) and f.codes for f in self._features)
@@ -346,16 +374,26 @@ class InOwnWords(Live):
             return ask(self._in_codes(table))
         if frame is None:
             return ask(table)
-        places = places_of(frame, self._features, self.named.inputs)
+        chosen = frame[:, places_of(frame, self._features, self.named.inputs)]
+        if self.own.inputs.named:
+            chosen = chosen.rename(
+                dict(zip(chosen.columns, self._own_names, strict=True))
+            )
         try:
             # In the table's own types, as far as the library takes frames by position.
-            return ask(frame[:, places].to_native())
+            return ask(chosen.to_native())
         except Exception:  # libraries raise what they like
             return ask(self._in_codes(table))
 
     @property
     def _features(self) -> tuple[Feature, ...]:
         return self.named.features
+
+    @property
+    def _own_names(self) -> list[str]:
+        """What the columns are called in tables that the model itself takes."""
+        called = {new: old for old, new in self.own.inputs.renamed}
+        return [called.get(one.name, one.name) for one in self.own.features]
 
     def _in_codes(self, table: Any) -> Any:
         """Return a table of what the model itself reads, under its own names."""
@@ -380,8 +418,7 @@ class InOwnWords(Live):
                 columns[place] = pandas.Categorical(
                     columns[place], categories=list(own.categories)
                 )
-        names = [feature.name for feature in self.own.features]
-        return pandas.DataFrame(dict(zip(names, columns, strict=True)))
+        return pandas.DataFrame(dict(zip(self._own_names, columns, strict=True)))
 
 
 def _own_cells(

@@ -8,14 +8,15 @@ attribute that may vary, is told here; all of it is measured on the table.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Numeric
+from fatt.errors import SpecError
 from fatt.people import People
-from fatt.region import Number, Space
+from fatt.region import Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
 from fatt.threads import CHUNK
 from fatt.verdict import answers_of
@@ -41,6 +42,24 @@ def alone(report: Report) -> int:
     """Count the people who are similar to nobody else."""
     space = Space(report.similarity, report.people.variables)
     return sum(int(np.count_nonzero(space.alone(values))) for values in _chunks(report))
+
+
+def refuse_vacuous(similarity: Relation, schema: Schema) -> NoReturn:
+    """Refuse a similarity under which nobody in a table is similar to anybody else.
+
+    One person may be left out by a condition; of everybody that is a mistake.
+
+    Raises
+    ------
+    SpecError
+        Always. What is fair then is fair because nothing was asked.
+    """
+    said = " ".join(similarity.describe(schema).split("\n"))
+    raise SpecError(
+        "nobody in this table is similar to anybody else, so that all would count as "
+        "fair and nothing be proved: a condition that nobody meets, noise below the "
+        f"step of whole numbers, or a value that a condition holds fixed. {said}."
+    )
 
 
 def warnings(report: Report) -> tuple[str, ...]:

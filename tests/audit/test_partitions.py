@@ -118,6 +118,24 @@ def test_a_cluster_finds_what_one_process_finds(
     assert summary == found.to_json()
 
 
+def test_nobody_may_move_in_a_part_but_somebody_must(
+    one_process: None, model: Any, table: pd.DataFrame, tmp_path: Path
+) -> None:
+    ordered = table.sort_values("age", ignore_index=True)
+    frame = dd.from_pandas(ordered, npartitions=3)
+    young = Similarity(noise={"age": 4}, where={"age": "<= 25"})
+    found = verify_partitions(
+        model, frame, similarity=young, output=tmp_path / "young", keep=["id"]
+    )
+    older = int((table["age"] > 25).sum())
+    assert found.tallies[2].alone == sum(found.tallies[2].total)
+    assert found.alone == json.loads(found.to_json())["alone"] == older < len(table)
+    nobody = Similarity(noise={"age": 4}, where={"age": "> 200"})
+    with pytest.raises(SpecError, match="nobody in this table is similar to anybody"):
+        verify_partitions(model, frame, similarity=nobody, output=tmp_path / "nobody")
+    assert not (tmp_path / "nobody" / "summary.json").exists()
+
+
 def test_parts_share_the_spot_checks(
     model: Any, table: pd.DataFrame, tmp_path: Path
 ) -> None:

@@ -189,6 +189,71 @@ def test_a_model_with_names_keeps_them() -> None:
         fatt.load(own, columns=["years"])
 
 
+@pytest.mark.parametrize("kind", ["sklearn", "xgboost", "lightgbm", "catboost"])
+def test_tables_may_call_columns_otherwise(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    X = people(rng)
+    frame, y = pandas.DataFrame(X, columns=NAMES), outcomes(rng, X)
+    if kind == "sklearn":
+        own: Any = DecisionTreeClassifier(random_state=0)
+    elif kind == "xgboost":
+        own = pytest.importorskip("xgboost").XGBClassifier(n_estimators=4)
+    elif kind == "lightgbm":
+        own = pytest.importorskip("lightgbm").LGBMClassifier(
+            n_estimators=4, min_child_samples=2, verbose=-1
+        )
+    else:
+        own = pytest.importorskip("catboost").CatBoostClassifier(
+            iterations=4, verbose=False, allow_writing_files=False
+        )
+    own.fit(frame, y)
+    # Two columns have each other's names: whoever does not rename sees no error.
+    rename = {"Age (years)": "age", "race": "income", "income": "race"}
+    back = {new: old for old, new in rename.items()}
+    table = frame.rename(columns=back)[["income", "race", "Age (years)"]]
+    similarity = Similarity(noise={"age": 2, "income": 1})
+    expected = fatt.verify(own, frame, similarity=similarity)
+    assert expected.counts["unfair"]
+    renamed = fatt.load(own, rename=rename)
+    assert renamed.digest == fatt.load(own).digest
+    words = fatt.load(renamed, codes={"race": RACE})
+    for model in (renamed, words, fatt.load(own, rename=rename, codes={"race": RACE})):
+        assert model.predict(table).tolist() == model.predict(X).tolist()
+        assert model.ask(table) == own.predict(frame).ravel().tolist()
+        report = fatt.verify(model, table, similarity=similarity)
+        assert report.counts == expected.counts
+        assert report.asked.people == len(X)
+        assert report.counterexamples[0].changes.keys() <= {"age", "income"}
+
+
+def test_names_that_tables_use_are_kept_in_the_file(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"age": [20.0, 50.0], "pay": [1.0, 1.0]})
+    own = DecisionTreeClassifier().fit(frame, [0, 1])
+    fatt.load(own, rename={"Age (years)": "age"}).save(tmp_path / "model.fatt")
+    again = fatt.load(tmp_path / "model.fatt")
+    table = frame.rename(columns={"age": "Age (years)"})
+    assert again.predict(table).tolist() == [0, 1]
+    with pytest.raises(DataError, match="several columns of the rows could be 'age'"):
+        again.predict(table.assign(age=3.0))
+
+
+def test_other_names_are_of_columns_that_the_model_reads() -> None:
+    frame = pandas.DataFrame({"age": [20.0, 50.0], "pay": [1.0, 1.0]})
+    own = DecisionTreeClassifier().fit(frame, [0, 1])
+    with pytest.raises(SpecError, match=r"rename= names the column 'agee'.*'age'"):
+        fatt.load(own, rename={"Age (years)": "agee"})
+    with pytest.raises(SpecError, match="rename= names 'age' twice"):
+        fatt.load(own, rename={"a": "age", "b": "age"})
+    with pytest.raises(SpecError, match="write what the model calls"):
+        fatt.load(own, rename=["age"])
+    bare = DecisionTreeClassifier().fit(frame.to_numpy(), [0, 1])
+    with pytest.raises(SpecError, match=r"no names of columns.*columns="):
+        fatt.load(bare, rename={"Age (years)": "age"})
+    table = pandas.DataFrame({"Age": [20.0, 50.0], "pay": [1.0, 1.0]})
+    named = fatt.load(bare, columns=["age", "pay"], rename={"Age": "age"})
+    assert named.ask(table) == [0, 1]
+
+
 def test_a_code_without_a_word_is_refused() -> None:
     own, X = fitted("sklearn", np.random.default_rng(0))
     model = fatt.load(own, columns=NAMES, codes={"race": RACE})

@@ -147,8 +147,20 @@ def test_few_people_tell_nothing(people: Any, model: Any) -> None:
 def test_a_similarity_that_lets_nobody_move_is_refused(
     similarity: Any, people: Any, model: Any
 ) -> None:
-    with pytest.raises(SpecError, match="nobody in this table is similar to anybody"):
+    reason = "nobody in this table is similar to anybody"
+    with pytest.raises(SpecError, match=reason):
         fatt.verify(model, people, similarity=similarity)
+    auditor = fatt.Auditor(model, similarity=similarity, schema=people)
+    with pytest.raises(SpecError, match=reason):
+        auditor.verify(people[:2])
+
+
+@pytest.mark.parametrize("place", [0, 1, 299])
+def test_one_who_may_move_is_enough(place: int, people: Any, model: Any) -> None:
+    age = people["age"].mask(np.arange(300) == place, 99.0)
+    table = people.assign(age=age)
+    similarity = Similarity(noise={"age": 2}, where={"age": "> 98"})
+    assert fatt.verify(model, table, similarity=similarity).alone == 299
 
 
 def test_people_similar_to_nobody_are_counted(people: Any, model: Any) -> None:
