@@ -79,7 +79,10 @@ class Space:
 
     def _is_open(self, index: int) -> bool:
         feature = self._variables.ensemble.features[index]
-        return isinstance(feature, Categorical) and feature.is_open
+        # Of a column that nothing asks for, no value is known, and there are many.
+        return isinstance(feature, Categorical) and (
+            feature.is_open or not feature.categories
+        )
 
     def check_reach(self, people: Matrix) -> None:
         """Raise `DataError` if a person has a value that nobody could come to have.
