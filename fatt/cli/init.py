@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fatt.cli.names import ModelRequest, model_names
+from fatt.cli.names import ModelRequest, model_names, rename_option
 from fatt.cli.options import model_options
 from fatt.cli.terminal import printable, say
 from fatt.errors import SpecError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fatt.ensemble import Ensemble
     from fatt.people.files import Table
     from fatt.people.typed import TypedPeople
+    from fatt.region import Number
 
 #: Words in names of columns that laws protect, or that stand for such.
 _SENSITIVE = {
@@ -32,10 +34,15 @@ _SENSITIVE = {
 }
 _OUTCOMES = {
     *("y", "label", "target", "outcome", "class", "truth", "default", "granted"),
-    *("approved", "response", "result", "income"),
+    *("approved", "response", "result", "income", "status", "decision", "risk"),
+    *("hired", "admitted", "recid", "churn", "fraud", "survived"),
 }
+#: What the same column may be called.
+_SYNONYMS = (("sex", "gender"), ("race", "ethnicity"), ("income", "salary"))
 _IDS = {"id", "name", "key", "uuid", "number", "no", "index"}
 _GUESS = "# GUESS:"
+#: How many categories of a column are listed.
+_SHOWN = 12
 
 
 @click.command("init", short_help="Write a file to begin an audit with.")
@@ -43,6 +50,7 @@ _GUESS = "# GUESS:"
 @click.argument("people", type=click.Path())
 @click.option("--output", "-o", type=click.Path(), default="audit.toml",
               show_default=True, metavar="FILE", help="The file to write.")  # fmt: skip
+@rename_option
 @model_names
 @model_options
 def command(model: str, people: str, output: str, **given: Any) -> None:
@@ -55,13 +63,23 @@ def command(model: str, people: str, output: str, **given: Any) -> None:
     require_writable(output, "--output")
     if Path(output).exists():
         raise SpecError(f"{output} exists; name another file with --output.")
-    text = draft(ModelRequest(**given), model, people, output)
+    request = ModelRequest(**given)
+    text = draft(request, model, people, output)
     write_text(output, text)
     for line in text.splitlines():
         what, guess, why = line.partition(_GUESS)
         if guess and not what.lstrip().startswith("#"):
             say(printable(f"guess: {what.strip()} ({why.strip()})"))
-    say(f"wrote {output}; check the guesses in it, then: fatt audit --spec {output}")
+    then = shlex.join(_audit(request, output))
+    say(f"wrote {output}; check the guesses in it, then: {then}")
+
+
+def _audit(request: ModelRequest, output: str) -> list[str]:
+    """Return the words that run the audit, with what the file cannot say."""
+    words = ["fatt", "audit", "--spec", output]
+    if request.missing_value is not None:
+        words.append(f"--missing-value={request.missing_value}")
+    return [*words, "--allow-pickle"] if request.allow_pickle else words
 
 
 def draft(request: ModelRequest, model: str, people: str, output: str) -> str:
@@ -76,17 +94,15 @@ def draft(request: ModelRequest, model: str, people: str, output: str) -> str:
     output
         Path of the file to be, to which the others are written relatively.
     """
-    from fatt.people.files import read_table
     from fatt.region.toml import in_toml
 
     ensemble = request.load(model).ensemble
-    table = read_table(people)
-    places = _Places(ensemble, table)
+    places = _Places(ensemble, request.read_people(people))
     typed = places.typed()
     folder = Path(output).resolve().parent
     lines = [
-        "# Who is treated unlike similar people? Run: fatt audit --spec "
-        f"{Path(output).name}",
+        "# Who is treated unlike similar people? Run: "
+        f"{shlex.join(_audit(request, Path(output).name))}",
         f"# Lines with {_GUESS[2:]} hold what fatt guessed: check each of them.",
         "",
         "[audit]",
@@ -95,11 +111,11 @@ def draft(request: ModelRequest, model: str, people: str, output: str) -> str:
         *_prepared(request, folder),
         *places.audit(),
         "",
-        *_decision(ensemble),
+        *_decision(request, ensemble),
         "",
         *places.columns(request),
         "",
-        *_schema(typed, ensemble),
+        *_schema(typed, ensemble, places),
         "",
         *_similar(typed, ensemble, places),
     ]
@@ -117,16 +133,19 @@ class _Places:
     def label(self) -> str | None:
         """The column that seems to hold the outcomes."""
         classes = set(map(str, self.ensemble.classes))
-        for name in reversed(self._unread):
+        for name in reversed(self._unread) if self._n_more else ():
             values = set(map(str, self.table.columns[name]))
-            if _words(name) & _OUTCOMES and values <= classes:
+            # Of many answers some might well be the values of any column.
+            is_all = values == classes or (values < classes and len(classes) == 2)
+            if _words(name) & _OUTCOMES and is_all:
                 return name
         return None
 
     @property
     def identity(self) -> str | None:
         """The column that seems to hold people's names or numbers."""
-        for name in self._unread:
+        is_left = self._n_more > (self.label is not None)
+        for name in self._unread if is_left else ():
             cells = list(self.table.columns[name])
             if _words(name) & _IDS and len(set(cells)) == len(cells):
                 return name
@@ -144,9 +163,20 @@ class _Places:
         for name in absent:
             near = difflib.get_close_matches(_plain(name), free, n=1, cutoff=0.5)
             starts = [one for one in free if one.startswith(_plain(name))]
-            for match in [*starts, *near][:1]:
+            same = [
+                one
+                for words in _SYNONYMS
+                for one in free
+                if {_plain(name), one} == set(words)
+            ]
+            for match in [*same, *starts, *near][:1]:
                 found[free.pop(match)] = name
         return found
+
+    @property
+    def _n_more(self) -> int:
+        """How many columns there are beside those that the model reads."""
+        return len(self.table.columns) - len(self.ensemble.features)
 
     @property
     def _unread(self) -> list[str]:
@@ -164,6 +194,15 @@ class _Places:
         named = {self.label, self.identity}
         left = [name for name in self.table.columns if name not in named]
         return [] if self.ensemble.inputs.named else left[count:]
+
+    def found(self, name: str) -> str:
+        """Say what people have in a column of categories."""
+        from fatt.region.toml import in_toml
+
+        cells = self.table.renamed(self.rename).columns[name]
+        values = sorted({str(cell) for cell in cells if cell not in (None, "")})
+        more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+        return f"found {in_toml(values[:_SHOWN])}{more}"
 
     def typed(self) -> TypedPeople:
         """Return the people with the types that the model needs."""
@@ -216,10 +255,13 @@ class _Places:
             for feature, name in zip(self.ensemble.features, left, strict=False):
                 yield f"#   {in_toml(feature.name)} is read from {in_toml(name)}"
         elif self.rename:
-            yield f"rename = {in_toml(self.rename)}  {_GUESS} by their names"
+            renamed = in_toml({**said.rename, **self.rename})
+            yield f"rename = {renamed}  {_GUESS} by their names"
+        elif said.rename:
+            yield f"rename = {in_toml(said.rename)}"
         else:
             yield "# Every column that the model reads is in the table under its name."
-        if not said.answers:
+        if not said.answers and self.ensemble.classes:
             yield "# What the answers mean, if these are codes:"
             pairs = ", ".join(f'{c} = "..."' for c in self.ensemble.classes)
             yield f"# answers = {{ {pairs} }}"
@@ -233,13 +275,26 @@ def _prepared(request: ModelRequest, folder: Path) -> Iterator[str]:
         yield f"prepare = {in_toml(files)}"
 
 
-def _decision(ensemble: Ensemble) -> list[str]:
+def _decision(request: ModelRequest, ensemble: Ensemble) -> Iterator[str]:
+    """Yield how the model decides, as it was told, and what one may tell it."""
+    from fatt.region.toml import in_toml
     from fatt.summary import summarize
 
-    return [f"# How the model decides: {printable(summarize(ensemble).decision)}."]
+    yield f"# How the model decides: {printable(summarize(ensemble).decision)}."
+    told = request.decision(ensemble.classes)
+    if told:
+        yield "[decision]"
+        yield from (f"{name} = {in_toml(value)}" for name, value in told.items())
+    elif ensemble.classes:
+        yield "# If decisions are made by another cut-off of the probability:"
+        yield "# [decision]"
+        yield "# threshold = 0.5"
+    else:
+        yield "[decision]"
+        yield f'tolerance = "5%"  {_GUESS} how far the number may move, of itself'
 
 
-def _schema(typed: TypedPeople, ensemble: Ensemble) -> Iterator[str]:
+def _schema(typed: TypedPeople, ensemble: Ensemble, places: _Places) -> Iterator[str]:
     """Yield the kinds of the columns, with what the people show of their values."""
     import numpy as np
 
@@ -258,9 +313,7 @@ def _schema(typed: TypedPeople, ensemble: Ensemble) -> Iterator[str]:
             continue
         kind = type(variable).__struct_config__.tag
         if not isinstance(variable, Number):
-            feature = variables.ensemble.features[index]
-            levels = in_toml(list(getattr(feature, "categories", ())[:12]))
-            yield f"# {in_toml(variable.name)}: {kind}, {levels}"
+            yield f"# {in_toml(variable.name)}: {kind}, {places.found(variable.name)}"
             continue
         known = values[~np.isnan(values[:, index]), index]
         ends = f"found {known.min():.6g} to {known.max():.6g}" if known.size else ""
@@ -278,18 +331,15 @@ def _similar(typed: TypedPeople, ensemble: Ensemble, places: _Places) -> Iterato
 
     variables = Variables(ensemble, typed.schema)
     people = People(typed.table, variables)
-    numbers = set(typed.schema.numeric)
     known = [variable.name for variable in typed.schema.variables]
     sensitive = [name for name in known if _is_sensitive(name)]
-    few = [
-        variable.name
-        for variable in typed.schema.variables
-        if not isinstance(variable, Number) or isinstance(variable.seen, tuple)
-    ]
+    numbers = [one for one in typed.schema.variables if isinstance(one, Number)]
+    many = {one.name: one for one in numbers if not isinstance(one.seen, tuple)}
+    # What has one value cannot vary.
+    fixed = {one.name for one in numbers if one.seen and len(one.seen) == 1}
+    few = [name for name in known if name not in many and name not in fixed]
     vary = [name for name in sensitive if name in few]
-    noise = {
-        name: "0.2 sd" for name in sensitive if name in numbers and name not in vary
-    }
+    noise = {name: _amount(many[name]) for name in sensitive if name in many}
     yield "# Who is similar: who differs only as said here. Several tables [[similar]]"
     yield "# are alternatives."
     for name in sensitive:
@@ -306,16 +356,25 @@ def _similar(typed: TypedPeople, ensemble: Ensemble, places: _Places) -> Iterato
         yield f"# The model does not read {in_toml(name)}. {told}"
     yield "[[similar]]"
     if not vary and not noise:
-        vary, why = few[:1], "no name suggests what is sensitive"
-        if not vary:
-            yield f'noise = "0.1 sd"  {_GUESS} {why}'
-            return
-        yield f"vary = {in_toml(vary)}  {_GUESS} {why}"
+        why = "no name suggests what is sensitive"
+        if few:
+            yield f"vary = {in_toml(few[:1])}  {_GUESS} {why}"
+        else:
+            some = {name: _amount(many[name]) for name in list(many)[:1]}
+            yield f"noise = {in_toml(some)}  {_GUESS} {why}"
         return
     if vary:
         yield f"vary = {in_toml(vary)}  {_GUESS} sensitive by their names"
     if noise:
         yield f"noise = {in_toml(noise)}  {_GUESS} sensitive by their names, numbers"
+
+
+def _amount(variable: Number) -> str | int:
+    """Return noise that moves people, also among whole numbers close together."""
+    from fatt.region import Integer
+
+    is_small = isinstance(variable, Integer) and 0.2 * (variable.sd or 0.0) < 1
+    return 1 if is_small else "0.2 sd"
 
 
 def _is_sensitive(name: str) -> bool:

@@ -38,18 +38,24 @@ def model_names(command: F) -> F:
     return command
 
 
+def rename_option(command: F) -> F:
+    """Add the option that gives columns of the people the model's names."""
+    return click.option(
+        "--rename",
+        type=click.Path(),
+        metavar="FILE",
+        help='JSON: other names for columns of PEOPLE: {"Age (years)": "age"}.',
+    )(command)
+
+
 def people_names(command: F) -> F:
     """Add the options that say which column of the people is which."""
-    for option in (
-        click.option("--by-position", is_flag=True,
-                     help="Let a model without names take the columns of PEOPLE in "
-                     "their order."),
-        click.option("--rename", type=click.Path(), metavar="FILE",
-                     help="JSON: other names for columns of PEOPLE: "
-                     '{"Age (years)": "age"}.'),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+    by_position = click.option(
+        "--by-position",
+        is_flag=True,
+        help="Let a model without names take the columns of PEOPLE in their order.",
+    )
+    return rename_option(by_position(command))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +91,16 @@ class ModelRequest:
             answers=said.answers,
             prepare=self._prepare() or None,
         )
+        return load(named, **self.decision(named.classes))
+
+    def decision(self, classes: tuple[Label, ...]) -> dict[str, Any]:
+        """Return what options or the file say of how the model decides.
+
+        Parameters
+        ----------
+        classes
+            The answers of the model.
+        """
         from fatt.cli.spec import decision_of
 
         given = {
@@ -92,7 +108,7 @@ class ModelRequest:
             "cuts": self.cuts,
             "pos_label": self.pos_label,
         }
-        return load(named, **decision_of(self.spec, given, named.classes))
+        return decision_of(self.spec, given, classes)
 
     def fair(self, classes: tuple[Label, ...], favorable: str | None) -> dict[str, Any]:
         """Return what options or the file say of what is fair, as `fatt.verify` does.

@@ -117,7 +117,7 @@ def kinds_in(path: str) -> dict[str, AnyVariable]:
 
 
 def _section(path: str, name: str, kind: type[T] | Any) -> T:
-    """Read a section; whoever reads who is similar complains of no file or no TOML."""
+    """Read a section; one that is not there says nothing."""
     try:
         return cast(T, msgspec.convert(_document(path).get(name, {}), kind))
     except msgspec.ValidationError as error:
@@ -125,11 +125,16 @@ def _section(path: str, name: str, kind: type[T] | Any) -> T:
 
 
 def _document(path: str) -> dict[str, Any]:
-    """Return what a file holds; nothing if it cannot be read."""
+    """Return what a file holds."""
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return {}
+    except OSError as error:
+        reason = error.strerror or error
+        raise SpecError(f"cannot read the similarity from {path}: {reason}.") from error
+    except UnicodeDecodeError:
+        raise SpecError(f"{path} is no text in UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{path}: it is no valid TOML: {error}.") from None
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

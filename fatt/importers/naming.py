@@ -120,7 +120,8 @@ def _with_columns(ensemble: Ensemble, columns: Sequence[str]) -> Ensemble:
         named = ", ".join(feature.name for feature in features)
         raise SpecError(
             "columns= names the columns of a model that has no names, and this one has "
-            f"its own: {named}. Tell which columns of the table they are with rename={{...}}."
+            f"its own: {named}. Tell which columns of the table these are with "
+            "rename={...}."
         )
     if len(columns) != len(features):
         raise SpecError(
@@ -153,9 +154,7 @@ def _with_other_names(ensemble: Ensemble, rename: Rename) -> Ensemble:
     _require_distinct(list(rename.values()), "rename= names")
     pairs = tuple((str(old), new) for old, new in rename.items())
     # The model is asked about its columns in its own order.
-    inputs = msgspec.structs.replace(
-        ensemble.inputs, renamed=pairs, by_position="none"
-    )
+    inputs = msgspec.structs.replace(ensemble.inputs, renamed=pairs, by_position="none")
     return replace(ensemble, inputs=inputs)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.ensemble import Categorical
 from fatt.ensemble.plain import Plain, is_pandas
 from fatt.ensemble.tables import as_array, as_frame
 from fatt.errors import DataError, SpecError, hint
@@ -170,10 +171,14 @@ class People:
         """
         if name in self.sensitive:
             return self.sensitive[name]
-        names = [feature.name for feature in self.variables.ensemble.features]
-        if name in names:
-            return self._variable(names.index(name))
+        features = self.variables.ensemble.features
+        names = [feature.name for feature in features]
         columns = [] if self.frame is None else [str(c) for c in self.frame.columns]
+        own = features[names.index(name)] if name in names else None
+        # Of categories behind fingerprints the model knows those alone it asks for.
+        is_print = isinstance(own, Categorical) and own.coding == "fingerprint"
+        if own is not None and not (is_print and name in columns):
+            return self._variable(names.index(name))
         if name in columns and self.frame is not None:
             return grouped(self.frame[:, columns.index(name)].to_list())
         raise SpecError(

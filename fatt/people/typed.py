@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -74,6 +75,7 @@ def numbers_of(name: str, cells: Cells) -> Numbers:
     for cell in dict.fromkeys(cells):
         number = _number(cell)
         if number is None:
+            _refuse_texts(name, cells)
             raise DataError(
                 f"row {cells.index(cell)}: column {name!r} is {cell!r}, and the model "
                 "reads a number there; leave the cell empty if it is missing."
@@ -90,6 +92,21 @@ def numbers_of(name: str, cells: Cells) -> Numbers:
             "other rows hold numbers there; write 1 for true and 0 for false."
         )
     return Numbers(values, _kind_of_numbers(all(map(_is_whole, known)), values))
+
+
+def _refuse_texts(name: str, cells: Cells) -> None:
+    """Refuse a column of texts where a model reads numbers."""
+    kinds = {cell: _number(cell) for cell in dict.fromkeys(cells)}
+    texts = [cell for cell, number in kinds.items() if number is None]
+    is_text = all(number is None or math.isnan(number) for number in kinds.values())
+    if is_text and len(texts) > 1:
+        codes = {str(text): code for code, text in enumerate(texts[:2])}
+        shown = msgspec.json.encode({name: codes}).decode()
+        raise DataError(
+            f"column {name!r} holds texts, such as {texts[0]!r}, and the model reads "
+            "numbers there; if the texts were numbered for it, say how with --prepare "
+            f"FILE, for all of them as in {shown}."
+        )
 
 
 def _number(cell: Cell) -> float | None:
@@ -292,16 +309,22 @@ def _columns_read(left: list[str], ensemble: Ensemble, file: str) -> list[str]:
     """Return the names of the columns that the model reads, in its order."""
     wanted = len(ensemble.features)
     if not ensemble.inputs.named and len(left) != wanted:
+        way_out = (
+            "name these with --columns FILE, or the others with --label, --id or "
+            "--ignore"
+            if len(left) > wanted
+            else "if a preparation makes more of them, pass it with --prepare FILE"
+        )
         raise DataError(
             f"{file} has {len(left)} columns, and the model, which was trained without "
-            f"names of columns, reads {wanted}; name these with --columns FILE, or the "
-            "others with --label, --id or --ignore. Columns: "
-            f"{', '.join(left)}."
+            f"names of columns, reads {wanted}; {way_out}. Columns: {', '.join(left)}."
         )
     try:
         places = places_by_name(_Header(left), ensemble.features, ensemble.inputs)
     except DataError as error:
-        raise DataError(f"{file}: {error}") from None
+        raise DataError(
+            f"{file}: {error} If one of them is meant, say so with --rename FILE."
+        ) from None
     return [left[place] for place in places]
 
 

@@ -212,7 +212,7 @@ def test_a_failed_write_leaves_the_old_file(
         (["MODEL", "PEOPLE", "--noise", "age=x"], "noise of 'age' is 'x'; write"),
         (["MODEL", "PEOPLE", "--noise", "3", "--noise", "age=2"], "name all or none"),
         (["MODEL", "PEOPLE", "--noise", "age=1", "--noise", "age=2"], "two things"),
-        (["MODEL", "PEOPLE", "--vary", "sex", "--spec", "x.toml"], "or none"),
+        (["MODEL", "PEOPLE", "--vary", "sex", "--spec", "y.toml"], "or none"),
         (["MODEL", "PEOPLE", "--spec", "x.toml"], "cannot read the similarity from x"),
         (["MODEL", "PEOPLE", "--vary", "sex", "--group", "prty"], "mean 'party'?"),
         (["MODEL", "PEOPLE", "--vary", "sex", "--id", "nme"], "Did you mean 'name'?"),
@@ -233,6 +233,7 @@ def test_every_mistake_is_one_sentence_with_a_way_out(
     tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("y.toml").write_text('[[similar]]\nvary = ["sex"]\n', encoding="utf-8")
     named = {"MODEL": files[0], "PEOPLE": files[1]}
     arguments = ["audit", *(named.get(word, word) for word in words)]
     assert said in fails(capsys, monkeypatch, *arguments)

@@ -17,7 +17,10 @@ from tests.cli.test_audit import fails
 
 pandas = pytest.importorskip("pandas")
 
-from sklearn.preprocessing import StandardScaler  # noqa: E402
+import joblib  # noqa: E402
+from sklearn.compose import make_column_transformer  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 
@@ -173,3 +176,147 @@ def test_columns_of_a_one_hot_variable_are_read(tmp_path: Path) -> None:
     text = spec.read_text(encoding="utf-8")
     assert 'vary = ["sex"]' in text
     assert "does not read" not in text
+
+
+def applicants() -> Any:
+    rng = np.random.default_rng(1)
+    return pandas.DataFrame(
+        {
+            "age": rng.integers(18, 80, 200),
+            "sex": rng.choice(["F", "M"], 200),
+            "race": rng.choice(["Asian", "Black", "White"], 200),
+            "income": rng.normal(30_000, 9_000, 200).round(),
+        }
+    )
+
+
+def vendor(kind: str, folder: Path) -> list[str]:
+    """Write what somebody might be handed, and return what to tell about it."""
+    frame = applicants()
+    codes = frame.assign(
+        sex=(frame["sex"] == "M").astype(int),
+        race=frame["race"].map({"Asian": 0, "Black": 1, "White": 2}),
+    )
+    y = ((frame["income"] > 30_000) ^ (frame["sex"] == "M")).astype(int)
+    table, model, more = codes, folder / "model", []
+    if kind == "XGBoost without names":
+        xgboost = pytest.importorskip("xgboost")
+        own = xgboost.XGBClassifier(n_estimators=4).fit(codes.to_numpy(float), y)
+        own.save_model(model := model.with_suffix(".json"))
+    elif kind == "LightGBM of three classes":
+        lightgbm = pytest.importorskip("lightgbm")
+        grade = np.digitize(frame["income"], [25_000, 35_000])
+        own = lightgbm.LGBMClassifier(n_estimators=4, verbose=-1).fit(codes, grade)
+        own.booster_.save_model(model := model.with_suffix(".txt"))
+    elif kind == "CatBoost with categories":
+        catboost = pytest.importorskip("catboost")
+        own = catboost.CatBoostClassifier(
+            iterations=4, max_ctr_complexity=1, verbose=False, allow_writing_files=False
+        )
+        own.fit(frame, y, cat_features=["sex", "race"])
+        own.save_model(str(model := model.with_suffix(".cbm")))
+        table = frame
+    elif kind == "ONNX without names":
+        skl2onnx = pytest.importorskip("skl2onnx")
+        own = DecisionTreeClassifier(max_depth=4).fit(codes.to_numpy(np.float32), y)
+        made = skl2onnx.to_onnx(own, codes.to_numpy(np.float32)[:1])
+        (model := model.with_suffix(".onnx")).write_bytes(made.SerializeToString())
+    elif kind == "a regressor":
+        xgboost = pytest.importorskip("xgboost")
+        own = xgboost.XGBRegressor(n_estimators=4).fit(codes, frame["income"] + y)
+        own.save_model(model := model.with_suffix(".json"))
+    elif kind == "a pipeline":
+        own = make_pipeline(
+            make_column_transformer(
+                (OneHotEncoder(), ["sex", "race"]), remainder="passthrough"
+            ),
+            DecisionTreeClassifier(max_depth=5, random_state=0),
+        )
+        joblib.dump(own.fit(frame, y), model := model.with_suffix(".joblib"))
+        table, more = frame, ["--allow-pickle"]
+    else:
+        scaler = StandardScaler().fit(codes)
+        own = DecisionTreeClassifier(max_depth=5, random_state=0)
+        own.fit(pandas.DataFrame(scaler.transform(codes), columns=codes.columns), y)
+        library.load(own).save(model := model.with_suffix(".fatt"))
+        joblib.dump(scaler, folder / "scaler.pkl")
+        more = ["--allow-pickle", "--prepare", str(folder / "scaler.pkl")]
+    table.assign(status=y).to_csv(folder / "people.csv", index=False)
+    return [str(model), str(folder / "people.csv"), *more]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "XGBoost without names",
+        "LightGBM of three classes",
+        "CatBoost with categories",
+        "ONNX without names",
+        "a regressor",
+        "a pipeline",
+        "a scaler beside",
+    ],
+)
+def test_whatever_one_is_handed_can_be_audited_at_once(
+    kind: str, tmp_path: Path
+) -> None:
+    spec = tmp_path / "audit.toml"
+    begun = run("init", *vendor(kind, tmp_path), "-o", str(spec))
+    assert begun.exit_code == 0
+    *_, words = begun.stderr.strip().partition("then: fatt ")
+    audited = run(*words.split(), "--strict")
+    assert audited.exit_code == 0, audited.stderr
+    assert audited.stdout.startswith("Of 200 people, ")
+    said = tomllib.loads(spec.read_text(encoding="utf-8"))
+    assert said["similar"] == [{"vary": ["sex", "race"], "noise": {"age": "0.2 sd"}}]
+    # Outcomes are compared where they are answers: not of prices, nor of grades.
+    is_binary = kind not in {"LightGBM of three classes", "a regressor"}
+    assert said["audit"].get("label") == ("status" if is_binary else None)
+    if kind == "CatBoost with categories":
+        # Also of a column of which the model asks for few categories, or for none.
+        assert "  Asian  " in audited.stdout
+
+
+def test_what_was_told_of_the_model_is_written_down(tmp_path: Path) -> None:
+    model, table, *_ = vendor("a scaler beside", tmp_path)
+    renamed = pandas.read_csv(table).rename(columns={"sex": "Gender", "race": "R"})
+    renamed.to_csv(table, index=False)
+    assert "lack the column 'race'" in run_and_fail("init", model, table)
+    names = tmp_path / "names.json"
+    names.write_text('{"R": "race"}', encoding="utf-8")
+    spec = tmp_path / "audit.toml"
+    begun = run(
+        *("init", model, table, "-o", str(spec), "--rename", str(names)),
+        *("--threshold", "0.3", "--pos-label", "1"),
+    )
+    said = tomllib.loads(spec.read_text(encoding="utf-8"))
+    assert said["columns"]["rename"] == {"R": "race", "Gender": "sex"}
+    assert said["decision"] == {"threshold": 0.3, "pos_label": 1}
+    assert begun.exit_code == run("audit", "--spec", str(spec)).exit_code == 0
+
+
+def run_and_fail(*words: str) -> str:
+    return str(CliRunner().invoke(fatt, words).exception)
+
+
+def test_texts_where_a_model_reads_numbers(tmp_path: Path) -> None:
+    model, table, *_ = vendor("XGBoost without names", tmp_path)
+    applicants().to_csv(table, index=False)
+    told = run_and_fail("init", model, table)
+    assert "column 'sex' holds texts, such as 'M'" in told
+    assert 'with --prepare FILE, for all of them as in {"sex":{"M":0,"F":1}}' in told
+    applicants()[["age", "income"]].to_csv(table, index=False)
+    assert "if a preparation makes more of them" in run_and_fail("init", model, table)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(None, "cannot read the similarity from"), (b"[[similar", "no valid TOML")],
+)
+def test_a_file_that_is_none_is_told_first(
+    content: bytes | None, reason: str, tmp_path: Path
+) -> None:
+    spec = tmp_path / "audit.toml"
+    if content is not None:
+        spec.write_bytes(content)
+    assert reason in run_and_fail("audit", "--spec", str(spec))
