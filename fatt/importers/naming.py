@@ -339,9 +339,12 @@ class InOwnWords(Live):
     numbers: dict[int, Sequence[Label]] = field(default_factory=dict)
 
     def labels(self, table: Any) -> Any:
-        """Return the labels under their new names."""
+        """Return the labels under their new names; numbers as they are."""
+        given = np.asarray(self._asked(self.live.labels, table))
+        if not self.own.classes:
+            return given
         words = dict(zip(self.own.classes, self.named.classes, strict=True))
-        answers = np.asarray(self._asked(self.live.labels, table)).tolist()
+        answers = given.tolist()
         found = np.empty(len(answers), dtype=object)
         # What is no class is told as it is: somebody will complain.
         found[:] = [words.get(answer, answer) for answer in answers]

@@ -295,3 +295,17 @@ def test_answers_in_types_of_numpy_are_plain(word: Any, tmp_path: Path) -> None:
     named = fatt.load(model, answers={0: word})
     named.save(tmp_path / "model.fatt")
     assert fatt.load(tmp_path / "model.fatt").classes == (word.item(), 1)
+
+
+def test_numbers_keep_their_type_under_names() -> None:
+    """A cut is compared in the library's own type, which a list of floats loses."""
+    xgboost = pytest.importorskip("xgboost")
+    X = np.arange(40.0).reshape(20, 2)
+    fitted = xgboost.XGBRegressor(n_estimators=3, n_jobs=1).fit(X, X[:, 0] / 7)
+    table = pandas.DataFrame(X, columns=["age", "debt"])
+    given = fitted.predict(X)
+    for end in (float(np.nextafter(float(x), np.inf)) for x in np.unique(given)):
+        cuts = {"low": -np.inf, "high": end}
+        model = fatt.load(fitted, columns=["age", "debt"], cuts=cuts)
+        expected = np.where(given >= end, "high", "low").tolist()
+        assert model.ask(table) == model.predict(table).tolist() == expected
