@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from fatt.ensemble import Categorical, Numeric
 from fatt.ensemble.features import Label
 from fatt.errors import SpecError, hint
 from fatt.region.amounts import Amount, Between, Condition, Range, Step, is_number
-from fatt.region.kinds import AnyVariable, Number, Ordinal
+from fatt.region.kinds import AnyVariable, Category, Number, Ordinal
 from fatt.region.similarity import Similarity
 from fatt.region.variables import Variables
 
@@ -201,7 +201,7 @@ def _interchangeable(
 
 
 def _codes(
-    index: int, labels: Iterable[Label], key: str, variables: Variables
+    index: int, labels: Collection[Label], key: str, variables: Variables
 ) -> Codes:
     feature = variables.ensemble.features[index]
     chosen = np.zeros(feature.n_codes, dtype=bool)
@@ -214,7 +214,31 @@ def _codes(
                 f"values. {hint(label, feature.categories)}"
             )
         chosen[code] = True
+    _require_all_alike(index, labels, key, variables)
     return chosen
+
+
+def _require_all_alike(
+    index: int, labels: Collection[Label], key: str, variables: Variables
+) -> None:
+    """Refuse to name some of the texts that the model cannot tell apart.
+
+    The others would be taken for them, and be called similar although nobody said so.
+    """
+    feature = variables.ensemble.features[index]
+    variable = variables.schema.variables[index]
+    if not isinstance(feature, Categorical) or not isinstance(variable, Category):
+        return
+    named = {str(label) for label in labels}
+    alike = [text for text in variable.texts if feature.code_of(text) is None]
+    left_out = [text for text in alike if text not in named]
+    if left_out and len(left_out) < len(alike):
+        one = next(text for text in alike if text in named)
+        raise SpecError(
+            f"{key} of {feature.name!r} names {one!r}, which the model cannot tell "
+            f"from {', '.join(map(repr, left_out))}, and people have these as well; "
+            "name all of them, or none."
+        )
 
 
 def _interval(index: int, met: Condition, variables: Variables) -> tuple[float, float]:

@@ -611,6 +611,27 @@ def test_many_texts_that_the_model_does_not_know_stay_together() -> None:
     }
 
 
+@pytest.mark.parametrize("key", ["vary", "where"])
+def test_texts_that_the_model_cannot_tell_apart_are_named_together(key: str) -> None:
+    """Somebody of town c would else be taken for somebody of town b."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"town": rng.choice([*"abcd"], 80), "x": rng.normal(size=80)})
+    y = (X["town"] == "a").astype(int)
+    options = {"cat_features": [0], "one_hot_max_size": 20}
+    model = fit(X, y, iterations=1, depth=1, **options)
+
+    def ask(towns: list[str]) -> fatt.Report:
+        said = {"vary": {"town": towns}} if key == "vary" else {"vary": ["town"]}
+        if key == "where":
+            said["where"] = {"town": towns}
+        return fatt.verify(model, X, similarity=fatt.Similarity(**said))
+
+    for towns in (["a", "b"], ["b", "c"]):
+        with pytest.raises(SpecError, match=r"names 'b', .* from .*'d'"):
+            ask(towns)
+    assert ask([*"abcd"]).counts["unfair"] == 80
+
+
 def test_names_do_not_change_what_is_computed() -> None:
     model, X = one_hot_model()
     ensemble = convert(model, missing=None).ensemble
