@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -42,11 +43,24 @@ from fatt.verifier import Budget
 __all__ = [
     "FATTClassifier",
     "Scorer",
-    "individual_fairness_score",
+    "certified_fairness_score",
     "individual_unfairness_difference",
     "individual_unfairness_ratio",
     "make_scorer",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The name until 0.2, which `fatt.metrics` has for a function of other arguments.
+    if name != "individual_fairness_score":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(
+        "fatt.aif360_ext.sklearn.individual_fairness_score is now called "
+        "certified_fairness_score; the former name will be gone in 0.3.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return certified_fairness_score
 
 
 def complete(
@@ -171,7 +185,7 @@ def _values(X: Any, one: Any) -> Any:
     return levels[np.where(flags.any(axis=1), 1 + flags.argmax(axis=1), 0)]
 
 
-def individual_fairness_score(
+def certified_fairness_score(
     X: Any,
     y_pred: Any = None,
     *,
@@ -250,9 +264,9 @@ def individual_unfairness_difference(
     Parameters
     ----------
     X, y_pred, estimator, similarity, schema, budget, sample_weight, spot_checks
-        As in `individual_fairness_score`.
+        As in `certified_fairness_score`.
     prot_attr
-        What makes the groups: as in `individual_fairness_score`, or arrays with one
+        What makes the groups: as in `certified_fairness_score`, or arrays with one
         value per person, as in AIF360. By default the whole index. Named attributes
         also vary if no similarity is given.
     priv_group
@@ -298,7 +312,7 @@ def individual_unfairness_ratio(
     Parameters
     ----------
     X, y_pred, estimator, similarity, schema, budget, sample_weight, spot_checks
-        As in `individual_fairness_score`.
+        As in `certified_fairness_score`.
     prot_attr, priv_group
         As in `individual_unfairness_difference`.
 
@@ -396,7 +410,7 @@ class Scorer(WeightedScorer):
     Attributes
     ----------
     metric
-        `individual_fairness_score` or `individual_unfairness_difference`.
+        `certified_fairness_score` or `individual_unfairness_difference`.
     arguments
         Its other arguments.
     """
@@ -432,7 +446,7 @@ def make_scorer(metric: Metric, **arguments: Any) -> Scorer:
     Parameters
     ----------
     metric
-        `individual_fairness_score`, which is the score itself, or
+        `certified_fairness_score`, which is the score itself, or
         `individual_unfairness_difference`, of which the score is minus the absolute
         value. (The ratio is undefined for the best of all models.)
     **arguments
@@ -445,7 +459,7 @@ def make_scorer(metric: Metric, **arguments: Any) -> Scorer:
 
     Examples
     --------
-    >>> fair = make_scorer(individual_fairness_score, prot_attr="sex")
+    >>> fair = make_scorer(certified_fairness_score, prot_attr="sex")
     >>> even = make_scorer(individual_unfairness_difference, prot_attr="sex",
     ...                    priv_group="Male")
     """
@@ -459,7 +473,7 @@ def make_scorer(metric: Metric, **arguments: Any) -> Scorer:
 
 
 _AS_SCORE: dict[Metric, Callable[[float], float]] = {
-    individual_fairness_score: lambda share: share,
+    certified_fairness_score: lambda share: share,
     individual_unfairness_difference: lambda difference: -abs(difference),
 }
 

@@ -21,10 +21,11 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
+import fatt.aif360_ext.sklearn as module
 from fatt import Budget, Similarity
 from fatt.aif360_ext import IndividualFairnessMetric
 from fatt.aif360_ext.sklearn import (
-    individual_fairness_score,
+    certified_fairness_score,
     individual_unfairness_difference,
     individual_unfairness_ratio,
     make_scorer,
@@ -98,7 +99,7 @@ def test_old_and_new_manner_agree_to_the_bit() -> None:
             "budget": budget,
             "sample_weight": weight,
         }
-        score = individual_fairness_score(X, labels, **new)
+        score = certified_fairness_score(X, labels, **new)
         assert score == old.individual_fairness()
         assert 0 < score < 1
         group = {"prot_attr": "sex", "priv_group": 1}
@@ -117,8 +118,8 @@ def test_protected_attributes_in_the_index() -> None:
     fair = verdicts(X, model)
     assert 0 < fair.sum() < 250
     # The index level "youth" is no column of the model: only "sex" varies.
-    assert individual_fairness_score(X, estimator=model) == fair.mean()
-    assert individual_fairness_score(X, estimator=model, prot_attr="sex") == fair.mean()
+    assert certified_fairness_score(X, estimator=model) == fair.mean()
+    assert certified_fairness_score(X, estimator=model, prot_attr="sex") == fair.mean()
     men = np.asarray(X.sex == "male")
     expected = (~fair[~men]).mean() - (~fair[men]).mean()
     for prot_attr in ("sex", X.sex, X.sex.to_numpy()):
@@ -157,11 +158,11 @@ def test_metrics_of_aif360_around_ours() -> None:
         X, prot_attr="sex", priv_group="male", **arguments
     )
     theirs = difference(
-        individual_fairness_score, X, prot_attr="sex", priv_group="male", **arguments
+        certified_fairness_score, X, prot_attr="sex", priv_group="male", **arguments
     )
     assert ours == pytest.approx(-theirs)
     assert ours != 0
-    shares = intersection(individual_fairness_score, X, prot_attr="sex", **arguments)
+    shares = intersection(certified_fairness_score, X, prot_attr="sex", **arguments)
     report = fatt.verify(
         model, X.reset_index(drop=True), similarity=arguments["similarity"]
     )
@@ -174,33 +175,33 @@ def test_a_column_of_zeros_and_ones_has_no_other_values() -> None:
     X = pd.DataFrame(dataset.features, columns=["sex", "age"])
     X = X.set_index("sex", drop=False)
     model = DecisionTreeClassifier().fit(X, model.predict(dataset.features))
-    assert individual_fairness_score(X, estimator=model) == 5 / 8
+    assert certified_fairness_score(X, estimator=model) == 5 / 8
     assert individual_unfairness_difference(X, estimator=model) == 1 / 4
     women = X.loc[0]
-    assert individual_fairness_score(women, estimator=model) == 2 / 4
+    assert certified_fairness_score(women, estimator=model) == 2 / 4
 
 
 def test_labels_are_checked() -> None:
     X, _, model = people()
     labels = model.predict(X)
-    assert individual_fairness_score(X, labels, estimator=model) < 1
+    assert certified_fairness_score(X, labels, estimator=model) < 1
     labels[[3, 7]] = ["no" if label == "yes" else "yes" for label in labels[[3, 7]]]
     with pytest.raises(SpecError, match="in 2 of 250 rows, first in row 3"):
-        individual_fairness_score(X, labels, estimator=model)
+        certified_fairness_score(X, labels, estimator=model)
     with pytest.raises(SpecError, match="249 predicted labels for 250 people"):
-        individual_fairness_score(X, labels[1:], estimator=model)
+        certified_fairness_score(X, labels[1:], estimator=model)
 
 
 def test_what_is_not_known() -> None:
     X, _, model = people()
     with pytest.raises(SpecError, match=r"reads none of them \('youth'\)"):
-        individual_fairness_score(X, estimator=model, prot_attr="youth")
+        certified_fairness_score(X, estimator=model, prot_attr="youth")
     with pytest.raises(SpecError, match=r"reads none of them \(none\)"):
-        individual_fairness_score(X.reset_index(drop=True), estimator=model)
+        certified_fairness_score(X.reset_index(drop=True), estimator=model)
     with pytest.raises(SpecError, match="prot_attr names 'gender'"):
         individual_unfairness_difference(X, estimator=model, prot_attr="gender")
     with pytest.raises(DataError, match="sample_weight"):
-        individual_fairness_score(X, estimator=model, sample_weight=[1, 2])
+        certified_fairness_score(X, estimator=model, sample_weight=[1, 2])
     nobody = individual_unfairness_difference(
         X, estimator=model, prot_attr="sex", priv_group="other"
     )
@@ -224,11 +225,11 @@ def test_arrays() -> None:
 
 def test_scorers_in_model_selection() -> None:
     X, y, model = people()
-    fair = make_scorer(individual_fairness_score, prot_attr="sex")
+    fair = make_scorer(certified_fairness_score, prot_attr="sex")
     even = make_scorer(
         individual_unfairness_difference, prot_attr="sex", priv_group="male"
     )
-    assert fair(model, X, y) == individual_fairness_score(X, estimator=model)
+    assert fair(model, X, y) == certified_fairness_score(X, estimator=model)
     assert even(model, X) == -abs(
         individual_unfairness_difference(
             X, estimator=model, prot_attr="sex", priv_group="male"
@@ -257,11 +258,11 @@ def test_scorers_in_model_selection() -> None:
 
 
 def test_a_scorer_is_a_value() -> None:
-    scorer = make_scorer(individual_fairness_score, similarity=NOISE, prot_attr="sex")
+    scorer = make_scorer(certified_fairness_score, similarity=NOISE, prot_attr="sex")
     assert pickle.loads(pickle.dumps(scorer)) == scorer
-    assert scorer != make_scorer(individual_fairness_score, prot_attr="sex")
+    assert scorer != make_scorer(certified_fairness_score, prot_attr="sex")
     assert "prot_attr" in repr(scorer)
-    with pytest.raises(SpecError, match="individual_fairness_score or individual_un"):
+    with pytest.raises(SpecError, match="certified_fairness_score or individual_un"):
         make_scorer(individual_unfairness_ratio)
 
 
@@ -273,7 +274,7 @@ def test_weights_are_routed() -> None:
     model.set_params(randomforestclassifier__random_state=0)
     with sklearn.config_context(enable_metadata_routing=True):
         forest = model[-1].set_fit_request(sample_weight=False)
-        scorer = make_scorer(individual_fairness_score, prot_attr="sex")
+        scorer = make_scorer(certified_fairness_score, prot_attr="sex")
         scorer.set_score_request(sample_weight=True)
         found = cross_validate(
             model,
@@ -298,4 +299,13 @@ def test_an_interrupted_score_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     X, _, model = people()
     monkeypatch.setattr(Verifier, "verify", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        individual_fairness_score(X, estimator=model)
+        certified_fairness_score(X, estimator=model)
+
+
+def test_the_former_name_is_still_known_for_a_version() -> None:
+    with pytest.warns(FutureWarning, match="is now called certified_fairness_score"):
+        from fatt.aif360_ext.sklearn import individual_fairness_score
+    assert individual_fairness_score is certified_fairness_score
+    with pytest.raises(ImportError, match="individual_fairness_scores"):
+        from fatt.aif360_ext.sklearn import individual_fairness_scores  # noqa: F401
+    assert "individual_fairness_score" not in module.__all__

@@ -26,7 +26,7 @@ from fatt import Similarity
 from fatt.aif360_ext import FATT
 from fatt.aif360_ext.sklearn import (
     FATTClassifier,
-    individual_fairness_score,
+    certified_fairness_score,
     make_scorer,
 )
 from fatt.errors import SpecError
@@ -100,7 +100,7 @@ def test_index_levels_columns_and_positions(prot_attr: Any) -> None:
     assert tree.ensemble_.digest == expected.ensemble_.digest
     assert tree.fairness_ == fair_share(X, tree.predict)
     assert tree.schema_.find("sex").levels == (0, 1)
-    assert individual_fairness_score(X, estimator=tree) == tree.fairness_ > 0.9
+    assert certified_fairness_score(X, estimator=tree) == tree.fairness_ > 0.9
     assert pickle.loads(pickle.dumps(tree)).predict(X).tolist() == list(tree.predict(X))
 
 
@@ -123,7 +123,7 @@ def test_texts_one_hot_columns_and_arrays() -> None:
     for tree in (number, text, flag, array):
         assert tree.fairness_ > 0.9
         assert tree.accuracy_ > 0.7
-    score = individual_fairness_score(flags, estimator=flag, prot_attr="sex")
+    score = certified_fairness_score(flags, estimator=flag, prot_attr="sex")
     assert score == pytest.approx(flag.fairness_, abs=1e-12)
 
 
@@ -183,7 +183,7 @@ def test_reductions_around_it(cls: Any) -> None:
     )
     # Whichever of the trees is drawn: each is certified.
     for tree in meta.model_.predictors_:
-        assert individual_fairness_score(X, estimator=tree) == fair_share(
+        assert certified_fairness_score(X, estimator=tree) == fair_share(
             X, tree.predict
         )
         assert fatt.load(tree).classes == (0, 1)
@@ -225,7 +225,7 @@ def test_thresholds_of_fairlearn_around_it(prefit: bool) -> None:
 
 def test_in_model_selection() -> None:
     X, y = people()
-    fair = make_scorer(individual_fairness_score, prot_attr="sex")
+    fair = make_scorer(certified_fairness_score, prot_attr="sex")
     search = GridSearchCV(
         quick("sex", split_on_varying=True),
         {"fairness_weight": [0.0, 0.5]},
