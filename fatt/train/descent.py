@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from fatt.train import kernels
 from fatt.train.fitness import Objective, Scored
-from fatt.train.genome import Genome, depth_of, depths, ends, is_constant, n_leaves
+from fatt.train.genome import Genome, depths, ends, is_constant
+from fatt.train.training_set import Traced
 
 Integers = NDArray[np.int64]
 
@@ -93,25 +94,26 @@ def descend(
     int
         How many passes there were.
     """
-    tree = objective.tidied(start)
-    if is_constant(tree):
+    trace = objective.people.trace
+    traced = trace(objective.tidied(start))
+    if is_constant(traced.tree):
         # Whatever else it costs, a tree must tell people apart.
-        change = best_change(objective, tree, 0)
+        change = best_change(objective, traced, 0)
         if change is None:
             return 0
-        tree = change.apply(tree)
-    best = objective.score(tree)
+        traced = trace(change.apply(traced.tree))
+    best = objective.scored(traced)
     found.append(best)
     for number in range(passes):
         if is_over():
             return number
-        tree, has_changed = _pass(objective, tree, rng, is_over)
+        tree, has_changed = _pass(objective, traced, rng, is_over)
         if not has_changed:
             return number + 1
         # Tidying may undo what helped, and a descent would go round in circles.
-        tree = objective.tidied(tree)
-        scored = objective.score(tree)
-        if is_constant(tree) or scored.fitness <= best.fitness:
+        traced = trace(objective.tidied(tree))
+        scored = objective.scored(traced)
+        if is_constant(traced.tree) or scored.fitness <= best.fitness:
             return number + 1
         best = scored
         found.append(best)
@@ -119,24 +121,25 @@ def descend(
 
 
 def _pass(
-    objective: Objective, tree: Genome, rng: Generator, is_over: Callable[[], bool]
+    objective: Objective, traced: Traced, rng: Generator, is_over: Callable[[], bool]
 ) -> tuple[Genome, bool]:
     """Go once through all nodes; return the tree, and whether anything changed."""
     # By these nodes are found again when the tree has changed.
-    numbers = np.arange(len(tree))
+    numbers = np.arange(len(traced.tree))
     has_changed = False
-    for number in rng.permutation(len(tree)).tolist():
+    for number in rng.permutation(len(numbers)).tolist():
         if is_over():
             break
         for place in np.flatnonzero(numbers == number).tolist():
-            change = best_change(objective, tree, place)
+            change = best_change(objective, traced, place)
             if change is not None:
-                tree, numbers = change.apply(tree), change.follow(numbers)
+                traced = objective.people.trace(change.apply(traced.tree))
+                numbers = change.follow(numbers)
                 has_changed = True
-    return tree, has_changed
+    return traced.tree, has_changed
 
 
-def best_change(objective: Objective, tree: Genome, place: int) -> Change | None:
+def best_change(objective: Objective, traced: Traced, place: int) -> Change | None:
     """Return the best of all changes at a node; None if none makes the tree better.
 
     Parameters
@@ -144,30 +147,35 @@ def best_change(objective: Objective, tree: Genome, place: int) -> Change | None
     objective
         What makes a tree better. A tree that gives everybody one label is worse than
         any other.
-    tree
+    traced
         The tree.
     place
         The node.
     """
     people, limits, per_leaf = objective.people, objective.limits, objective.per_leaf
-    pieces = _pieces(tree, place, people.n_classes)
-    parts = [tree[one] if isinstance(one, slice) else np.array([one]) for one in pieces]
-    here = slice(place, int(ends(tree)[place]))
-    others = np.concatenate([tree[: here.start], tree[here.stop :]])
-    elsewhere = set(others[others < 0].tolist())
-    labels = [elsewhere | set(part[part < 0].tolist()) for part in parts]
-    sizes = [n_leaves(part) for part in parts]
-    room = limits.max_leaves - int(np.count_nonzero(others < 0))
-    depth = limits.max_depth - int(depths(tree)[place]) - 1
+    tree, codes = traced.tree, traced.tree.tolist()
+    end, depth_at = ends(tree).tolist(), depths(tree).tolist()
+    here = slice(place, end[place])
+    pieces = _pieces(codes, end, place, people.n_classes)
+    parts = [codes[one] if isinstance(one, slice) else [one] for one in pieces]
+    elsewhere = _labels(codes[: here.start]) | _labels(codes[here.stop :])
+    labels = [elsewhere | _labels(part) for part in parts]
+    sizes = [(len(part) + 1) // 2 for part in parts]
+    below = [
+        max(depth_at[one]) - depth_at[one.start] if isinstance(one, slice) else 0
+        for one in pieces
+    ]
+    room = limits.max_leaves - (len(codes) + 1) // 2 + sizes[-1]
+    depth = limits.max_depth - depth_at[place] - 1
     pairs = [
         (inner, outer)
         for inner, outer in _pairs(objective, tree, place)
         if sizes[inner] + sizes[outer] <= room
-        and max(depth_of(parts[inner]), depth_of(parts[outer])) <= depth
+        and max(below[inner], below[outer]) <= depth
         and len(labels[inner] | labels[outer]) > 1
     ]
     alone, scores = objective.score_changes(
-        tree, place, np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        traced, place, np.array(pairs, dtype=np.int64).reshape(-1, 2)
     )
     best: Change | None = None
     most = (
@@ -190,14 +198,20 @@ def best_change(objective: Objective, tree: Genome, place: int) -> Change | None
     return best
 
 
-def _pieces(tree: Genome, place: int, n_classes: int) -> list[Piece]:
+def _labels(codes: list[int]) -> set[int]:
+    """Return the leaves among nodes, each label once."""
+    return {code for code in codes if code < 0}
+
+
+def _pieces(
+    codes: list[int], end: list[int], place: int, n_classes: int
+) -> list[Piece]:
     """Return what may stand at a node, as `fatt.train.kernels` numbers it."""
-    end = ends(tree)
-    here = slice(place, int(end[place]))
+    here = slice(place, end[place])
     leaves: list[Piece] = [-1 - label for label in range(n_classes)]
-    if tree[place] < 0:
+    if codes[place] < 0:
         return [*leaves, here, here, here]
-    middle = int(end[place + 1])
+    middle = end[place + 1]
     return [*leaves, slice(place + 1, middle), slice(middle, here.stop), here]
 
 

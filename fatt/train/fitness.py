@@ -19,7 +19,7 @@ from fatt.train.genome import (
     tidy,
 )
 from fatt.train.groups import Groups
-from fatt.train.training_set import UNITS, TrainingSet
+from fatt.train.training_set import UNITS, Traced, TrainingSet
 
 Integers = NDArray[np.int64]
 
@@ -158,9 +158,14 @@ class Objective:
 
     def score(self, tree: Genome) -> Scored:
         """Tell what a tree is worth."""
-        labels = self.labels(tree)
+        return self.scored(self.people.trace(tree))
+
+    def scored(self, traced: Traced) -> Scored:
+        """Tell what a tree is worth that everybody was sent through."""
+        tree = traced.tree
+        labels = (-1 - tree[tree < 0].astype(np.int64))[traced.leaf]
         right = int(self.worth[np.arange(len(labels)), labels].sum())
-        unfair = int(self.people.weight[self.people.is_unfair(tree)].sum())
+        unfair = int(self.people.weight[traced.unfair].sum())
         gap = 0.0 if self.groups is None else self.groups.spread(labels).gap
         return self.valued(Scored(tree, right / UNITS, 1 - unfair / UNITS, gap, 0.0))
 
@@ -173,13 +178,13 @@ class Objective:
         return replace(scored, fitness=fitness)
 
     def score_changes(
-        self, tree: Genome, place: int, pairs: Integers
+        self, traced: Traced, place: int, pairs: Integers
     ) -> tuple[Integers, Integers]:
         """Tell what a tree is worth after every change at one node, leaves apart.
 
         Parameters
         ----------
-        tree
+        traced
             The tree.
         place
             The node.
@@ -197,7 +202,7 @@ class Objective:
         scores = np.empty((len(pairs), self.people.n_splits), dtype=np.int64)
         kernels.score_changes(
             self.people.ranks,
-            tree,
+            traced,
             place,
             pairs,
             self.priced,

@@ -29,19 +29,22 @@ def n_leaves(tree: Genome) -> int:
 
 def ends(tree: Genome) -> NDArray[np.int64]:
     """Return for each node where its subtree ends."""
-    end = np.arange(1, len(tree) + 1)
-    for place in np.flatnonzero(tree >= 0)[::-1].tolist():
-        end[place] = end[end[place + 1]]
-    return end
+    codes = tree.tolist()
+    end = list(range(1, len(codes) + 1))
+    for place in range(len(codes) - 1, -1, -1):
+        if codes[place] >= 0:
+            end[place] = end[end[place + 1]]
+    return np.array(end, dtype=np.int64)
 
 
 def depths(tree: Genome) -> NDArray[np.int64]:
     """Return the depth of each node; the root has depth 0."""
-    depth = np.zeros(len(tree), dtype=np.int64)
-    end = ends(tree)
-    for place in np.flatnonzero(tree >= 0).tolist():
-        depth[place + 1] = depth[end[place + 1]] = depth[place] + 1
-    return depth
+    codes, end = tree.tolist(), ends(tree).tolist()
+    depth = [0] * len(codes)
+    for place, code in enumerate(codes):
+        if code >= 0:
+            depth[place + 1] = depth[end[place + 1]] = depth[place] + 1
+    return np.array(depth, dtype=np.int64)
 
 
 def depth_of(tree: Genome) -> int:

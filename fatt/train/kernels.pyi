@@ -2,14 +2,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.train.ranks import Ranks
+from fatt.train.training_set import Traced
 
 NEVER: int
 
 def send_people(
     ranks: Ranks, tree: NDArray[np.int32], n_classes: int, leaf: NDArray[np.int64]
 ) -> None: ...
-def mark_unfair(
-    ranks: Ranks, tree: NDArray[np.int32], n_classes: int, unfair: NDArray[np.bool_]
+def send_boxes(
+    ranks: Ranks,
+    tree: NDArray[np.int32],
+    n_classes: int,
+    reached: NDArray[np.uint64],
+    unfair: NDArray[np.bool_],
 ) -> None: ...
 def tally_splits(
     ranks: Ranks,
@@ -23,7 +28,7 @@ def tally_splits(
 ) -> None: ...
 def score_changes(
     ranks: Ranks,
-    tree: NDArray[np.int32],
+    traced: Traced,
     node: int,
     pairs: NDArray[np.int64],
     worth: NDArray[np.int64],

@@ -14,7 +14,15 @@ A box reaches a set of labels; all that counts is whether they are several.
 
 import numpy as np
 
-from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport (
+    INT32_MAX,
+    INT64_MIN,
+    int32_t,
+    int64_t,
+    uint8_t,
+    uint16_t,
+    uint64_t,
+)
 from libc.string cimport memset
 
 from fatt.ensemble.arrays cimport data_of, n_columns_of
@@ -27,6 +35,7 @@ from fatt.verifier.kernels.arena cimport (
     Mark,
     open_arena,
     take,
+    words,
 )
 
 cdef enum:
@@ -42,6 +51,8 @@ cdef enum:
     RIGHT = 1
     HERE = 2
     N_SUBTREES = 3
+    # How many ranks there may be, and thus room for sums.
+    N_RANKS = 65_536
 
 #: The score of what is not allowed.
 NEVER = INT64_MIN
@@ -49,6 +60,7 @@ NEVER = INT64_MIN
 _INTEGER = np.dtype(np.int64)
 _SMALL = np.dtype(np.int32)
 _RANK = np.dtype(np.uint16)
+_WORD = np.dtype(np.uint64)
 _FLAG = np.dtype(np.bool_)
 
 
@@ -70,11 +82,31 @@ cdef struct Ranks:
     const int64_t* box_start
 
 
-# A tree in prefix order, and where the subtree of each node ends.
+# A tree in prefix order, and where the subtree of each node ends. Its leaves are
+# numbered from left to right: each node has the number of its first leaf, each leaf its
+# label, and each label the set of its leaves.
 cdef struct Tree:
     const int32_t* codes
     int64_t size
     int64_t* end
+    int64_t n_classes
+    int64_t n_leaves
+    int64_t n_words
+    int64_t* first_leaf
+    int64_t* label
+    uint64_t* of_label
+
+
+cdef const int64_t* _numbers(object array, tuple shape, str name) except? NULL:
+    return <const int64_t*>data_of(array, _INTEGER, shape, False, name)
+
+
+cdef int64_t* _results(object array, tuple shape, str name) except? NULL:
+    return <int64_t*>data_of(array, _INTEGER, shape, True, name)
+
+
+cdef const uint16_t* _ranks(object array, tuple shape, str name) except? NULL:
+    return <const uint16_t*>data_of(array, _RANK, shape, False, name)
 
 
 cdef int _read_ranks(object ranks, Ranks* mine) except -1:
@@ -83,32 +115,22 @@ cdef int _read_ranks(object ranks, Ranks* mine) except -1:
     start, row, family_of, flipped, own, low, high, first, members, box_start = ranks
     mine.n_families, mine.n_splits = len(row), len(family_of)
     mine.n_people, mine.n_boxes = len(box_start) - 1, n_columns_of(low, "low")
+    if max(mine.n_people, mine.n_boxes) > INT32_MAX:
+        raise ValueError("there are more people, or boxes, than can be numbered")
     n_singles = len(first)
     boxes = (mine.n_families, mine.n_boxes)
-    mine.start = <const int64_t*>data_of(
-        start, _INTEGER, (mine.n_families + 1,), False, "start"
-    )
-    mine.row = <const int64_t*>data_of(row, _INTEGER, (mine.n_families,), False, "row")
-    mine.family = <const int64_t*>data_of(
-        family_of, _INTEGER, (mine.n_splits,), False, "family"
-    )
+    mine.start = _numbers(start, (mine.n_families + 1,), "start")
+    mine.row = _numbers(row, (mine.n_families,), "row")
+    mine.family = _numbers(family_of, (mine.n_splits,), "family")
     mine.flipped = <const uint8_t*>data_of(
         flipped, _FLAG, (mine.n_splits,), False, "flipped"
     )
-    mine.own = <const uint16_t*>data_of(
-        own, _RANK, (mine.n_families, mine.n_people), False, "own"
-    )
-    mine.low = <const uint16_t*>data_of(low, _RANK, boxes, False, "low")
-    mine.high = <const uint16_t*>data_of(high, _RANK, boxes, False, "high")
-    mine.member_start = <const int64_t*>data_of(
-        first, _INTEGER, (n_singles, mine.n_boxes + 1), False, "member_start"
-    )
-    mine.members = <const uint16_t*>data_of(
-        members, _RANK, (len(members),), False, "members"
-    )
-    mine.box_start = <const int64_t*>data_of(
-        box_start, _INTEGER, (mine.n_people + 1,), False, "box_start"
-    )
+    mine.own = _ranks(own, (mine.n_families, mine.n_people), "own")
+    mine.low = _ranks(low, boxes, "low")
+    mine.high = _ranks(high, boxes, "high")
+    mine.member_start = _numbers(first, (n_singles, mine.n_boxes + 1), "member_start")
+    mine.members = _ranks(members, (len(members),), "members")
+    mine.box_start = _numbers(box_start, (mine.n_people + 1,), "box_start")
     if mine.start[0] != 0 or mine.start[mine.n_families] != mine.n_splits:
         raise ValueError("the families do not hold all splits")
     for family in range(mine.n_families):
@@ -124,23 +146,36 @@ cdef int _read_tree(
     object tree, int64_t n_splits, int64_t n_classes, Arena* arena, Tree* mine
 ) except -1:
     """Check a tree, take its address, and find out where its subtrees end."""
-    cdef int64_t place, level = 0
+    cdef int64_t place, level = 0, label, number = 0
     cdef int64_t* above
     mine.size = len(tree)
+    mine.n_classes = n_classes
+    mine.n_leaves = (mine.size + 1) // 2
+    mine.n_words = (mine.n_leaves + 63) // 64
     mine.codes = <const int32_t*>data_of(tree, _SMALL, (mine.size,), False, "tree")
     mine.end = integers(arena, mine.size + 1)
+    mine.first_leaf = integers(arena, mine.size + 1)
+    mine.label = integers(arena, mine.size + 1)
+    mine.of_label = words(arena, n_classes * mine.n_words)
     above = integers(arena, mine.size + 1)
     for place in range(mine.size):
         if place > 0 and level == 0:
             raise ValueError("a tree goes on behind its end")
         if not -n_classes <= mine.codes[place] < n_splits:
             raise ValueError(f"node {place} is {mine.codes[place]}: no split or leaf")
+        mine.first_leaf[place] = number
         if mine.codes[place] >= 0:
             # A split waits twice: first for its left side, then for its right one.
             mine.end[place] = -1
             above[level] = place
             level += 1
             continue
+        if number == mine.n_leaves:
+            raise ValueError("a tree ends before its last leaf")
+        label = -1 - mine.codes[place]
+        mine.label[number] = label
+        mine.of_label[label * mine.n_words + number // 64] |= <uint64_t>1 << number % 64
+        number += 1
         mine.end[place] = place + 1
         while level > 0 and mine.end[above[level - 1]] == -2:
             level -= 1
@@ -149,22 +184,38 @@ cdef int _read_tree(
             mine.end[above[level - 1]] = -2
     if mine.size == 0 or level > 0:
         raise ValueError("a tree ends before its last leaf")
+    mine.first_leaf[mine.size] = number
     return 0
 
 
-cdef inline bint _goes_left(
-    const Ranks* ranks, int64_t split, int64_t person
-) noexcept nogil:
-    """Tell to which side of a split a person goes."""
-    cdef int64_t family = ranks.family[split]
-    cdef int64_t place = split - ranks.start[family]
-    cdef int64_t rank = ranks.own[family * ranks.n_people + person]
-    cdef bint inside
-    if ranks.row[family] < 0:
-        inside = rank <= place
-    else:
-        inside = rank == place or rank == _always(ranks, family)
-    return inside != (ranks.flipped[split] != 0)
+cdef int _check_places(const int64_t* places, int64_t count, int64_t size) except -1:
+    cdef int64_t number
+    for number in range(count):
+        if not 0 <= places[number] < size:
+            raise ValueError(f"{places[number]} is none of {size}")
+    return 0
+
+
+cdef inline int32_t* _small(Arena* arena, int64_t count) except NULL nogil:
+    """Return room for so many small integers, and for one that does not count."""
+    return <int32_t*>take(arena, count + 1, sizeof(int32_t))
+
+
+cdef int32_t* _up_to(int64_t count, Arena* arena) except NULL nogil:
+    """Return the numbers of all people, or of all boxes."""
+    cdef int32_t* found = _small(arena, count)
+    cdef int64_t number
+    for number in range(count):
+        found[number] = <int32_t>number
+    return found
+
+
+# Who reaches the two sides of a split.
+cdef struct Sides:
+    int64_t n_inside
+    int64_t n_outside
+    int32_t* inside
+    int32_t* outside
 
 
 cdef inline int64_t _always(const Ranks* ranks, int64_t family) noexcept nogil:
@@ -199,15 +250,90 @@ cdef inline int64_t _reaches(
     return ranks.low[at]
 
 
-cdef inline int64_t _sides(
-    const Ranks* ranks, int64_t split, int64_t box
+cdef void _part(
+    const Ranks* ranks,
+    int64_t split,
+    bint are_boxes,
+    const int32_t* chosen,
+    int64_t count,
+    Sides* sides,
 ) noexcept nogil:
-    """Return what a box reaches of a split, where the left side counts as inside."""
-    cdef int64_t family = ranks.family[split]
-    cdef int64_t reached = _reaches(ranks, family, split - ranks.start[family], box)
-    if ranks.flipped[split] == 0 or reached == BOTH:
-        return reached
-    return BOTH - reached
+    """Part people, or boxes, by the sides of a split that they reach."""
+    cdef int64_t family = ranks.family[split], place = split - ranks.start[family]
+    cdef int64_t number, n_inside = 0, n_outside = 0, reached
+    cdef const uint16_t* low = ranks.own + family * ranks.n_people
+    cdef const uint16_t* high = low
+    cdef uint16_t always
+    cdef int32_t one
+    if are_boxes:
+        low = ranks.low + family * ranks.n_boxes
+        high = ranks.high + family * ranks.n_boxes
+    # All are written to both sides, and count where they belong: that needs no branch.
+    if ranks.row[family] < 0:
+        for number in range(count):
+            one = chosen[number]
+            sides.inside[n_inside] = sides.outside[n_outside] = one
+            n_inside += low[one] <= place
+            n_outside += high[one] > place
+    elif are_boxes:
+        for number in range(count):
+            one = chosen[number]
+            reached = _reaches(ranks, family, place, one)
+            sides.inside[n_inside] = sides.outside[n_outside] = one
+            n_inside += reached & INSIDE
+            n_outside += reached >> 1
+    else:
+        always = <uint16_t>_always(ranks, family)
+        for number in range(count):
+            one = chosen[number]
+            reached = (low[one] == place) | (low[one] == always)
+            sides.inside[n_inside] = sides.outside[n_outside] = one
+            n_inside += reached
+            n_outside += 1 - reached
+    sides.n_inside, sides.n_outside = n_inside, n_outside
+
+
+cdef int _send(
+    const Ranks* ranks,
+    const Tree* tree,
+    int64_t node,
+    const int32_t* chosen,
+    int64_t count,
+    int64_t* leaf,
+    uint64_t* reached,
+    Arena* arena,
+) except -1 nogil:
+    """Send people, or boxes, from a node down.
+
+    `leaf` receives the leaf of each person; or it is NULL, and `reached` receives those
+    of each box, besides what it has.
+    """
+    cdef int64_t number, low = node + 1, high, at
+    cdef uint64_t bit
+    cdef Sides sides
+    cdef Mark before
+    if count == 0:
+        return 0
+    if tree.codes[node] < 0:
+        at = tree.first_leaf[node]
+        if leaf != NULL:
+            for number in range(count):
+                leaf[chosen[number]] = at
+            return 0
+        bit = <uint64_t>1 << at % 64
+        for number in range(count):
+            reached[chosen[number] * tree.n_words + at // 64] |= bit
+        return 0
+    high = tree.end[low]
+    if ranks.flipped[tree.codes[node]]:
+        low, high = high, low
+    before = mark(arena)
+    sides.inside, sides.outside = _small(arena, count), _small(arena, count)
+    _part(ranks, tree.codes[node], leaf == NULL, chosen, count, &sides)
+    _send(ranks, tree, low, sides.inside, sides.n_inside, leaf, reached, arena)
+    _send(ranks, tree, high, sides.outside, sides.n_outside, leaf, reached, arena)
+    back_to(arena, before)
+    return 0
 
 
 cdef inline int32_t _with(int32_t labels, int32_t others) noexcept nogil:
@@ -217,59 +343,17 @@ cdef inline int32_t _with(int32_t labels, int32_t others) noexcept nogil:
     return others if labels == NONE else SEVERAL
 
 
-cdef inline int64_t _leaf_of(
-    const Ranks* ranks, const Tree* tree, int64_t node, int64_t person
+cdef inline int32_t _labels_of(
+    const Tree* tree, const uint64_t* reached, const uint64_t* among
 ) noexcept nogil:
-    """Return the leaf below a node where a person arrives."""
-    while tree.codes[node] >= 0:
-        if _goes_left(ranks, tree.codes[node], person):
-            node += 1
-        else:
-            node = tree.end[node + 1]
-    return node
-
-
-cdef inline int64_t _label_of(
-    const Ranks* ranks, const Tree* tree, int64_t node, int64_t person
-) noexcept nogil:
-    return -1 - tree.codes[_leaf_of(ranks, tree, node, person)]
-
-
-cdef int32_t _labels_of(
-    const Ranks* ranks,
-    const Tree* tree,
-    int64_t node,
-    int64_t box,
-    int64_t skipped,
-    bint* hit,
-    int64_t* stack,
-) noexcept nogil:
-    """Return the labels that a box reaches below a node, but not below another one.
-
-    `hit` tells whether it reaches that other one, unless the labels are several.
-    """
+    """Return the labels of those leaves that are reached, among some."""
     cdef int32_t labels = NONE
-    cdef int64_t size = 1, reached
-    stack[0] = node
-    hit[0] = False
-    while size > 0:
-        size -= 1
-        node = stack[size]
-        while tree.codes[node] >= 0 and node != skipped:
-            reached = _sides(ranks, tree.codes[node], box)
-            if reached == OUTSIDE:
-                node = tree.end[node + 1]
-                continue
-            if reached == BOTH:
-                stack[size] = tree.end[node + 1]
-                size += 1
-            node += 1
-        if node == skipped:
-            hit[0] = True
-            continue
-        labels = _with(labels, -tree.codes[node])
-        if labels == SEVERAL:
-            break
+    cdef int64_t label, word
+    for label in range(tree.n_classes):
+        for word in range(tree.n_words):
+            if reached[word] & among[word] & tree.of_label[label * tree.n_words + word]:
+                labels = _with(labels, <int32_t>(label + 1))
+                break
     return labels
 
 
@@ -290,59 +374,112 @@ def send_people(ranks, tree, int64_t n_classes, leaf):
     cdef Ranks mine
     cdef Tree my_tree
     cdef Arena arena
-    cdef int64_t person, place, count = 0
-    cdef int64_t* number
     cdef int64_t* my_leaf
+    cdef int32_t* everyone
     _read_ranks(ranks, &mine)
-    my_leaf = <int64_t*>data_of(leaf, _INTEGER, (mine.n_people,), True, "leaf")
+    my_leaf = _results(leaf, (mine.n_people,), "leaf")
     open_arena(&arena)
     try:
         _read_tree(tree, mine.n_splits, n_classes, &arena, &my_tree)
-        number = integers(&arena, my_tree.size)
-        for place in range(my_tree.size):
-            number[place] = count
-            count += my_tree.codes[place] < 0
         with nogil:
-            for person in range(mine.n_people):
-                my_leaf[person] = number[_leaf_of(&mine, &my_tree, 0, person)]
+            everyone = _up_to(mine.n_people, &arena)
+            _send(&mine, &my_tree, 0, everyone, mine.n_people, my_leaf, NULL, &arena)
     finally:
         close_arena(&arena)
 
 
-def mark_unfair(ranks, tree, int64_t n_classes, unfair):
-    """Tell of each person whether some box, or several together, reach two labels.
+def send_boxes(ranks, tree, int64_t n_classes, reached, unfair):
+    """Tell which leaves of a tree each box reaches, and who thereby reaches two labels.
 
     Parameters
     ----------
     ranks, tree, n_classes
         As in `send_people`.
+    reached : ndarray of uint64, of shape (n_boxes, n_words)
+        Zeros; receives the leaves of each box, as bits.
     unfair : ndarray of shape (n_people,)
-        Receives the answers.
+        Receives of each person whether all boxes together reach several labels.
     """
     cdef Ranks mine
     cdef Tree my_tree
     cdef Arena arena
     cdef int64_t person, box
     cdef int32_t labels
-    cdef bint hit
-    cdef int64_t* stack
+    cdef uint64_t* my_reached
+    cdef uint64_t* all_leaves
     cdef uint8_t* answer
+    cdef int32_t* boxes
     _read_ranks(ranks, &mine)
     answer = <uint8_t*>data_of(unfair, _FLAG, (mine.n_people,), True, "unfair")
     open_arena(&arena)
     try:
         _read_tree(tree, mine.n_splits, n_classes, &arena, &my_tree)
-        stack = integers(&arena, my_tree.size + 1)
+        my_reached = <uint64_t*>data_of(
+            reached, _WORD, (mine.n_boxes, my_tree.n_words), True, "reached"
+        )
         with nogil:
+            boxes = _up_to(mine.n_boxes, &arena)
+            _send(&mine, &my_tree, 0, boxes, mine.n_boxes, NULL, my_reached, &arena)
+            all_leaves = words(&arena, my_tree.n_words)
+            memset(all_leaves, 255, <size_t>my_tree.n_words * sizeof(uint64_t))
             for person in range(mine.n_people):
                 labels = NONE
                 for box in range(mine.box_start[person], mine.box_start[person + 1]):
                     labels = _with(
-                        labels, _labels_of(&mine, &my_tree, 0, box, -1, &hit, stack)
+                        labels,
+                        _labels_of(
+                            &my_tree, my_reached + box * my_tree.n_words, all_leaves
+                        ),
                     )
                 answer[person] = labels == SEVERAL
     finally:
         close_arena(&arena)
+
+
+cdef void _settle(
+    const Ranks* ranks, int64_t family, const int64_t* sums, int64_t* inside
+) noexcept nogil:
+    """Turn what was added up by the ranks of people into what is inside each split."""
+    cdef int64_t size = ranks.start[family + 1] - ranks.start[family], place
+    cdef int64_t total = 0
+    for place in range(size):
+        if ranks.row[family] < 0:
+            total += sums[place]
+            inside[place] = total
+        else:
+            inside[place] = sums[place] + sums[size + 1]
+
+
+cdef void _count_inside(
+    const Ranks* ranks,
+    const int32_t* here,
+    int64_t n_here,
+    int64_t* sums,
+    int64_t* inside,
+) noexcept nogil:
+    """Count who is inside each split."""
+    cdef int64_t family, place, size
+    cdef const uint16_t* own
+    for family in range(ranks.n_families):
+        size = ranks.start[family + 1] - ranks.start[family]
+        own = ranks.own + family * ranks.n_people
+        memset(sums, 0, <size_t>(size + 2) * sizeof(int64_t))
+        for place in range(n_here):
+            sums[own[here[place]]] += 1
+        _settle(ranks, family, sums, inside + ranks.start[family])
+
+
+cdef int32_t* _chosen(
+    object numbers, int64_t size, Arena* arena, str name
+) except NULL:
+    """Return the numbers of some people, or boxes, if there are such."""
+    cdef int64_t count = len(numbers), place
+    cdef const int64_t* given = _numbers(numbers, (count,), name)
+    cdef int32_t* found = _small(arena, count)
+    _check_places(given, count, size)
+    for place in range(count):
+        found[place] = <int32_t>given[place]
+    return found
 
 
 def tally_splits(ranks, people, boxes, worth, weight, inside, n_inside, torn):
@@ -367,13 +504,12 @@ def tally_splits(ranks, people, boxes, worth, weight, inside, n_inside, torn):
     """
     cdef Ranks mine
     cdef int64_t n_classes = n_columns_of(worth, "worth")
-    cdef int64_t n_here = len(people), n_boxes = len(boxes), family, label, place
-    cdef int64_t rank, box, member, at, size, base, count, previous
-    cdef const int64_t* here
-    cdef const int64_t* near
+    cdef int64_t n_here = len(people), n_near = len(boxes)
+    cdef int64_t family, label, place, at, size
+    cdef const int32_t* here
+    cdef const int32_t* near
     cdef const int64_t* my_worth
     cdef const int64_t* my_weight
-    cdef const int64_t* first
     cdef const uint16_t* own
     cdef int64_t* sums
     cdef int64_t* my_inside
@@ -381,397 +517,448 @@ def tally_splits(ranks, people, boxes, worth, weight, inside, n_inside, torn):
     cdef int64_t* my_torn
     cdef Arena arena
     _read_ranks(ranks, &mine)
-    here = <const int64_t*>data_of(people, _INTEGER, (n_here,), False, "people")
-    near = <const int64_t*>data_of(boxes, _INTEGER, (n_boxes,), False, "boxes")
-    my_worth = <const int64_t*>data_of(
-        worth, _INTEGER, (mine.n_people, n_classes), False, "worth"
-    )
-    my_weight = <const int64_t*>data_of(
-        weight, _INTEGER, (mine.n_boxes,), False, "weight"
-    )
-    my_inside = <int64_t*>data_of(
-        inside, _INTEGER, (n_classes, mine.n_splits), True, "inside"
-    )
-    my_count = <int64_t*>data_of(n_inside, _INTEGER, (mine.n_splits,), True, "n_inside")
-    my_torn = <int64_t*>data_of(torn, _INTEGER, (mine.n_splits,), True, "torn")
-    _check_places(here, n_here, mine.n_people)
-    _check_places(near, n_boxes, mine.n_boxes)
+    my_worth = _numbers(worth, (mine.n_people, n_classes), "worth")
+    my_weight = _numbers(weight, (mine.n_boxes,), "weight")
+    my_inside = _results(inside, (n_classes, mine.n_splits), "inside")
+    my_count = _results(n_inside, (mine.n_splits,), "n_inside")
+    my_torn = _results(torn, (mine.n_splits,), "torn")
     open_arena(&arena)
     try:
+        here = _chosen(people, mine.n_people, &arena, "people")
+        near = _chosen(boxes, mine.n_boxes, &arena, "boxes")
         with nogil:
-            sums = integers(&arena, 65_538)
+            sums = integers(&arena, N_RANKS)
+            _count_inside(&mine, here, n_here, sums, my_count)
             for family in range(mine.n_families):
                 at = mine.start[family]
                 size = mine.start[family + 1] - at
                 own = mine.own + family * mine.n_people
-                # Once for people themselves, then for what each class is worth to them.
-                for label in range(-1, n_classes):
+                for label in range(n_classes):
                     memset(sums, 0, <size_t>(size + 2) * sizeof(int64_t))
                     for place in range(n_here):
-                        if label < 0:
-                            sums[own[here[place]]] += 1
-                        else:
-                            sums[own[here[place]]] += my_worth[
-                                here[place] * n_classes + label
-                            ]
-                    _settle(
-                        &mine,
-                        family,
-                        sums,
-                        my_count + at if label < 0
-                        else my_inside + label * mine.n_splits + at,
-                    )
-                memset(sums, 0, <size_t>(size + 2) * sizeof(int64_t))
-                base = 0
-                for place in range(n_boxes):
-                    box = near[place]
-                    if my_weight[box] == 0:
-                        continue
-                    rank = mine.low[family * mine.n_boxes + box]
-                    count = mine.high[family * mine.n_boxes + box]
-                    if mine.row[family] < 0:
-                        sums[rank] += my_weight[box]
-                        sums[count] -= my_weight[box]
-                        continue
-                    if rank == BOTH:
-                        base += my_weight[box]
-                    if (rank == BOTH) == (count == BOTH):
-                        continue
-                    first = mine.member_start + box
-                    first += mine.row[family] * (mine.n_boxes + 1)
-                    for member in range(first[0], first[1]):
-                        sums[mine.members[member]] += (
-                            my_weight[box] if count == BOTH else -my_weight[box]
-                        )
-                previous = 0
-                for place in range(size):
-                    if mine.row[family] < 0:
-                        previous += sums[place]
-                    else:
-                        previous = base + sums[place]
-                    my_torn[at + place] = previous
+                        sums[own[here[place]]] += my_worth[
+                            here[place] * n_classes + label
+                        ]
+                    _settle(&mine, family, sums, my_inside + label * mine.n_splits + at)
+                _weigh_torn(&mine, family, near, n_near, my_weight, sums, my_torn + at)
     finally:
         close_arena(&arena)
 
 
-cdef int _check_places(const int64_t* places, int64_t count, int64_t size) except -1:
-    cdef int64_t number
-    for number in range(count):
-        if not 0 <= places[number] < size:
-            raise ValueError(f"{places[number]} is none of {size}")
-    return 0
-
-
-cdef void _settle(
-    const Ranks* ranks, int64_t family, const int64_t* sums, int64_t* inside
+cdef void _weigh_torn(
+    const Ranks* ranks,
+    int64_t family,
+    const int32_t* near,
+    int64_t n_near,
+    const int64_t* weight,
+    int64_t* sums,
+    int64_t* torn,
 ) noexcept nogil:
-    """Turn what was added up by the ranks of people into what is inside each split."""
-    cdef int64_t size = ranks.start[family + 1] - ranks.start[family], place
-    cdef int64_t total = 0
+    """Add up the weights of boxes that reach both sides of each split of a family."""
+    cdef int64_t size = ranks.start[family + 1] - ranks.start[family]
+    cdef int64_t place, box, low, high, member, base = 0
+    cdef const int64_t* first
+    memset(sums, 0, <size_t>(size + 2) * sizeof(int64_t))
+    for place in range(n_near):
+        box = near[place]
+        low = ranks.low[family * ranks.n_boxes + box]
+        high = ranks.high[family * ranks.n_boxes + box]
+        if ranks.row[family] < 0:
+            sums[low] += weight[box]
+            sums[high] -= weight[box]
+            continue
+        if low == BOTH:
+            base += weight[box]
+        if (low == BOTH) == (high == BOTH):
+            continue
+        first = ranks.member_start + ranks.row[family] * (ranks.n_boxes + 1) + box
+        for member in range(first[0], first[1]):
+            sums[ranks.members[member]] += weight[box] if high == BOTH else -weight[box]
     for place in range(size):
         if ranks.row[family] < 0:
-            total += sums[place]
-            inside[place] = total
+            base += sums[place]
+            torn[place] = base
         else:
-            inside[place] = sums[place] + sums[size + 1]
+            torn[place] = base + sums[place]
 
 
 # What a change at a node needs to know about those who reach it.
 cdef struct Around:
-    # Who arrives at the node, and the label of each in the subtrees there.
+    const Ranks* ranks
+    const Tree* tree
+    # What each label is worth to each person, and what it costs to be unfair to them.
+    const int64_t* worth
+    const int64_t* unfair
+    # Who arrives at the node, and the leaf of each person in the subtrees there.
     int64_t n_here
-    int64_t* here
-    int64_t* label[N_SUBTREES]
+    int32_t* here
+    const int64_t* leaf[N_SUBTREES]
     # The people some of whose boxes reach the node, if they reach at most one label
     # elsewhere; these boxes, and the labels of each in the subtrees.
     int64_t n_near
-    int64_t* near
+    int32_t* near
     int32_t* elsewhere
     int64_t* start
-    int64_t* box
+    int32_t* box
     int32_t* labels[N_SUBTREES]
     # What all others are worth.
     int64_t rest
 
 
 cdef int _look_around(
-    const Ranks* ranks,
-    const Tree* tree,
-    int64_t node,
-    int64_t n_classes,
-    const int64_t* worth,
-    const int64_t* unfair,
-    Arena* arena,
     Around* around,
+    int64_t node,
+    const int64_t* leaf,
+    const uint64_t* reached,
+    Arena* arena,
 ) except -1 nogil:
     """Find out who reaches a node, and what the subtrees there mean to each of them."""
-    cdef int64_t person, box, count, part, at, size = 0
-    cdef int64_t* stack = integers(arena, tree.size + 1)
-    cdef int64_t below[N_SUBTREES]
-    cdef int64_t n_parts = N_SUBTREES if tree.codes[node] >= 0 else 1
+    cdef const Ranks* ranks = around.ranks
+    cdef const Tree* tree = around.tree
+    cdef int64_t first = tree.first_leaf[node], last = tree.first_leaf[tree.end[node]]
+    cdef int64_t person, box, count, at, word, size = 0
+    cdef const uint64_t* mine
+    cdef uint64_t* within = words(arena, tree.n_words)
+    cdef uint64_t* beyond = words(arena, tree.n_words)
+    cdef uint64_t hit
     cdef int32_t labels
-    cdef bint hit
-    below[LEFT], below[HERE] = node + 1, node
-    below[RIGHT] = tree.end[node + 1] if tree.codes[node] >= 0 else node
-    around.here = integers(arena, ranks.n_people)
-    around.near = integers(arena, ranks.n_people)
-    around.elsewhere = <int32_t*>take(arena, ranks.n_people, sizeof(int32_t))
+    for at in range(first, last):
+        within[at // 64] |= <uint64_t>1 << at % 64
+    for word in range(tree.n_words):
+        beyond[word] = ~within[word]
+    around.here = _small(arena, ranks.n_people)
+    around.near = _small(arena, ranks.n_people)
+    around.elsewhere = _small(arena, ranks.n_people)
     around.start = integers(arena, ranks.n_people + 1)
-    around.box = integers(arena, ranks.n_boxes)
-    for part in range(N_SUBTREES):
-        around.label[part] = integers(arena, ranks.n_people)
-        around.labels[part] = <int32_t*>take(arena, ranks.n_boxes, sizeof(int32_t))
+    around.box = _small(arena, ranks.n_boxes)
     around.n_here = around.n_near = around.rest = 0
     for person in range(ranks.n_people):
-        at = 0
-        while tree.codes[at] >= 0 and at != node:
-            if _goes_left(ranks, tree.codes[at], person):
-                at += 1
-            else:
-                at = tree.end[at + 1]
-        if at != node:
-            around.rest += worth[person * n_classes - 1 - tree.codes[at]]
-            continue
-        around.here[around.n_here] = person
-        for part in range(N_SUBTREES - n_parts, N_SUBTREES):
-            around.label[part][around.n_here] = _label_of(
-                ranks, tree, below[part], person
-            )
-        around.n_here += 1
+        if first <= leaf[person] < last:
+            around.here[around.n_here] = <int32_t>person
+            around.n_here += 1
+        else:
+            at = tree.label[leaf[person]]
+            around.rest += around.worth[person * tree.n_classes + at]
     for person in range(ranks.n_people):
-        if unfair[person] == 0:
+        if around.unfair[person] == 0:
             continue
         labels, count = NONE, size
         for box in range(ranks.box_start[person], ranks.box_start[person + 1]):
-            labels = _with(
-                labels, _labels_of(ranks, tree, 0, box, node, &hit, stack)
-            )
+            mine = reached + box * tree.n_words
+            labels = _with(labels, _labels_of(tree, mine, beyond))
             if labels == SEVERAL:
                 break
+            hit = 0
+            for word in range(tree.n_words):
+                hit |= mine[word] & within[word]
             if hit:
-                around.box[count] = box
+                around.box[count] = <int32_t>box
                 count += 1
         if labels == SEVERAL:
-            around.rest -= unfair[person]
-            continue
-        if count == size:
-            continue
-        around.near[around.n_near] = person
-        around.elsewhere[around.n_near] = labels
-        around.start[around.n_near] = size
-        around.n_near += 1
-        for at in range(size, count):
-            for part in range(N_SUBTREES - n_parts, N_SUBTREES):
-                around.labels[part][at] = _labels_of(
-                    ranks, tree, below[part], around.box[at], -1, &hit, stack
-                )
-        size = count
+            around.rest -= around.unfair[person]
+        elif count > size:
+            around.near[around.n_near] = <int32_t>person
+            around.elsewhere[around.n_near] = labels
+            around.start[around.n_near] = size
+            around.n_near += 1
+            size = count
     around.start[around.n_near] = size
+    around.leaf[HERE] = leaf
+    around.labels[HERE] = _small(arena, size)
+    for at in range(size):
+        mine = reached + around.box[at] * tree.n_words
+        around.labels[HERE][at] = _labels_of(tree, mine, within)
+    if tree.codes[node] >= 0:
+        _look_below(around, LEFT, node + 1, within, arena)
+        _look_below(around, RIGHT, tree.end[node + 1], within, arena)
     return 0
 
 
-cdef inline int64_t _label_in(
-    const Around* around, int64_t part, int64_t n_classes, int64_t place
+cdef int _look_below(
+    Around* around, int64_t part, int64_t root, const uint64_t* within, Arena* arena
+) except -1 nogil:
+    """Send everybody who reaches a node to one of its subtrees."""
+    cdef const Tree* tree = around.tree
+    cdef int64_t at, size = around.start[around.n_near]
+    cdef int64_t n_words = around.ranks.n_boxes * tree.n_words
+    cdef int64_t* leaf = integers(arena, around.ranks.n_people)
+    cdef uint64_t* reached
+    cdef Mark before
+    _send(around.ranks, tree, root, around.here, around.n_here, leaf, NULL, arena)
+    around.leaf[part] = leaf
+    around.labels[part] = _small(arena, size)
+    before = mark(arena)
+    reached = <uint64_t*>take(arena, n_words, sizeof(uint64_t))
+    for at in range(size):
+        memset(
+            reached + around.box[at] * tree.n_words,
+            0,
+            <size_t>tree.n_words * sizeof(uint64_t),
+        )
+    _send(around.ranks, tree, root, around.box, size, NULL, reached, arena)
+    for at in range(size):
+        around.labels[part][at] = _labels_of(
+            tree, reached + around.box[at] * tree.n_words, within
+        )
+    back_to(arena, before)
+    return 0
+
+
+cdef inline int64_t _worth_in(
+    const Around* around, int64_t part, int64_t person
 ) noexcept nogil:
-    """Return the label that a part gives to somebody who arrives at the node."""
-    return part if part < n_classes else around.label[part - n_classes][place]
+    """Return what a part is worth to somebody who arrives at the node."""
+    cdef int64_t n_classes = around.tree.n_classes, label = part
+    if part >= n_classes:
+        label = around.tree.label[around.leaf[part - n_classes][person]]
+    return around.worth[person * n_classes + label]
 
 
 cdef inline int32_t _labels_in(
-    const Around* around, int64_t part, int64_t n_classes, int64_t at
+    const Around* around, int64_t part, int64_t at
 ) noexcept nogil:
     """Return the labels that a part gives to a box that reaches the node."""
-    if part < n_classes:
+    if part < around.tree.n_classes:
         return <int32_t>(part + 1)
-    return around.labels[part - n_classes][at]
+    return around.labels[part - around.tree.n_classes][at]
 
 
-# How two parts do on the two sides of any split.
+cdef int64_t _score_alone(const Around* around, int64_t part) noexcept nogil:
+    """Return what the tree is worth with one part at the node."""
+    cdef int64_t place, number, total = around.rest
+    cdef int32_t labels
+    for place in range(around.n_here):
+        total += _worth_in(around, part, around.here[place])
+    for number in range(around.n_near):
+        labels = around.elsewhere[number]
+        for place in range(around.start[number], around.start[number + 1]):
+            labels = _with(labels, _labels_in(around, part, place))
+        if labels == SEVERAL:
+            total -= around.unfair[around.near[number]]
+    return total
+
+
+# The only box of somebody at the node, and what it costs, by the sides of a split that
+# it reaches.
+cdef struct Alone:
+    int64_t box
+    int64_t cost[BOTH + 1]
+
+
+# How two parts do on the two sides of any split, and how they do exchanged. Of each
+# two numbers the second is for the exchanged ones.
 cdef struct Pair:
-    int64_t inner
-    int64_t outer
-    # What it is worth if everybody were outside, and what each gains inside.
-    int64_t base
+    int64_t inner[2]
+    int64_t outer[2]
+    # What it is worth if everybody were outside.
+    int64_t base[2]
+    # To whom it makes a difference to be inside, and how much they gain; exchanged,
+    # they lose as much.
+    int64_t n_moved
+    int32_t* moved
     int64_t* gain
-    # The boxes of people who have one, if they matter: what they cost inside, on both
-    # sides, and outside.
+    # The boxes of people who have one here, if they matter.
     int64_t n_alone
-    int64_t* box
-    int64_t* cost_in
-    int64_t* cost_both
-    int64_t* cost_out
+    Alone* alone
     # The people who have several boxes here.
     int64_t n_many
     int64_t* many
 
 
-cdef int64_t _cost(
-    const Ranks* ranks,
-    const Around* around,
-    const Pair* pair,
-    int64_t number,
-    int64_t n_classes,
-    int64_t family,
-    int64_t place,
-    const int64_t* unfair,
-) noexcept nogil:
-    """Return what somebody costs at one split; before the first where it is -1."""
-    cdef int32_t labels = around.elsewhere[number]
-    cdef int64_t at, reached, row = ranks.row[family]
-    for at in range(around.start[number], around.start[number + 1]):
-        if row >= 0 and place < 0:
-            reached = ranks.low[family * ranks.n_boxes + around.box[at]]
-        else:
-            reached = _reaches(ranks, family, place, around.box[at])
-        if reached & INSIDE:
-            labels = _with(labels, _labels_in(around, pair.inner, n_classes, at))
-        if reached & OUTSIDE:
-            labels = _with(labels, _labels_in(around, pair.outer, n_classes, at))
-    return unfair[around.near[number]] if labels == SEVERAL else 0
+cdef inline int64_t _exchanged(int64_t reached) noexcept nogil:
+    """Return what a box reaches of a split if inside and outside change places."""
+    return reached if reached == BOTH else BOTH - reached
 
 
-cdef int _make_pair(
-    const Ranks* ranks,
-    const Around* around,
-    int64_t n_classes,
-    const int64_t* worth,
-    const int64_t* unfair,
-    Arena* arena,
-    Pair* pair,
-) except -1 nogil:
+cdef int _make_pair(const Around* around, Arena* arena, Pair* pair) except -1 nogil:
     """Work out what does not depend on the split."""
-    cdef int64_t place, number, at, inner, outer, cost
+    cdef int64_t place, number, at, person, cost, inner, outer
     cdef int32_t labels, within, without
-    pair.base = around.rest
+    cdef Alone* one
+    pair.base[0] = pair.base[1] = around.rest
+    pair.moved = _small(arena, around.n_here)
     pair.gain = integers(arena, around.n_here)
-    for place in range(around.n_here):
-        inner = around.here[place] * n_classes
-        outer = worth[inner + _label_in(around, pair.outer, n_classes, place)]
-        inner = worth[inner + _label_in(around, pair.inner, n_classes, place)]
-        pair.gain[place] = inner - outer
-        pair.base += outer
-    pair.box = integers(arena, around.n_near)
-    pair.cost_in = integers(arena, around.n_near)
-    pair.cost_both = integers(arena, around.n_near)
-    pair.cost_out = integers(arena, around.n_near)
+    pair.alone = <Alone*>take(arena, around.n_near + 1, sizeof(Alone))
     pair.many = integers(arena, around.n_near)
-    pair.n_alone = pair.n_many = 0
+    pair.n_moved = pair.n_alone = pair.n_many = 0
+    for place in range(around.n_here):
+        person = around.here[place]
+        inner = _worth_in(around, pair.inner[0], person)
+        outer = _worth_in(around, pair.outer[0], person)
+        pair.base[0] += outer
+        pair.base[1] += inner
+        pair.moved[pair.n_moved] = <int32_t>person
+        pair.gain[pair.n_moved] = inner - outer
+        pair.n_moved += inner != outer
     for number in range(around.n_near):
         at = around.start[number]
         if around.start[number + 1] - at > 1:
             pair.many[pair.n_many] = number
             pair.n_many += 1
             continue
-        cost, labels = unfair[around.near[number]], around.elsewhere[number]
-        within = _with(labels, _labels_in(around, pair.inner, n_classes, at))
-        without = _with(labels, _labels_in(around, pair.outer, n_classes, at))
-        labels = _with(within, without)
-        if within == SEVERAL and without == SEVERAL:
-            pair.base -= cost
-        elif labels == SEVERAL:
-            pair.box[pair.n_alone] = around.box[at]
-            pair.cost_in[pair.n_alone] = cost if within == SEVERAL else 0
-            pair.cost_out[pair.n_alone] = cost if without == SEVERAL else 0
-            pair.cost_both[pair.n_alone] = cost
-            pair.base -= pair.cost_out[pair.n_alone]
-            pair.n_alone += 1
+        cost, labels = around.unfair[around.near[number]], around.elsewhere[number]
+        within = _with(labels, _labels_in(around, pair.inner[0], at))
+        without = _with(labels, _labels_in(around, pair.outer[0], at))
+        if _with(within, without) != SEVERAL:
+            continue
+        one = pair.alone + pair.n_alone
+        one.box = around.box[at]
+        one.cost[0], one.cost[BOTH] = 0, cost
+        one.cost[INSIDE] = cost if within == SEVERAL else 0
+        one.cost[OUTSIDE] = cost if without == SEVERAL else 0
+        pair.base[0] -= one.cost[OUTSIDE]
+        pair.base[1] -= one.cost[INSIDE]
+        # Who is treated unfairly on either side is so at every split.
+        pair.n_alone += within != SEVERAL or without != SEVERAL
     return 0
 
 
-cdef int64_t _add_chain(
-    const Ranks* ranks,
+cdef int64_t _cost(
     const Around* around,
     const Pair* pair,
+    int64_t way,
+    int64_t number,
     int64_t family,
-    int64_t n_classes,
-    const int64_t* unfair,
-    int64_t* sums,
+    int64_t place,
 ) noexcept nogil:
-    """Add up by rank what changes along a chain; return what it is before the first."""
-    cdef const uint16_t* low = ranks.low + family * ranks.n_boxes
-    cdef const uint16_t* high = ranks.high + family * ranks.n_boxes
-    cdef int64_t place, box, number, at, rank, following, before, after, base = 0
+    """Return what somebody costs at one split; before the first where it is -1."""
+    cdef const Ranks* ranks = around.ranks
+    cdef int32_t labels = around.elsewhere[number]
+    cdef int64_t at, reached
+    for at in range(around.start[number], around.start[number + 1]):
+        if ranks.row[family] >= 0 and place < 0:
+            reached = ranks.low[family * ranks.n_boxes + around.box[at]]
+        else:
+            reached = _reaches(ranks, family, place, around.box[at])
+        if reached & INSIDE:
+            labels = _with(labels, _labels_in(around, pair.inner[way], at))
+        if reached & OUTSIDE:
+            labels = _with(labels, _labels_in(around, pair.outer[way], at))
+    return around.unfair[around.near[number]] if labels == SEVERAL else 0
+
+
+cdef void _add_chain(
+    const Around* around, const Pair* pair, int64_t family, int64_t* sums, int64_t* base
+) noexcept nogil:
+    """Add up by rank what changes along a chain, and what it is before the first."""
+    cdef const uint16_t* low = around.ranks.low + family * around.ranks.n_boxes
+    cdef const uint16_t* high = around.ranks.high + family * around.ranks.n_boxes
+    cdef int64_t place, number, at, rank, following, before, after, way
+    cdef int64_t* entered
+    cdef int64_t* left
+    cdef const Alone* one
     for place in range(pair.n_alone):
-        box = pair.box[place]
-        sums[low[box]] -= pair.cost_both[place] - pair.cost_out[place]
-        sums[high[box]] -= pair.cost_in[place] - pair.cost_both[place]
-    for place in range(pair.n_many):
-        number = pair.many[place]
-        before = _cost(ranks, around, pair, number, n_classes, family, -1, unfair)
-        base -= before
+        one = pair.alone + place
+        entered, left = sums + 2 * low[one.box], sums + 2 * high[one.box]
+        entered[0] -= one.cost[BOTH] - one.cost[OUTSIDE]
+        entered[1] -= one.cost[BOTH] - one.cost[INSIDE]
+        left[0] -= one.cost[INSIDE] - one.cost[BOTH]
+        left[1] -= one.cost[OUTSIDE] - one.cost[BOTH]
+    for place in range(2 * pair.n_many):
+        number, way = pair.many[place // 2], place % 2
+        before = _cost(around, pair, way, number, family, -1)
+        base[way] -= before
         rank = -1
         while True:
             # The next rank where anything changes.
-            following = 65_536
+            following = N_RANKS
             for at in range(around.start[number], around.start[number + 1]):
                 if rank < low[around.box[at]] < following:
                     following = low[around.box[at]]
                 if rank < high[around.box[at]] < following:
                     following = high[around.box[at]]
-            if following == 65_536:
+            if following == N_RANKS:
                 break
             rank = following
-            after = _cost(ranks, around, pair, number, n_classes, family, rank, unfair)
-            sums[rank] -= after - before
+            after = _cost(around, pair, way, number, family, rank)
+            sums[2 * rank + way] -= after - before
             before = after
-    return base
 
 
-cdef inline int64_t _cost_alone(
-    const Pair* pair, int64_t place, int64_t reached
+cdef void _add_singles(
+    const Around* around, const Pair* pair, int64_t family, int64_t* sums, int64_t* base
 ) noexcept nogil:
-    if reached == BOTH:
-        return pair.cost_both[place]
-    return pair.cost_in[place] if reached == INSIDE else pair.cost_out[place]
-
-
-cdef int64_t _add_singles(
-    const Ranks* ranks,
-    const Around* around,
-    const Pair* pair,
-    int64_t family,
-    int64_t n_classes,
-    const int64_t* unfair,
-    int64_t* sums,
-) noexcept nogil:
-    """Add up by category what is otherwise there; return what it is elsewhere."""
+    """Add up by category what is otherwise there, and what it is elsewhere."""
+    cdef const Ranks* ranks = around.ranks
     cdef const uint16_t* low = ranks.low + family * ranks.n_boxes
     cdef const uint16_t* high = ranks.high + family * ranks.n_boxes
     cdef const int64_t* first = (
         ranks.member_start + ranks.row[family] * (ranks.n_boxes + 1)
     )
-    cdef int64_t place, box, number, at, other, member, single, usual, here, base = 0
+    cdef int64_t place, box, number, at, other, member, single, usual, way
+    cdef int64_t more[2]
+    cdef const Alone* one
     cdef bint seen
     for place in range(pair.n_alone):
-        box = pair.box[place]
-        usual = _cost_alone(pair, place, low[box])
-        base -= usual - pair.cost_out[place]
-        here = _cost_alone(pair, place, high[box])
-        for member in range(first[box], first[box + 1]):
-            sums[ranks.members[member]] -= here - usual
-    for place in range(pair.n_many):
-        number = pair.many[place]
-        usual = _cost(ranks, around, pair, number, n_classes, family, -1, unfair)
-        base -= usual
+        one = pair.alone + place
+        base[0] -= one.cost[low[one.box]] - one.cost[OUTSIDE]
+        base[1] -= one.cost[_exchanged(low[one.box])] - one.cost[INSIDE]
+        if low[one.box] == high[one.box]:
+            continue
+        more[0] = one.cost[high[one.box]] - one.cost[low[one.box]]
+        more[1] = one.cost[_exchanged(high[one.box])]
+        more[1] -= one.cost[_exchanged(low[one.box])]
+        for member in range(first[one.box], first[one.box + 1]):
+            sums[2 * ranks.members[member]] -= more[0]
+            sums[2 * ranks.members[member] + 1] -= more[1]
+    for place in range(2 * pair.n_many):
+        number, way = pair.many[place // 2], place % 2
+        usual = _cost(around, pair, way, number, family, -1)
+        base[way] -= usual
         for at in range(around.start[number], around.start[number + 1]):
             box = around.box[at]
             for member in range(first[box], first[box + 1]):
                 single, seen = ranks.members[member], False
                 for other in range(around.start[number], at):
-                    if _is_member(
-                        ranks, ranks.row[family], around.box[other], single
-                    ):
+                    if _is_member(ranks, ranks.row[family], around.box[other], single):
                         seen = True
                 if not seen:
-                    here = _cost(
-                        ranks, around, pair, number, n_classes, family, single, unfair
+                    sums[2 * single + way] -= (
+                        _cost(around, pair, way, number, family, single) - usual
                     )
-                    sums[single] -= here - usual
-    return base
+
+
+cdef void _score_pair(
+    const Around* around, const Pair* pair, int64_t* sums, int64_t** scores
+) noexcept nogil:
+    """Tell what the tree is worth with each split at the node, and two parts below.
+
+    `scores` receives it for both ways, unless it is NULL.
+    """
+    cdef const Ranks* ranks = around.ranks
+    cdef int64_t family, place, size, way
+    cdef int64_t base[2]
+    cdef const uint16_t* own
+    cdef int64_t* sum_of
+    for family in range(ranks.n_families):
+        size = ranks.start[family + 1] - ranks.start[family]
+        own = ranks.own + family * ranks.n_people
+        memset(sums, 0, <size_t>(2 * size + 4) * sizeof(int64_t))
+        for place in range(pair.n_moved):
+            sum_of = sums + 2 * own[pair.moved[place]]
+            sum_of[0] += pair.gain[place]
+            sum_of[1] -= pair.gain[place]
+        base[0], base[1] = pair.base[0], pair.base[1]
+        if ranks.row[family] < 0:
+            _add_chain(around, pair, family, sums, base)
+        else:
+            # Some are inside at every split.
+            base[0] += sums[2 * size + 2]
+            base[1] += sums[2 * size + 3]
+            _add_singles(around, pair, family, sums, base)
+        for way in range(2):
+            if scores[way] == NULL:
+                continue
+            for place in range(size):
+                scores[way][ranks.start[family] + place] = (
+                    base[way] + sums[2 * place + way]
+                )
+                if ranks.row[family] < 0:
+                    base[way] += sums[2 * place + way]
 
 
 def score_changes(
-    ranks, tree, int64_t node, pairs, worth, unfair, int64_t min_leaf, alone, scores
+    ranks, traced, int64_t node, pairs, worth, unfair, int64_t min_leaf, alone, scores
 ):
     """Tell what a tree is worth after every change at one node.
 
@@ -781,8 +968,11 @@ def score_changes(
 
     Parameters
     ----------
-    ranks, tree
+    ranks
         As in `send_people`.
+    traced
+        A tree, and what `send_people` and `send_boxes` tell of it; see
+        `fatt.train.training_set.Traced`.
     node
         Where the tree is changed.
     pairs : ndarray of int64, of shape (n_pairs, 2)
@@ -805,33 +995,35 @@ def score_changes(
     cdef Around around
     cdef Pair pair
     cdef Arena arena
-    cdef Mark here
+    cdef Mark before
     cdef int64_t n_classes = n_columns_of(worth, "worth"), n_pairs = len(pairs)
-    cdef int64_t n_parts = n_classes + N_SUBTREES, first, number, family, place, part
-    cdef int64_t size, base, total, count
-    cdef int32_t labels
+    cdef int64_t n_parts = n_classes + N_SUBTREES, first, number, other, place, part
     cdef const int64_t* my_pairs
-    cdef const int64_t* my_worth
-    cdef const int64_t* cost
-    cdef const uint16_t* own
+    cdef const int64_t* my_leaf
+    cdef const uint64_t* my_reached
     cdef int64_t* my_alone
     cdef int64_t* my_scores
+    cdef int64_t* rows[2]
     cdef int64_t* sums
     cdef int64_t* counts
+    cdef uint64_t* is_scored
+    tree, leaf, reached, _ = traced
     _read_ranks(ranks, &mine)
-    my_pairs = <const int64_t*>data_of(pairs, _INTEGER, (n_pairs, 2), False, "pairs")
-    my_worth = <const int64_t*>data_of(
-        worth, _INTEGER, (mine.n_people, n_classes), False, "worth"
-    )
-    cost = <const int64_t*>data_of(unfair, _INTEGER, (mine.n_people,), False, "unfair")
-    my_alone = <int64_t*>data_of(alone, _INTEGER, (n_parts,), True, "alone")
-    my_scores = <int64_t*>data_of(
-        scores, _INTEGER, (n_pairs, mine.n_splits), True, "scores"
-    )
+    around.ranks, around.tree = &mine, &my_tree
+    around.worth = _numbers(worth, (mine.n_people, n_classes), "worth")
+    around.unfair = _numbers(unfair, (mine.n_people,), "unfair")
+    my_pairs = _numbers(pairs, (n_pairs, 2), "pairs")
+    my_leaf = _numbers(leaf, (mine.n_people,), "leaf")
+    my_alone = _results(alone, (n_parts,), "alone")
+    my_scores = _results(scores, (n_pairs, mine.n_splits), "scores")
     _check_places(my_pairs, 2 * n_pairs, n_parts)
     open_arena(&arena)
     try:
         _read_tree(tree, mine.n_splits, n_classes, &arena, &my_tree)
+        _check_places(my_leaf, mine.n_people, my_tree.n_leaves)
+        my_reached = <const uint64_t*>data_of(
+            reached, _WORD, (mine.n_boxes, my_tree.n_words), False, "reached"
+        )
         if not 0 <= node < my_tree.size:
             raise ValueError(f"the tree has no node {node}")
         first = 0 if my_tree.codes[node] >= 0 else HERE
@@ -839,65 +1031,38 @@ def score_changes(
             if n_classes <= my_pairs[place] < n_classes + first:
                 raise ValueError("a leaf has no subtrees")
         with nogil:
-            _look_around(
-                &mine, &my_tree, node, n_classes, my_worth, cost, &arena, &around
-            )
+            _look_around(&around, node, my_leaf, my_reached, &arena)
             for part in range(n_parts):
                 if n_classes <= part < n_classes + first:
                     my_alone[part] = INT64_MIN
-                    continue
-                total = around.rest
-                for place in range(around.n_here):
-                    total += my_worth[
-                        around.here[place] * n_classes
-                        + _label_in(&around, part, n_classes, place)
-                    ]
-                for number in range(around.n_near):
-                    labels = around.elsewhere[number]
-                    for place in range(around.start[number], around.start[number + 1]):
-                        labels = _with(
-                            labels, _labels_in(&around, part, n_classes, place)
-                        )
-                    if labels == SEVERAL:
-                        total -= cost[around.near[number]]
-                my_alone[part] = total
+                else:
+                    my_alone[part] = _score_alone(&around, part)
             counts = integers(&arena, mine.n_splits)
-            sums = integers(&arena, 65_538)
-            for family in range(mine.n_families):
-                size = mine.start[family + 1] - mine.start[family]
-                own = mine.own + family * mine.n_people
-                memset(sums, 0, <size_t>(size + 2) * sizeof(int64_t))
-                for place in range(around.n_here):
-                    sums[own[around.here[place]]] += 1
-                _settle(&mine, family, sums, counts + mine.start[family])
-            here = mark(&arena)
+            sums = integers(&arena, 2 * N_RANKS)
+            _count_inside(&mine, around.here, around.n_here, sums, counts)
+            is_scored = words(&arena, n_pairs)
+            before = mark(&arena)
             for number in range(n_pairs):
-                back_to(&arena, here)
-                pair.inner, pair.outer = my_pairs[2 * number], my_pairs[2 * number + 1]
-                _make_pair(&mine, &around, n_classes, my_worth, cost, &arena, &pair)
-                for family in range(mine.n_families):
-                    size = mine.start[family + 1] - mine.start[family]
-                    own = mine.own + family * mine.n_people
-                    memset(sums, 0, <size_t>(size + 2) * sizeof(int64_t))
-                    for place in range(around.n_here):
-                        sums[own[around.here[place]]] += pair.gain[place]
-                    base = pair.base
-                    if mine.row[family] < 0:
-                        base += _add_chain(
-                            &mine, &around, &pair, family, n_classes, cost, sums
-                        )
-                    else:
-                        base += sums[size + 1] + _add_singles(
-                            &mine, &around, &pair, family, n_classes, cost, sums
-                        )
-                    for place in range(size):
-                        part = mine.start[family] + place
-                        total = base + sums[place]
-                        if mine.row[family] < 0:
-                            base = total
-                        count = counts[part]
-                        if count < min_leaf or around.n_here - count < min_leaf:
-                            total = INT64_MIN
-                        my_scores[number * mine.n_splits + part] = total
+                if is_scored[number]:
+                    continue
+                pair.inner[0] = pair.outer[1] = my_pairs[2 * number]
+                pair.outer[0] = pair.inner[1] = my_pairs[2 * number + 1]
+                rows[0], rows[1] = my_scores + number * mine.n_splits, NULL
+                # Exchanged, two parts are scored at the same time.
+                for other in range(number + 1, n_pairs):
+                    if (
+                        my_pairs[2 * other] == pair.inner[1]
+                        and my_pairs[2 * other + 1] == pair.outer[1]
+                    ):
+                        rows[1] = my_scores + other * mine.n_splits
+                        is_scored[other] = 1
+                        break
+                back_to(&arena, before)
+                _make_pair(&around, &arena, &pair)
+                _score_pair(&around, &pair, sums, rows)
+            for place in range(mine.n_splits):
+                if counts[place] < min_leaf or around.n_here - counts[place] < min_leaf:
+                    for number in range(n_pairs):
+                        my_scores[number * mine.n_splits + place] = INT64_MIN
     finally:
         close_arena(&arena)

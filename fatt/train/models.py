@@ -59,8 +59,8 @@ def appraise(
         Others, on whom it is judged as well.
     """
     ensemble = as_model(tree, objective.people, people)
-    unfair = _confirm(objective.people.is_unfair(tree), ensemble, people)
-    leaf_of = objective.people.leaf_of(tree)
+    traced = objective.people.trace(tree)
+    unfair, leaf_of = _confirm(traced.unfair, ensemble, people), traced.leaf
     labels = -1 - tree[tree < 0].astype(np.int64)
     at_leaves = np.bincount(leaf_of, minlength=len(labels))
     figures = _figures(labels[leaf_of], people, unfair, objective.groups)
@@ -68,7 +68,7 @@ def appraise(
         **asdict(figures),
         held_out=None if held_out is None else _judge(ensemble, held_out),
         n_leaves=n_leaves(tree),
-        fitness=objective.score(tree).fitness,
+        fitness=objective.scored(traced).fitness,
         ensemble=ensemble,
         tree=objective.people.portable(tree),
         hints=Hints(

@@ -172,8 +172,17 @@ class _Search:
         people = self.objective.people
         alone = np.empty(people.n_classes + 3, dtype=np.int64)
         scores = np.empty((len(self.pairs), people.n_splits), dtype=np.int64)
+        traced = people.trace(tree)
         kernels.score_changes(
-            people.ranks, tree, place, self.pairs, worth, cost, min_leaf, alone, scores
+            people.ranks,
+            traced,
+            place,
+            self.pairs,
+            worth,
+            cost,
+            min_leaf,
+            alone,
+            scores,
         )
         return alone, scores
 

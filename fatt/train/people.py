@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class People:
     weights: Matrix
     price: Matrix
 
-    @property
+    @cached_property
     def worth(self) -> Matrix:
         """What each label is worth to each person, of shape (n_people, n_classes)."""
         is_right = self.codes[:, np.newaxis] == np.arange(len(self.price))

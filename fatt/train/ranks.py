@@ -90,6 +90,24 @@ class Ranks(NamedTuple):
             box_start=start,
         )
 
+    def of_families(self, kept: Flags) -> Ranks:
+        """Return the ranks among the splits of some families."""
+        if kept.all():
+            return self
+        sizes = np.diff(self.start)[kept]
+        row, start = self.row[kept], self.member_start
+        return self._replace(
+            start=np.cumsum([0, *sizes], dtype=np.int64),
+            row=np.where(row < 0, -1, np.cumsum(row >= 0) - 1),
+            family=np.repeat(np.arange(len(row)), sizes),
+            flipped=self.flipped[kept[self.family]],
+            own=self.own[kept],
+            low=self.low[kept],
+            high=self.high[kept],
+            # The members of others stay where they are, and nobody asks for them.
+            member_start=start[row[row >= 0]],
+        )
+
     def goes_left(self, split: int, people: Integers) -> Flags:
         """Tell which people go to the left of a split."""
         family = int(self.family[split])

@@ -133,11 +133,12 @@ def _number_splits(
     may_miss: bool,
     max_bins: int,
 ) -> Iterator[Split]:
-    known = values[~np.isnan(values)]
-    for threshold in quiet_thresholds(known, *interval, max_bins).tolist():
-        # Nobody knows where the missing go if none were seen: where most people go.
-        mostly_left = bool(2 * np.count_nonzero(known <= threshold) >= len(known))
-        for missing_left in (False, True) if may_miss else (mostly_left,):
+    known = np.sort(values[~np.isnan(values)])
+    thresholds = quiet_thresholds(known, *interval, max_bins)
+    # Nobody knows where the missing go if none were seen: where most people go.
+    mostly_left = 2 * np.searchsorted(known, thresholds, "right") >= len(known)
+    for threshold, most in zip(thresholds.tolist(), mostly_left.tolist(), strict=True):
+        for missing_left in (False, True) if may_miss else (most,):
             yield Split(column, threshold, None, missing_left)
     if may_miss and len(known):
         yield Split(column, _LARGEST, None, False)
@@ -154,18 +155,18 @@ def quiet_thresholds(
     Parameters
     ----------
     values
-        The numbers of the people.
+        The numbers of the people, in order.
     lower, upper
         Intervals; a threshold crosses one if ``lower <= threshold < upper``.
     max_bins
         One more than the largest number of thresholds.
     """
-    distinct = np.unique(values)
+    distinct = _distinct(values)
     if len(distinct) < 2:
         return np.zeros(0)
     real = lower <= upper
     low, high = np.sort(lower[real]), np.sort(upper[real])
-    edges = np.concatenate([low, high])
+    edges = np.concatenate([_distinct(low), _distinct(high)])
     inside = edges[(edges > distinct[0]) & (edges < distinct[-1])]
     pieces = np.unique(np.concatenate([distinct, inside]))
     crossed = np.searchsorted(low, pieces[:-1], "right") - np.searchsorted(
@@ -175,7 +176,7 @@ def quiet_thresholds(
     gap = np.searchsorted(distinct, pieces[:-1], "right") - 1
     if len(distinct) > max_bins:
         # Neighbouring gaps together, so that the same number of people lie in each.
-        behind = np.searchsorted(np.sort(values), distinct[:-1], "right")
+        behind = np.searchsorted(values, distinct[:-1], "right")
         gap = (behind * max_bins // (len(values) + 1))[gap]
     # The first piece of each gap in this order is the one least crossed, then widest.
     order = np.lexsort((-width, crossed, gap))
@@ -183,6 +184,11 @@ def quiet_thresholds(
     best = np.sort(order[first])
     middle = pieces[best] + width[best] / 2
     return np.where(middle < pieces[best + 1], middle, pieces[best])
+
+
+def _distinct(ordered: Matrix) -> Matrix:
+    """Return numbers that are in order, each once."""
+    return np.asarray(ordered[np.diff(ordered, prepend=np.nan) != 0])
 
 
 def _category_splits(

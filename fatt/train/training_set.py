@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.train import kernels
-from fatt.train.genome import Genome, leaf_spans
+from fatt.train.genome import Genome, leaf_spans, n_leaves
 from fatt.train.people import People
 from fatt.train.ranks import Ranks, rank
 from fatt.train.splits import Portable, Split, as_stumps, candidates
@@ -40,6 +40,27 @@ class Tally(NamedTuple):
     inside: Integers
     n_inside: Integers
     torn: Integers
+
+
+class Traced(NamedTuple):
+    """A tree, and where it sends the people and those similar to them.
+
+    Attributes
+    ----------
+    tree
+        The tree.
+    leaf : ndarray of shape (n_people,)
+        At which leaf each person arrives, from 0 on.
+    reached : ndarray of shape (n_boxes, n_words)
+        Which leaves each box reaches, as bits.
+    unfair : ndarray of shape (n_people,)
+        Whose boxes reach several labels.
+    """
+
+    tree: Genome
+    leaf: Integers
+    reached: NDArray[np.uint64]
+    unfair: Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,28 +120,22 @@ class TrainingSet:
             others=others,
         )
 
-        def ranked() -> tuple[list[Split], Ranks]:
-            stumps = as_stumps(variables, items)
-            order, ranks = rank(stumps, features, people.values, people.boxes)
-            return [items[split] for split in order], ranks
-
-        items, ranks = ranked()
-        n_splits = len(items)
+        stumps = as_stumps(variables, items)
+        order, ranks = rank(stumps, features, people.values, people.boxes)
+        kept = np.ones(len(ranks.row), dtype=bool)
         if not split_on_varying:
-            tears_all = ranks.tears_all(people.weights)[ranks.family]
-            if tears_all.any():
-                items = [
-                    split
-                    for split, is_torn in zip(items, tears_all, strict=True)
-                    if not is_torn
-                ]
-                items, ranks = ranked()
+            kept = ~ranks.tears_all(people.weights)
+        splits = [items[number] for number in order]
         return cls(
             len(people.price),
-            tuple(items),
-            ranks,
+            tuple(
+                split
+                for split, family in zip(splits, ranks.family.tolist(), strict=True)
+                if kept[family]
+            ),
+            ranks.of_families(kept),
             in_units(people.weights),
-            n_splits - len(items),
+            int(np.count_nonzero(~kept[ranks.family])),
         )
 
     @property
@@ -148,11 +163,13 @@ class TrainingSet:
         kernels.send_people(self.ranks, tree, self.n_classes, leaf)
         return leaf
 
-    def is_unfair(self, tree: Genome) -> Flags:
-        """Tell whom a tree treats unfairly: whose boxes reach several labels."""
+    def trace(self, tree: Genome) -> Traced:
+        """Send everybody through a tree, and those similar to them."""
+        n_boxes, n_words = self.ranks.low.shape[1], -(-n_leaves(tree) // 64)
+        reached = np.zeros((n_boxes, n_words), dtype=np.uint64)
         unfair = np.empty(self.n_people, dtype=bool)
-        kernels.mark_unfair(self.ranks, tree, self.n_classes, unfair)
-        return unfair
+        kernels.send_boxes(self.ranks, tree, self.n_classes, reached, unfair)
+        return Traced(tree, self.leaf_of(tree), reached, unfair)
 
     def count(self, tree: Genome) -> Integers:
         """Count the people who pass each node of a tree."""

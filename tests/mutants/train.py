@@ -10,39 +10,80 @@ MUTANTS = tuple(
     Mutant(f"fatt/train/{file}", old, new, _LAWS)
     for file, old, new in (
         # At its own rank a person is inside.
-        ("kernels.pyx", "inside = rank <= place", "inside = rank < place"),
-        # Whoever misses a value may be inside everywhere.
         (
             "kernels.pyx",
-            "inside = rank == place or rank == _always(ranks, family)",
-            "inside = rank == place",
-        ),
-        # The right side counts as inside where a split is flipped.
-        (
-            "kernels.pyx",
-            "return inside != (ranks.flipped[split] != 0)",
-            "return inside",
-        ),
-        (
-            "kernels.pyx",
-            "    if ranks.flipped[split] == 0 or reached == BOTH:",
-            "    if ranks.flipped[split] != 0 or reached == BOTH:",
+            "            n_inside += low[one] <= place\n",
+            "            n_inside += low[one] < place\n",
         ),
         # From its second rank on a box no longer reaches the outside.
+        (
+            "kernels.pyx",
+            "            n_outside += high[one] > place\n",
+            "            n_outside += high[one] >= place\n",
+        ),
         (
             "kernels.pyx",
             "(OUTSIDE if ranks.high[at] > place else 0)",
             "(OUTSIDE if ranks.high[at] >= place else 0)",
         ),
+        # Whoever misses a value may be inside everywhere.
         (
             "kernels.pyx",
-            "sums[high[box]] -= pair.cost_in[place] - pair.cost_both[place]",
-            "sums[high[box]] -= pair.cost_out[place] - pair.cost_both[place]",
+            "reached = (low[one] == place) | (low[one] == always)",
+            "reached = low[one] == place",
+        ),
+        # The right side counts as inside where a split is flipped.
+        (
+            "kernels.pyx",
+            "    if ranks.flipped[tree.codes[node]]:\n",
+            "    if ranks.flipped[tree.codes[node]] > 1:\n",
+        ),
+        # Leaves are many more than fit into a word.
+        (
+            "kernels.pyx",
+            "reached[chosen[number] * tree.n_words + at // 64] |= bit",
+            "reached[chosen[number] * tree.n_words] |= bit",
         ),
         (
             "kernels.pyx",
-            "sums[low[box]] -= pair.cost_both[place] - pair.cost_out[place]",
-            "sums[low[box]] -= pair.cost_both[place]",
+            "        bit = <uint64_t>1 << at % 64\n",
+            "        bit = <uint64_t>1 << at % 32\n",
+        ),
+        # What leaving and entering a split costs, and exchanged.
+        (
+            "kernels.pyx",
+            "left[0] -= one.cost[INSIDE] - one.cost[BOTH]",
+            "left[0] -= one.cost[OUTSIDE] - one.cost[BOTH]",
+        ),
+        (
+            "kernels.pyx",
+            "entered[0] -= one.cost[BOTH] - one.cost[OUTSIDE]",
+            "entered[0] -= one.cost[BOTH]",
+        ),
+        (
+            "kernels.pyx",
+            "left[1] -= one.cost[OUTSIDE] - one.cost[BOTH]",
+            "left[1] -= one.cost[INSIDE] - one.cost[BOTH]",
+        ),
+        (
+            "kernels.pyx",
+            "sum_of[1] -= pair.gain[place]",
+            "sum_of[1] += pair.gain[place]",
+        ),
+        (
+            "kernels.pyx",
+            "            base[1] += sums[2 * size + 3]\n",
+            "",
+        ),
+        (
+            "kernels.pyx",
+            "return reached if reached == BOTH else BOTH - reached",
+            "return reached",
+        ),
+        (
+            "kernels.pyx",
+            "pair.outer[0] = pair.inner[1] = my_pairs[2 * number + 1]",
+            "pair.outer[0] = my_pairs[2 * number + 1]\n                pair.inner[1] = my_pairs[2 * number]",
         ),
         # Two sets of labels together are several.
         (
@@ -75,26 +116,26 @@ MUTANTS = tuple(
         # What a box reaches of others' categories.
         (
             "kernels.pyx",
-            "        base -= usual - pair.cost_out[place]\n",
-            "        base -= usual\n",
+            "base[0] -= one.cost[low[one.box]] - one.cost[OUTSIDE]",
+            "base[0] -= one.cost[low[one.box]]",
         ),
         # Who is unfair elsewhere is so whatever stands here.
         (
             "kernels.pyx",
-            "            around.rest -= unfair[person]\n",
+            "            around.rest -= around.unfair[person]\n",
             "            pass\n",
         ),
         # Too few people on the other side.
         (
             "kernels.pyx",
-            "if count < min_leaf or around.n_here - count < min_leaf:",
-            "if count < min_leaf:",
+            "if counts[place] < min_leaf or around.n_here - counts[place] < min_leaf:",
+            "if counts[place] < min_leaf:",
         ),
         # What is torn at a leaf.
         (
             "kernels.pyx",
-            "                        sums[count] -= my_weight[box]\n",
-            "                        sums[rank] -= my_weight[box]\n",
+            "            sums[high] -= weight[box]\n",
+            "            sums[low] -= weight[box]\n",
         ),
         # A missing value is inside or outside of a chain, and of singles.
         (
@@ -106,6 +147,12 @@ MUTANTS = tuple(
             "ranks.py",
             "high = _INSIDE + _OUTSIDE * ((count > 1) | lost_outside)",
             "high = _INSIDE + _OUTSIDE * (count > 1)",
+        ),
+        # Of families that are left out, those of singles leave no row behind.
+        (
+            "ranks.py",
+            "row=np.where(row < 0, -1, np.cumsum(row >= 0) - 1),",
+            "row=row,",
         ),
         # A constant tree is worse than any other.
         ("descent.py", "and len(labels[inner] | labels[outer]) > 1\n", "\n"),

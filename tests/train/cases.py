@@ -114,3 +114,12 @@ def random_tree(case: Case, depth: int = 4) -> Genome:
         random_tree(case, depth - 1),
         random_tree(case, depth - 1),
     )
+
+
+def full_tree(case: Case, depth: int) -> Genome:
+    """Return a tree that knows nothing, with all the leaves of some depth."""
+    people, rng = case.objective.people, case.rng
+    if depth == 0:
+        return leaf(int(rng.integers(people.n_classes)))
+    sides = (full_tree(case, depth - 1) for _ in range(2))
+    return join(int(rng.integers(people.n_splits)), *sides)

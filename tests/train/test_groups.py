@@ -95,7 +95,7 @@ def test_a_price_on_the_gap_is_exact(seed: int) -> None:
     )
     tree = random_tree(case)
     pairs = np.array([[0, 1]])
-    alone, scores = priced.score_changes(tree, 0, pairs)
+    alone, scores = priced.score_changes(priced.people.trace(tree), 0, pairs)
     slow = SlowWalk(case._replace(objective=priced))
     assert alone[-1] == slow.worth(tree)
     labels = priced.labels(tree)

@@ -18,11 +18,20 @@ from fatt.ensemble import Categorical
 from fatt.region import code_words
 from fatt.train import kernels
 from fatt.train.descent import best_change
-from fatt.train.genome import Genome, ends, is_constant, join, leaf, n_leaves, replace
+from fatt.train.genome import (
+    Genome,
+    ends,
+    is_constant,
+    join,
+    leaf,
+    leaf_spans,
+    n_leaves,
+    replace,
+)
 from fatt.train.splits import as_stumps
 from fatt.train.training_set import UNITS
 from tests.laws.effort import for_seeds
-from tests.train.cases import Case, random_case, random_tree
+from tests.train.cases import Case, full_tree, random_case, random_tree
 
 Sides = tuple[bool, bool]
 
@@ -79,19 +88,23 @@ class SlowWalk:
             place = place + 1 if self.is_left(tree[place], value) else end[place + 1]
         return int(place)
 
+    def leaves(self, tree: Genome, box: int) -> set[int]:
+        """Return all leaves that a box reaches, numbered from left to right."""
+        end, number, found, waiting = ends(tree), np.cumsum(tree < 0) - 1, set(), [0]
+        while waiting:
+            place = waiting.pop()
+            if tree[place] < 0:
+                found.add(int(number[place]))
+                continue
+            left, right = self.reach(int(tree[place]), box)
+            waiting += [place + 1] * left + [int(end[place + 1])] * right
+        return found
+
     def labels(self, tree: Genome, person: int) -> set[int]:
         """Return all labels that somebody's boxes reach."""
-        end, found = ends(tree), set()
-        for box in self.boxes[person]:
-            waiting = [0]
-            while waiting:
-                place = waiting.pop()
-                if tree[place] < 0:
-                    found.add(-1 - int(tree[place]))
-                    continue
-                left, right = self.reach(int(tree[place]), box)
-                waiting += [place + 1] * left + [int(end[place + 1])] * right
-        return found
+        labels = (-1 - tree[tree < 0]).tolist()
+        boxes = self.boxes[person]
+        return {labels[at] for box in boxes for at in self.leaves(tree, box)}
 
     def worth(self, tree: Genome) -> int:
         """Return what a tree is worth, its leaves apart."""
@@ -108,6 +121,16 @@ class SlowWalk:
         last = ends(tree)[place]
         everyone = range(self.set.n_people)
         return [i for i in everyone if place <= self.leaf_of(tree, i) < last]
+
+
+def bits_of(words: np.ndarray) -> set[int]:
+    """Return which bits of a row of words are set."""
+    return {
+        64 * at + bit
+        for at, word in enumerate(words.tolist())
+        for bit in range(64)
+        if word >> bit & 1
+    }
 
 
 def for_cases(count: int) -> Callable[[Any], Any]:
@@ -148,7 +171,8 @@ def test_every_change_is_worth_what_the_changed_tree_is(case: Case) -> None:
     place = int(case.rng.integers(len(tree)))
     pairs, parts = changes(case, tree, place)
     pairs = case.rng.permutation(pairs)[:4]
-    alone, scores = case.objective.score_changes(tree, place, pairs)
+    traced = people.trace(tree)
+    alone, scores = case.objective.score_changes(traced, place, pairs)
     for part, found in zip(parts, alone.tolist(), strict=True):
         if found == kernels.NEVER:
             assert tree[place] < 0
@@ -181,7 +205,11 @@ def test_trees_are_scored_as_the_walk_says(case: Case) -> None:
     at = [slow.leaf_of(tree, person) for person in everyone]
     assert leaves[people.leaf_of(tree)].tolist() == at
     unfair = np.array([len(slow.labels(tree, person)) > 1 for person in everyone])
-    assert people.is_unfair(tree).tolist() == unfair.tolist()
+    traced = people.trace(tree)
+    assert traced.unfair.tolist() == unfair.tolist()
+    assert leaves[traced.leaf].tolist() == at
+    for box in range(len(case.people.boxes.person)):
+        assert slow.leaves(tree, box) == bits_of(traced.reached[box])
     count = [len(slow.here(tree, place)) for place in range(len(tree))]
     assert people.count(tree).tolist() == count
     scored = case.objective.score(tree)
@@ -192,6 +220,22 @@ def test_trees_are_scored_as_the_walk_says(case: Case) -> None:
     fitness = slow.worth(tree) - case.objective.per_leaf * n_leaves(tree)
     constant = case.objective.fairness_weight
     assert scored.fitness == pytest.approx(fitness / UNITS + constant, abs=1e-9)
+
+
+@for_cases(4)
+def test_leaves_are_told_apart_whatever_their_number(case: Case) -> None:
+    slow, people = SlowWalk(case), case.objective.people
+    tree = full_tree(case, depth=7)
+    assert n_leaves(tree) > 64
+    traced = people.trace(tree)
+    for box in case.rng.permutation(len(traced.reached))[:8].tolist():
+        assert bits_of(traced.reached[box]) == slow.leaves(tree, box)
+    # Of the last leaf, and of a split whose leaves are in two words.
+    wide = np.flatnonzero((leaf_spans(tree)[0] < 64) & (leaf_spans(tree)[1] > 64))
+    for place in (len(tree) - 1, int(wide[-1])):
+        alone, _ = case.objective.score_changes(traced, place, np.zeros((0, 2), int))
+        assert alone[-1] == slow.worth(tree)
+        assert alone[0] == slow.worth(replace(tree, place, leaf(0)))
 
 
 @for_cases(40)
@@ -227,7 +271,8 @@ def test_the_best_change_is_the_best_of_all(case: Case) -> None:
     tree = random_tree(case, depth=2)
     place = int(case.rng.integers(len(tree)))
     pairs, parts = changes(case, tree, place)
-    alone, scores = objective.score_changes(tree, place, pairs)
+    traced = objective.people.trace(tree)
+    alone, scores = objective.score_changes(traced, place, pairs)
 
     def fitness(new: Genome, worth: int) -> float:
         if is_constant(new):
@@ -248,7 +293,7 @@ def test_the_best_change_is_the_best_of_all(case: Case) -> None:
             new = replace(tree, place, join(split, parts[inner], parts[outer]))
             if row[split] != kernels.NEVER and objective.allows(new):
                 possible.append(fitness(new, int(row[split])))
-    change = best_change(objective, tree, place)
+    change = best_change(objective, traced, place)
     if change is None:
         assert max(possible) == now
         return
@@ -268,7 +313,7 @@ def test_the_best_change_is_the_best_of_all(case: Case) -> None:
 def test_no_change_leaves_everybody_with_one_label(case: Case) -> None:
     alike = random_tree(case, depth=3)
     alike[alike < 0] = -1
-    change = best_change(case.objective, alike, 0)
+    change = best_change(case.objective, case.objective.people.trace(alike), 0)
     # There is none if no split leaves enough people on both sides.
     if change is not None:
         assert not is_constant(change.apply(alike))
@@ -284,7 +329,8 @@ def test_some_of_the_people_stand_where_they_stood(case: Case) -> None:
             few.people.leaf_of(tree), case.objective.people.leaf_of(tree)[chosen]
         )
         assert np.array_equal(
-            few.people.is_unfair(tree), case.objective.people.is_unfair(tree)[chosen]
+            few.people.trace(tree).unfair,
+            case.objective.people.trace(tree).unfair[chosen],
         )
 
 
