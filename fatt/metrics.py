@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -30,6 +31,7 @@ def individual_fairness_score(
     sample_weight: Any = None,
     spot_checks: int = SPOT_CHECKS,
     threshold: float | None = None,
+    cuts: Mapping[str, float] | None = None,
     tolerance: float | str | None = None,
     direction: Direction | None = None,
     favorable: Label | None = None,
@@ -42,7 +44,7 @@ def individual_fairness_score(
     ----------
     estimator
         Fitted model, as `fatt.load` takes it.
-    X, similarity, schema, budget, sample_weight, spot_checks, threshold, \
+    X, similarity, schema, budget, sample_weight, spot_checks, threshold, cuts, \
 tolerance, direction, favorable
         As in `fatt.verify`.
 
@@ -69,6 +71,7 @@ tolerance, direction, favorable
         sample_weight=sample_weight,
         spot_checks=spot_checks,
         threshold=threshold,
+        cuts=cuts,
         tolerance=tolerance,
         direction=direction,
         favorable=favorable,
@@ -150,7 +153,7 @@ class FairnessScorer(WeightedScorer):
 
     Attributes
     ----------
-    similarity, schema, budget, spot_checks, threshold, tolerance, direction, \
+    similarity, schema, budget, spot_checks, threshold, cuts, tolerance, direction, \
 favorable
         As in `fatt.verify`.
     """
@@ -160,6 +163,7 @@ favorable
     budget: Budget | None = None
     spot_checks: int = SPOT_CHECKS
     threshold: float | None = None
+    cuts: Mapping[str, float] | None = field(default=None, hash=False)
     tolerance: float | str | None = None
     direction: Direction | None = None
     favorable: Label | None = None
@@ -189,6 +193,7 @@ favorable
             sample_weight=sample_weight,
             spot_checks=self.spot_checks,
             threshold=self.threshold,
+            cuts=self.cuts,
             tolerance=self.tolerance,
             direction=self.direction,
             favorable=self.favorable,
@@ -202,6 +207,7 @@ def fairness_scorer(
     budget: Budget | None = None,
     spot_checks: int = SPOT_CHECKS,
     threshold: float | None = None,
+    cuts: Mapping[str, float] | None = None,
     tolerance: float | str | None = None,
     direction: Direction | None = None,
     favorable: Label | None = None,
@@ -210,7 +216,7 @@ def fairness_scorer(
 
     Parameters
     ----------
-    similarity, schema, budget, spot_checks, threshold, tolerance, direction, \
+    similarity, schema, budget, spot_checks, threshold, cuts, tolerance, direction, \
 favorable
         As in `fatt.verify`.
 
@@ -233,4 +239,4 @@ favorable
     """
     limits = (schema, budget, spot_checks)
     fair = (tolerance, direction, favorable)
-    return FairnessScorer(similarity, *limits, threshold, *fair)
+    return FairnessScorer(similarity, *limits, threshold, cuts, *fair)

@@ -359,7 +359,12 @@ class Model:
         """
         own = self.ensemble
         if isinstance(own.decision, Prediction):
-            return self
+            if label is None or label == own.decision.of:
+                return self
+            raise SpecError(
+                f"the probability of {label!r} is asked for, and the model predicts "
+                f"{rule_in_words(own) or 'a number'}: load the classifier anew."
+            )
         made = probability_of(own, label)
         assert isinstance(made.decision, Prediction)
         place = own.classes.index(made.decision.of)

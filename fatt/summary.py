@@ -141,6 +141,7 @@ def _decision(ensemble: Ensemble) -> str:
             "sigmoid": "the sigmoid of the score",
             "exp": "the exponential of the score",
             "numpy exp": "the exponential of the score",
+            "numpy expm1": "the exponential of the score, less 1",
         }[decision.link.function]
         return f"no label: the model predicts a number, {made}"
     what = {

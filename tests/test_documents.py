@@ -148,7 +148,7 @@ SAID = {
         r"Refuted: fewer than 95% of 5,226 people are treated like",
         r"exit code 1\n",
         r"Findings\nWho counts as similar\nGroups\nTwins\nWhat this means\nEvidence\n",
-        r"The model's own library confirms both labels of every twin\.",
+        r"The model's own library confirms both answers of every twin\.",
         r"Unfair: this person gets released, and a similar one gets held:\n  colour ",
         r"exit code 0\n",
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,9 @@ class Auditor:
         Whether a model without names of columns may take those of a data frame in
         their order, whatever their names. By default that is refused; the other way
         is `fatt.load(model, columns=[...])`.
-    threshold
-        The cut-off by which the model decides, as in `fatt.load`, which knows more of
-        them.
+    threshold, cuts
+        The cut-off or the bands by which the model decides, as in `fatt.load`, which
+        knows more of them.
     tolerance, direction, favorable
         Which answers of similar people are still fair, as in `fatt.verify`.
 
@@ -131,13 +132,14 @@ class Auditor:
         n_jobs: int | None = None,
         by_position: bool = False,
         threshold: float | None = None,
+        cuts: Mapping[str, float] | None = None,
         tolerance: float | str | None = None,
         direction: Direction | None = None,
         favorable: Label | None = None,
     ) -> None:
         check_similarity(similarity)
         check_n_jobs(n_jobs)
-        loaded = load(model, threshold=threshold)
+        loaded = load(model, threshold=threshold, cuts=cuts)
         if tolerance is not None:
             loaded = loaded.predicting()
         self.allowed = _allowed(loaded.ensemble, tolerance, direction, favorable)
@@ -318,7 +320,7 @@ spot_checks
         None of them may be similar to anybody else: the others may be.
         """
         check_spot_checks(spot_checks)
-        self._require_rule()
+        self.require_rule()
         with watched(progress) as tell:
             run = self.run(people, budget=budget, n_jobs=n_jobs, progress=tell)
             weight = weights_of(sample_weight, len(run.people))
@@ -386,12 +388,12 @@ spot_checks
         Radii
             As `fatt.radius` returns them.
         """
-        self._require_rule()
+        self.require_rule()
         with watched(progress) as tell:
             run = self.run(people, budget=budget, n_jobs=n_jobs, progress=tell)
             return radii_of(run)
 
-    def _require_rule(self) -> None:
+    def require_rule(self) -> None:
         """Refuse to ask a model that predicts numbers whether they are the same."""
         if self.allowed is None:
             allowed_of(self.model.ensemble, None, None, None)

@@ -64,7 +64,8 @@ class ScoreGap:
 
     def card(self) -> Markup:
         """Return the two people side by side as HTML."""
-        answers = (f"of {self.label}", f"{self.before:.6g}", f"{self.after:.6g}")
+        of = "prediction" if self.label == "prediction" else f"of {self.label}"
+        answers = (of, f"{self.before:.6g}", f"{self.after:.6g}")
         return compared(f"Person {self.index}", self.individual, self.twin, answers)
 
     def _repr_html_(self) -> str:
@@ -205,10 +206,8 @@ def gaps_of(run: Run, of: Of) -> ScoreGaps:
     labels: tuple[Label, ...] = ensemble.classes
     if isinstance(ensemble.decision, Cut):
         labels = labels[1:]
-    elif isinstance(ensemble.decision, Bands):
-        labels = ("score",)
-    elif isinstance(ensemble.decision, Prediction):
-        labels = ("prediction",)
+    elif isinstance(ensemble.decision, Bands | Prediction):
+        labels = (_predicted(ensemble.decision),)
     return ScoreGaps(
         lower,
         upper,
@@ -220,6 +219,11 @@ def gaps_of(run: Run, of: Of) -> ScoreGaps:
         ensemble.features,
         labels,
     )
+
+
+def _predicted(decision: Bands | Prediction) -> Label:
+    of = decision.asked.of if isinstance(decision, Bands) else decision.of
+    return "prediction" if of is None else of
 
 
 def _link(model: Ensemble, of: Of) -> Link | None:
@@ -236,12 +240,12 @@ def _link(model: Ensemble, of: Of) -> Link | None:
                 "not be that of the largest score: write of='score'."
             )
         return model.known_link
-    if not isinstance(model.decision, Prediction):
+    if not model.predicts:
         raise SpecError(
             "of is 'prediction', and the model gives labels; write 'score' or "
             "'probability'."
         )
-    return model.decision.link
+    return model.decision.link if isinstance(model.decision, Prediction) else model.link
 
 
 class _Side(NamedTuple):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fatt.audit.auditor import Auditor
 from fatt.audit.gaps import Of
-from fatt.ensemble import Label
+from fatt.ensemble import Label, Prediction
 from fatt.errors import SpecError
 from fatt.progress import Progress
 from fatt.region import Similarity
@@ -69,14 +69,16 @@ def measure(
 def _gaps(
     auditor: Auditor, people: Any, rows: NDArray[np.int64], arguments: dict[str, Any]
 ) -> Measured:
-    predicts = not auditor.model.classes
-    unit: Of = "prediction" if predicts else "probability"
+    ensemble = auditor.model.ensemble
+    unit: Of = "prediction" if ensemble.predicts else "probability"
     try:
         gaps = auditor.score_gap(people, of=unit, **arguments)
     except SpecError:
         # Not every model has probabilities; all have scores.
         unit = "score"
         gaps = auditor.score_gap(people, **arguments)
+    if isinstance(ensemble.decision, Prediction) and ensemble.decision.of is not None:
+        unit = "probability"
     worst = gaps[int(np.argmax(gaps.lower))]
     return Measured(
         lower=gaps.lower,
@@ -134,7 +136,7 @@ def _counted(similarity: Similarity, report: Report) -> Alone:
     if report.interrupted:
         raise KeyboardInterrupt
     twins = report.findings.twins
-    turns: Counter[tuple[Label, Label]]
+    turns: Counter[tuple[Label | None, Label]]
     if report.findings.classes:
         turns = Counter(
             (case.label, case.twin_label) for case in report.counterexamples
@@ -143,7 +145,7 @@ def _counted(similarity: Similarity, report: Report) -> Alone:
         # Of predictions there are as many as people.
         lower = int((twins.twin_label < twins.label).sum())
         sides = {"lower": lower, "higher": len(twins) - lower}
-        turns = Counter({("prediction", side): n for side, n in sides.items() if n})
+        turns = Counter({(None, side): n for side, n in sides.items() if n})
     return Alone(
         name=similarity.title(),
         turns=turns,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,9 +14,11 @@ import msgspec
 
 from fatt import storage
 from fatt.audit.arguments import check_spot_checks, check_types
+from fatt.audit.auditor import Auditor
 from fatt.audit.parts import Counts, Question, Tally, do_part
 from fatt.audit.spot_checks import SPOT_CHECKS
-from fatt.ensemble import Ensemble
+from fatt.ensemble import Ensemble, Label
+from fatt.ensemble.allowed import Direction
 from fatt.errors import DataError, JournalError, MissingDependencyError, SpecError
 from fatt.importers import load
 from fatt.region import Relation, Schema
@@ -43,6 +45,11 @@ def verify_partitions(
     groups: Sequence[str | Sequence[str]] = (),
     keep: Sequence[str] = (),
     spot_checks: int = SPOT_CHECKS,
+    threshold: float | None = None,
+    cuts: Mapping[str, float] | None = None,
+    tolerance: float | str | None = None,
+    direction: Direction | None = None,
+    favorable: Label | None = None,
 ) -> PartitionedReport:
     """Verify people part by part on whatever Dask runs on, and write Parquet.
 
@@ -75,6 +82,8 @@ def verify_partitions(
         Columns to write beside the findings, such as an id.
     spot_checks
         As in `fatt.verify`, for all parts together; each has the same share.
+    threshold, cuts, tolerance, direction, favorable
+        How the model decides, and what is fair, as in `fatt.verify`.
 
     Returns
     -------
@@ -101,20 +110,28 @@ def verify_partitions(
             "parts cannot share a budget for the whole run; limit nodes or seconds of "
             "each person instead."
         )
-    model = load(model)
+    model = load(model, threshold=threshold, cuts=cuts)
     parts = _parts(people)
     if schema is None:
         schema = _inferred(model.ensemble, parts)
-    question = Question(
-        model=model,
+    auditor = Auditor(
+        model,
         similarity=similarity,
+        schema=schema,
+        by_position=by_position,
+        tolerance=tolerance,
+        direction=direction,
+        favorable=favorable,
+    )
+    auditor.require_rule()
+    question = Question(
+        auditor=auditor,
         schema=schema,
         budget=budget,
         groups=tuple((one,) if isinstance(one, str) else tuple(one) for one in groups),
         keep=tuple(keep),
         spot_checks=spot_checks,
         n_parts=len(parts),
-        by_position=by_position,
     )
     folder = Path(output)
     names = _prepared(folder, question, len(parts))

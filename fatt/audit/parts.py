@@ -13,8 +13,7 @@ import msgspec
 from fatt import storage
 from fatt.audit.auditor import Auditor
 from fatt.errors import DataError, JournalError
-from fatt.model import Model
-from fatt.region import Relation, Schema
+from fatt.region import Schema
 from fatt.report import Report
 from fatt.report.rows import to_arrow
 from fatt.verdict import VERDICTS, Value, json_value
@@ -31,9 +30,9 @@ class Question(msgspec.Struct, frozen=True):
 
     Attributes
     ----------
-    model
-        The model.
-    similarity, schema, budget
+    auditor
+        Who is asked: the model, who is similar, and what is fair.
+    schema, budget
         As `fatt.verify` takes them.
     groups
         The names by which to count, several for intersections.
@@ -42,27 +41,24 @@ class Question(msgspec.Struct, frozen=True):
     spot_checks, n_parts
         How many people similar to the fair are asked about in all parts together, and
         the number of parts.
-    by_position
-        As in `fatt.Auditor`.
     """
 
-    model: Model
-    similarity: Relation
+    auditor: Auditor
     schema: Schema
     budget: Budget
     groups: tuple[tuple[str, ...], ...]
     keep: tuple[str, ...]
     spot_checks: int
     n_parts: int
-    by_position: bool
 
     def identity(self) -> dict[str, Any]:
         """Return what can be compared and kept; findings are equal if this is."""
         return {
             "fatt": __version__,
-            "model": self.model.digest,
+            "model": self.auditor.model.digest,
             "schema": msgspec.json.encode(self.schema).decode(),
-            "similarity": self.similarity.to_toml(),
+            "similarity": self.auditor.similarity.to_toml(),
+            "fair": repr(self.auditor.allowed),
             "budget": repr(self.budget),
             "by": [list(names) for names in self.groups],
             "keep": list(self.keep),
@@ -113,14 +109,14 @@ def do_part(question: bytes, number: int, part: Any, path: str) -> Tally:
     DataError, ModelError, JournalError
         If a row or the model cannot be read, or the file cannot be written.
     """
-    asked, auditor = _opened(question)
+    asked = _opened(question)
     identity = hashlib.sha256(msgspec.json.encode(asked.identity()))
     note = identity.hexdigest(), _digest(part)
     done = _done(path, *note)
     if done is not None:
         return done
     try:
-        report = _verified(asked, auditor, part, number)
+        report = _verified(asked, part, number)
     except DataError as error:
         raise DataError(f"part {number}: {error}") from error
     table, tally = _table(asked, part, report), _tally(asked, report)
@@ -130,27 +126,21 @@ def do_part(question: bytes, number: int, part: Any, path: str) -> Tally:
 
 
 @functools.lru_cache(maxsize=2)
-def _opened(question: bytes) -> tuple[Question, Auditor]:
-    """Return a question, and who answers it; prepared once in each process."""
+def _opened(question: bytes) -> Question:
+    """Return a question; who answers it is prepared once in each process."""
     asked: Question = pickle.loads(question)
-    auditor = Auditor(
-        asked.model,
-        similarity=asked.similarity,
-        schema=asked.schema,
-        by_position=asked.by_position,
-    )
-    return asked, auditor
+    return asked
 
 
-def _verified(
-    asked: Question, auditor: Auditor, part: Any, number: int
-) -> Report | None:
+def _verified(asked: Question, part: Any, number: int) -> Report | None:
     if not len(part):
         return None
     first, last = (
         asked.spot_checks * place // asked.n_parts for place in (number, number + 1)
     )
-    report = auditor.verify_part(part, budget=asked.budget, spot_checks=last - first)
+    report = asked.auditor.verify_part(
+        part, budget=asked.budget, spot_checks=last - first
+    )
     if report.interrupted:
         raise KeyboardInterrupt
     return report

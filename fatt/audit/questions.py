@@ -247,6 +247,8 @@ def radius(
     budget: Budget | None = None,
     n_jobs: int | None = None,
     progress: Progress | bool | None = None,
+    threshold: float | None = None,
+    cuts: Mapping[str, float] | None = None,
     tolerance: float | str | None = None,
     direction: Direction | None = None,
     favorable: Label | None = None,
@@ -260,8 +262,9 @@ def radius(
         and ranges of interchangeable numbers, stay as they are.
     budget
         As in `fatt.verify`, for each multiple that is tried; totals are for all.
-    tolerance, direction, favorable
-        Which answers of similar people are still fair, as in `fatt.verify`.
+    threshold, cuts, tolerance, direction, favorable
+        How the model decides, and which answers of similar people are still fair, as in
+        `fatt.verify`.
 
     Returns
     -------
@@ -300,6 +303,8 @@ def radius(
         schema=schema,
         n_jobs=n_jobs,
         by_position=by_position,
+        threshold=threshold,
+        cuts=cuts,
         tolerance=tolerance,
         direction=direction,
         favorable=favorable,

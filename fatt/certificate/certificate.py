@@ -14,7 +14,8 @@ from fatt import storage
 from fatt.certificate import file
 from fatt.certificate.closing import Cut
 from fatt.certificate.file import Contents, Digests, Packed
-from fatt.ensemble.allowed import Allowed
+from fatt.ensemble import Label
+from fatt.ensemble.allowed import Allowed, Direction, allowed_of
 from fatt.errors import CertificateError
 from fatt.markup import code, facts, notebook, table
 from fatt.region import Relation, Schema
@@ -222,13 +223,16 @@ class Certificate:
         twins[np.repeat(np.arange(len(sizes)), sizes), variables] = changed
         return twins
 
-    def check(
+    def check(  # noqa: PLR0913
         self,
         model: Any,
         X: Any = None,
         *,
         similarity: Relation | None = None,
         schema: Schema | None = None,
+        tolerance: float | str | None = None,
+        direction: Direction | None = None,
+        favorable: Label | None = None,
     ) -> Checked:
         """Verify everything that the certificate claims.
 
@@ -248,6 +252,9 @@ class Certificate:
         schema
             What the columns mean, if that is to be checked. Standard deviations are
             compared only where the similarity is told in them.
+        tolerance, direction, favorable
+            What is fair, as in `fatt.verify`, if it is to be checked that the
+            certificate says the same.
 
         Returns
         -------
@@ -264,11 +271,15 @@ class Certificate:
         from fatt.certificate.checker import check
         from fatt.importers import load
 
-        loaded = load(model)
-        if self.allowed.tolerance is not None:
+        loaded, allowed = load(model), None
+        if self.allowed.tolerance is not None or tolerance is not None:
             loaded = loaded.predicting()
         ensemble = loaded.ensemble
-        return check(self, ensemble, X, similarity=similarity, schema=schema)
+        if any(one is not None for one in (tolerance, direction, favorable)):
+            allowed = allowed_of(ensemble, tolerance, direction, favorable)
+        return check(
+            self, ensemble, X, similarity=similarity, schema=schema, allowed=allowed
+        )
 
 
 def contents_of(  # noqa: PLR0913

@@ -15,6 +15,7 @@ from fatt.certificate.claims import Claims, Premise
 from fatt.certificate.closing import Cut, Part
 from fatt.certificate.judge import Around, Judge
 from fatt.ensemble import Ensemble
+from fatt.ensemble.allowed import Allowed
 from fatt.ensemble.tables import as_frame
 from fatt.errors import CertificateError, DataError, SpecError
 from fatt.region import Relation, Schema
@@ -61,7 +62,8 @@ class Checked:
     is_data_named
         Whether a table was given that names them as the certificate does.
     expected
-        What was compared with what the reader expects: ``"similarity"``, ``"schema"``.
+        What was compared with what the reader expects: ``"similarity"``, ``"schema"``,
+        and the ``"rule"`` of what is fair.
     """
 
     fair: int
@@ -108,7 +110,7 @@ class Checked:
             "checked.",
             f"- {self.unknown:,} are unknown: nothing is claimed.",
             f"So {share(self.fairness)} are treated fairly.",
-            "Labels are those of the model as fatt reads it. "
+            "Answers are those of the model as fatt reads it. "
             + (
                 f"The {' and the '.join(self.expected)} are as expected:"
                 if len(self.expected) > 1
@@ -146,13 +148,14 @@ class Checked:
         return lines
 
 
-def check(
+def check(  # noqa: PLR0913
     certificate: Certificate,
     model: Ensemble,
     X: Any = None,
     *,
     similarity: Relation | None = None,
     schema: Schema | None = None,
+    allowed: Allowed | None = None,
 ) -> Checked:
     """Verify everything that a certificate claims about a model.
 
@@ -166,6 +169,8 @@ def check(
         The people, if they are to be compared with those of the certificate.
     similarity, schema
         Who is similar, and what the columns mean, if they are to be compared.
+    allowed
+        Which answers are still fair, if that is to be compared.
 
     Raises
     ------
@@ -174,6 +179,12 @@ def check(
     SpecError
         If the schema that was expected does not fit the model.
     """
+    said = certificate.allowed
+    if allowed is not None and allowed != said:
+        raise CertificateError(
+            f"it says what is fair otherwise: {said.words or 'labels are the same'}; "
+            f"expected: {allowed.words}."
+        )
     if certificate.about.model != model.digest:
         raise CertificateError(
             f"the certificate is about another model: about one with digest "
@@ -181,8 +192,7 @@ def check(
             f"{model.digest[:16]}...."
         )
     with _fitting_together():
-        allowed = certificate.allowed
-        judge = Judge(model, certificate.schema, certificate.similarity, allowed)
+        judge = Judge(model, certificate.schema, certificate.similarity, said)
         claims = Claims(judge.cells, certificate.schema, certificate.similarity)
     if schema is not None:
         claims.require_schema(narrowed(schema, certificate.similarity))
@@ -201,13 +211,17 @@ def check(
         model=model.digest,
         is_data_checked=X is not None,
         similarity=claims.similarity(),
-        fair_is=allowed.words,
+        fair_is=said.words,
         premises=claims.premises(),
         is_named=model.inputs.named,
         is_data_named=is_named,
         expected=tuple(
             name
-            for name, given in (("similarity", similarity), ("schema", schema))
+            for name, given in (
+                ("similarity", similarity),
+                ("schema", schema),
+                ("rule", allowed),
+            )
             if given is not None
         ),
     )

@@ -406,6 +406,8 @@ def _agreement(request: Request, report: Report, sources: Sources) -> Agreement:
     if told is None:
         return Agreement()
     truth = request.in_words(told)
+    if not report.findings.classes:
+        return _error(request, report, truth)
     kinds, which = report.findings.kinds()
     answers = [str(kinds[kind].label) for kind in which]
     if not set(truth) & set(map(str, report.findings.classes)):
@@ -435,6 +437,31 @@ def _agreement(request: Request, report: Report, sources: Sources) -> Agreement:
     )
 
 
+def _error(request: Request, report: Report, truth: list[str]) -> Agreement:
+    """Say how far the model's predictions are from a column of numbers."""
+    import numpy as np
+
+    try:
+        known = np.array(truth, dtype=np.float64)
+    except ValueError:
+        return Agreement((f"Column {request.label!r} holds no numbers.",))
+    kinds, which = report.findings.kinds()
+    made = np.array([kinds[kind].label for kind in which], dtype=np.float64)
+    off, middle = float(np.abs(made - known).mean()), float(np.median(known))
+    always = float(np.abs(middle - known).mean())
+    note = (
+        f"The model's prediction is off column {request.label!r} by {off:.4g} in the "
+        f"mean; always predicting {middle:.6g} would be off by {always:.4g}."
+    )
+    if not off > always or report.interrupted:
+        return Agreement((note,))
+    why = (
+        "Then the rows may not be prepared as the model's were, or its columns be "
+        "taken for others."
+    )
+    return Agreement((), (f"{note} {why}",))
+
+
 def _provenance(request: Request, sources: Sources, agreement: Agreement) -> Provenance:
     from fatt.report.details import Provenance
 
@@ -460,7 +487,10 @@ def _check(request: Request) -> list[str]:
     """Return the words of the command that checks the certificate, if one was made."""
     if request.model is None or request.certificate is None:
         return []
-    return ["fatt", "check", request.certificate, request.model, *request.words()]
+    words = request.words()
+    if request.direction is not None and request.favourable is not None:
+        words += ["--favourable", request.favourable]
+    return ["fatt", "check", request.certificate, request.model, *words]
 
 
 def _on_lines(words: list[str]) -> str:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt.cli.names import ModelRequest, model_names, people_names
-from fatt.cli.options import model_options, read_similarity
+from fatt.cli.options import (
+    favourable_option,
+    model_options,
+    question_options,
+    read_similarity,
+)
 from fatt.cli.terminal import Exit, exits, printable
 from fatt.errors import CertificateError, MalformedCertificateError, SpecError
 
@@ -34,6 +39,8 @@ if TYPE_CHECKING:
 @click.option("--ignore", "ignored", multiple=True, metavar="NAME",
               help="A column that the model does not read. Repeatable.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@question_options
+@favourable_option
 @people_names
 @model_names
 @model_options
@@ -47,8 +54,9 @@ def command(context: click.Context, /, **given: Any) -> None:
     """Verify all that CERTIFICATE claims of MODEL, without the search behind it.
 
     If PEOPLE are given, they must be those whom the certificate is about. Who is
-    similar and which values there are is what the certificate says: read it in what is
-    printed, or say with --spec and --schema what you expect.
+    similar, which values there are and what is fair is what the certificate says: read
+    it in what is printed, or say with --spec, --schema, --tolerance and --direction
+    what you expect.
 
     \b
       fatt check audit.cert credit.json
@@ -69,6 +77,7 @@ class Request(ModelRequest):
     label: str | None
     identity: str | None
     ignored: tuple[str, ...]
+    favourable: str | None
     as_json: bool
 
 
@@ -79,10 +88,13 @@ def _run(request: Request) -> Exit:
     schema = _expected_schema(request)
     model = request.load(request.model)
     table = _table(request, model.ensemble)
+    fair = request.fair(model.classes, request.favourable)
     try:
         certificate = Certificate.read(request.certificate)
+        if not fair:
+            _require_labels(request, certificate)
         checked = certificate.check(
-            model.ensemble, table, similarity=similarity, schema=schema
+            model, table, similarity=similarity, schema=schema, **fair
         )
         confirmed = table is not None and _confirm(certificate, model, table)
     except MalformedCertificateError as error:
@@ -98,8 +110,20 @@ def _run(request: Request) -> Exit:
     for line in str(checked).splitlines():
         click.echo(printable(line))
     if confirmed:
-        click.echo("The model's own library confirms both labels of every twin.")
+        click.echo("The model's own library confirms both answers of every twin.")
     return Exit.DONE
+
+
+def _require_labels(request: Request, certificate: Certificate) -> None:
+    """Refuse a rule of which the file that says how to decide says nothing."""
+    from fatt.cli.spec import decision_in
+
+    words = certificate.allowed.words
+    if words and request.spec is not None and decision_in(request.spec) is not None:
+        raise CertificateError(
+            f"it says what is fair: {words}; [decision] of {request.spec} says nothing "
+            "of that."
+        )
 
 
 def _expected_schema(request: Request) -> Schema | None:

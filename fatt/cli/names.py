@@ -91,7 +91,11 @@ class ModelRequest:
             answers=said.answers,
             prepare=self._prepare() or None,
         )
-        return load(named, **self.decision(named.classes))
+        decision, fair = self.decision(named.classes), self.fair(named.classes, None)
+        if decision.keys() == {"pos_label"} and fair.get("tolerance") is not None:
+            # Of several probabilities, whose it is that may move so far.
+            return named.predicting(decision["pos_label"])
+        return load(named, **decision)
 
     def decision(self, classes: tuple[Label, ...]) -> dict[str, Any]:
         """Return what options or the file say of how the model decides.
@@ -122,12 +126,8 @@ class ModelRequest:
         """
         from fatt.cli.spec import fair_of
 
-        given = {
-            "tolerance": self.tolerance,
-            "direction": self.direction,
-            "favorable": favorable if self.direction is not None else None,
-        }
-        return fair_of(self.spec, given, classes)
+        given = {"tolerance": self.tolerance, "direction": self.direction}
+        return fair_of(self.spec, given, favorable, classes)
 
     def _prepare(self) -> list[str]:
         if self.prepare or self.spec is None:
@@ -166,7 +166,7 @@ class ModelRequest:
             words.append(f"--missing-value={self.missing_value}")
         if self.allow_pickle:
             words.append("--allow-pickle")
-        decision = ("threshold", "cuts", "pos_label")
+        decision = ("threshold", "cuts", "pos_label", "tolerance", "direction")
         for name in (*decision, "columns", "codes", "answers", "rename"):
             if getattr(self, name) is not None:
                 words += [f"--{name.replace('_', '-')}", str(getattr(self, name))]

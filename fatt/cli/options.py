@@ -51,7 +51,8 @@ model_options = _all(
     click.option(
         "--pos-label",
         metavar="ANSWER",
-        help="The answer whose probability is cut; by default the second of two.",
+        help="The answer whose probability is cut, or compared with a --tolerance; by "
+        "default the second of two.",
     ),
     click.option(
         "--allow-pickle", is_flag=True, help="Load a pickle: it may run code."
@@ -102,6 +103,14 @@ question_options = _all(
         help="Only lower, or only higher, answers of similar people are unfair. Labels "
         "need --favourable.",
     ),
+)
+
+favourable_option = click.option(
+    "--favourable",
+    "--favorable",
+    "favourable",
+    metavar="ANSWER",
+    help="The better answer, if there is a --direction.",
 )
 
 search_options = _all(

@@ -191,7 +191,10 @@ def decision_of(
 
 
 def fair_of(
-    spec: str | None, given: Mapping[str, Any], classes: Sequence[Label]
+    spec: str | None,
+    given: Mapping[str, Any],
+    favorable: str | None,
+    classes: Sequence[Label],
 ) -> dict[str, Any]:
     """Return what `fatt.verify` is told of what is fair, by options or by the file.
 
@@ -200,15 +203,26 @@ def fair_of(
     spec, classes
         As in `decision_of`.
     given
-        The options ``tolerance``, ``direction`` and ``favorable``.
+        The options ``tolerance`` and ``direction``.
+    favorable
+        The option ``favourable``, which counts only with a direction: rates of groups
+        have a favourable answer as well.
+
+    Raises
+    ------
+    SpecError
+        If both say it, or the file is not understood.
     """
     said = _said(spec, given, ("tolerance", "direction", "favorable"), "what is fair")
-    direction = said.get("direction")
-    if direction is None:
-        # The page's groups may have a favourable answer without any direction.
-        said.pop("favorable", None)
-    else:
-        said["direction"] = direction.replace("-", " ")
+    if said.get("direction") is not None:
+        said["direction"] = said["direction"].replace("-", " ")
+        if favorable is not None and "favorable" in said:
+            raise SpecError(
+                f"--favourable and favorable in [decision] of {spec} say the same "
+                "thing; keep one."
+            )
+        if favorable is not None:
+            said["favorable"] = favorable
     if said.get("favorable") is not None:
         said["favorable"] = _meant(said["favorable"], classes)
     return said

@@ -11,6 +11,7 @@ from fatt.cli.names import ModelRequest, model_names, people_names
 from fatt.cli.options import (
     SimilarityRequest,
     budget_of,
+    favourable_option,
     model_options,
     question_options,
     search_options,
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
               help="A column of PEOPLE that the model does not read.")  # fmt: skip
 @search_options
 @question_options
-@click.option("--favourable", "--favorable", "favourable", metavar="ANSWER",
-              help="The better answer, if there is a --direction.")  # fmt: skip
+@favourable_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @people_names
 @model_names

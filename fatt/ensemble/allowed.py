@@ -115,16 +115,17 @@ def allowed_of(
                 "tolerance=50 or tolerance='5%', or direction='not lower'. "
                 "fatt.score_gap tells how far it can move."
             )
+        if decision.of is not None and not relative and (limit or 0) >= 1:
+            raise SpecError(
+                f"tolerance is {tolerance!r}, and probabilities lie between 0 and 1: "
+                "everybody would count as fair. Write less than 1, such as 0.05."
+            )
         return Allowed(
             tolerance=0.0 if limit is None else limit,
             relative=relative,
             direction=direction,
         )
-    if limit is not None:
-        raise SpecError(
-            f"tolerance is {tolerance!r}, and the model decides by a cut-off or bands, "
-            "whose labels are the same or not: leave out one of the two."
-        )
+    assert limit is None, "a tolerance is about predictions"
     if direction is not None and favorable is None and not isinstance(decision, Bands):
         raise SpecError(
             f"direction is {direction!r}, and the labels "

@@ -114,6 +114,7 @@ def bands(ensemble: Ensemble, asked: Cuts) -> Ensemble:
         _refuse_other(decision.asked, asked)
     if isinstance(decision, Prediction):
         _check_bands(asked)
+        known: Link | None = decision.link
         made = decision.link if asked.on == "prediction" else Link()
     else:
         place = _place(ensemble, asked.of, f"cuts are {list(asked.ends)}")
@@ -127,7 +128,7 @@ def bands(ensemble: Ensemble, asked: Cuts) -> Ensemble:
                 f"{ensemble.classes[1]!r}: cut the probability of "
                 f"{ensemble.classes[1]!r}, with the bands in the other order."
             )
-        made = Link()
+        made, known = Link(), ensemble.link
         if asked.on == "probability":
             made = _link(ensemble, f"cuts are {list(asked.ends)}", asked.of)
     dtype = np.dtype(ensemble.scoring.dtype).type
@@ -137,7 +138,7 @@ def bands(ensemble: Ensemble, asked: Cuts) -> Ensemble:
         ensemble,
         classes=asked.names,
         decision=Bands(edges=tuple(edges), asked=asked),
-        link=None,
+        link=known,
     )
 
 
@@ -192,9 +193,9 @@ def probability_of(ensemble: Ensemble, label: Label | None) -> Ensemble:
     assert not isinstance(decision, Prediction)
     if not isinstance(decision, Argmax) and decision.asked is not None:
         raise SpecError(
-            "tolerance is about probabilities, and the model decides by a cut-off or "
-            f"bands ({rule_in_words(ensemble)}), where labels are the same or not: "
-            "leave out one of the two."
+            "tolerance is about how far numbers move, and the model decides by a "
+            f"cut-off or bands ({rule_in_words(ensemble)}), whose labels are the same "
+            "or not: leave out one of the two."
         )
     place = _place(
         ensemble, label, "a tolerance is given", "fatt.load(...).predicting({})"

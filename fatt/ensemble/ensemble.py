@@ -95,8 +95,9 @@ class Ensemble:
     source
         Where the model came from.
     link
-        How the library makes a probability of each score; None if it gives none, or
-        none that is known. It has no part in the digest, since it changes no label.
+        How the library makes a probability of each score, or the prediction whose bands
+        are the classes; None if it gives none, or none that is known. It has no part in
+        the digest, since it changes no label.
 
     Examples
     --------
@@ -355,6 +356,13 @@ class Ensemble:
         return np.asarray(link(scores))
 
     @property
+    def predicts(self) -> bool:
+        """Whether the library's answer is a number, also if bands make labels of it."""
+        if isinstance(self.decision, Bands):
+            return self.decision.asked.of is None
+        return isinstance(self.decision, Prediction)
+
+    @property
     def known_link(self) -> Link:
         """How the library makes a probability of each score.
 
@@ -363,7 +371,7 @@ class Ensemble:
         SpecError
             If the model gives no probabilities that are known.
         """
-        if isinstance(self.decision, Prediction):
+        if self.predicts:
             raise SpecError(
                 f"the {self.source.model or 'model'} predicts a number, and gives no "
                 "probabilities: ask for of='prediction', or of='score'."

@@ -64,7 +64,8 @@ class Alone:
     name
         The attribute.
     turns
-        How many people get which other label: by pair of labels, before and after.
+        How many people get which other label: by pair of labels, before and after. Of
+        predictions, how many get a lower one, and how many a higher one, from None.
     unknown
         How many people were not decided.
     varies
@@ -72,7 +73,7 @@ class Alone:
     """
 
     name: str
-    turns: Mapping[tuple[Label, Label], int]
+    turns: Mapping[tuple[Label | None, Label], int]
     unknown: int
     varies: bool
 

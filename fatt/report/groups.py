@@ -330,6 +330,11 @@ def favourable_label(classes: Sequence[Label], given: Label | None) -> Label | N
     for label in classes:
         if str(label) == str(given):
             return label
+    if not classes:
+        raise SpecError(
+            f"{str(given)!r} is said to be favourable, and the model predicts a "
+            "number, which has an order of its own: leave it out."
+        )
     raise SpecError(
         f"the model has no answer {str(given)!r} that could be favourable. "
         f"{hint(str(given), [str(label) for label in classes])}"

@@ -109,7 +109,7 @@ def to_html(
         "groups": page_people.groups(report, groups, favourable),
         "twins": page_people.twins(report, ids),
         "columns": page_figures.columns(report, details, favourable),
-        "radius": page_figures.radii(details.radii, len(report)),
+        "radius": page_figures.radii(report, details.radii),
         "gaps": page_figures.gaps(details.gaps, len(report), ids),
         "limits": limits(report, details),
         "evidence": evidence(report, provenance),

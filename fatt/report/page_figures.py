@@ -22,6 +22,7 @@ from fatt.markup import (
 from fatt.report.charts import curve, histogram, share_bar
 from fatt.report.details import Alone, Details, Measured
 from fatt.report.page_people import person
+from fatt.report.sentences import compared_numbers, unfair_answer
 from fatt.verdict import Bounds, compared, in_words, share
 
 if TYPE_CHECKING:
@@ -39,8 +40,11 @@ def columns(
     """Show which columns change decisions, alone and in the twins that were found."""
     if not details.alone:
         return None
+    numbers = compared_numbers(report)
     return section(
-        "Columns that change decisions",
+        f"Columns that move the {numbers}"
+        if numbers
+        else "Columns that change decisions",
         "columns",
         _protected(report, details, favourable),
         _columns_table(report, details) if len(report.counterexamples) else None,
@@ -58,7 +62,12 @@ def _protected(
             continue
         name = name_of(one.name)
         rest = _undecided(one)
-        if not one.changed:
+        if report.allowed.words:
+            would = (
+                f" changed, {_people(one.changed)} would get {unfair_answer(report)}"
+            )
+            sentences.append(join("If only ", name, would, rest))
+        elif not one.changed:
             sentences.append(
                 join("Nobody's answer changes with ", name, " alone", rest)
             )
@@ -86,6 +95,10 @@ def _protected(
     return [tag("p", sentence, ".", class_="key") for sentence in sentences]
 
 
+def _people(count: int) -> str:
+    return {0: "nobody", 1: "1 person"}.get(count, f"{count:,} people")
+
+
 def _undecided(one: Alone) -> str:
     return f" ({one.unknown:,} people undecided)" if one.unknown else ""
 
@@ -98,27 +111,24 @@ def _columns_table(report: Report, details: Details) -> Part:
     ordered = sorted(details.alone, key=lambda one: -one.changed)
     rows = [_column_row(one, len(report), in_twins.get(one.name)) for one in ordered]
     head = ("column", "changes alone", "share of people", "how", "differs in twins")
+    what = "Decisions that each column changes"
+    if report.allowed.words:
+        what = "What each column changes"
     return [
         tag(
             "p",
-            "How many people would get another answer if only this column changed, as "
-            "far as the similarity allows; and in how many of the pairs found, which "
-            "may differ in several columns, it differs.",
+            f"How many people would get {unfair_answer(report)} if only this column "
+            "changed, as far as the similarity allows; and in how many of the pairs "
+            "found, which may differ in several columns, it differs.",
         ),
-        table(head, rows, "Decisions that each column changes", numbers=(1, 4), bars=2),
+        table(head, rows, what, numbers=(1, 4), bars=2),
     ]
 
 
 def _column_row(one: Alone, n_people: int, in_twins: int | None) -> list[Part]:
     turns = sorted(one.turns.items(), key=lambda item: -item[1])
     how = [
-        tag(
-            "div",
-            name_of(in_words(before)),
-            " → ",
-            name_of(in_words(after)),
-            f": {count:,}",
-        )
+        tag("div", _turn(before, after), f": {count:,}")
         for (before, after), count in turns
     ]
     rest = n_people - one.changed - one.unknown
@@ -131,7 +141,12 @@ def _column_row(one: Alone, n_people: int, in_twins: int | None) -> list[Part]:
     ]
 
 
-def radii(measured: Measured | None, n_people: int) -> Markup | None:
+def _turn(before: Label | None, after: Label) -> Part:
+    turned = name_of(in_words(after))
+    return turned if before is None else [name_of(in_words(before)), " → ", turned]
+
+
+def radii(report: Report, measured: Measured | None) -> Markup | None:
     """Show how many people are still treated fairly when the noise grows."""
     if measured is None:
         return None
@@ -148,8 +163,12 @@ def radii(measured: Measured | None, n_people: int) -> Markup | None:
     ]
     always = int(np.isinf(lower).sum())
     never = f" For {always:,} of {len(lower):,} people no multiple changes the answer."
+    title = "How far until the answer changes"
+    if report.allowed.words:
+        never = f" For {always:,} of {len(lower):,} people every multiple is fair."
+        title = f"How far until somebody gets {unfair_answer(report)}"
     return section(
-        "How far until the answer changes",
+        title,
         "radius",
         tag(
             "p",
@@ -179,7 +198,7 @@ def radii(measured: Measured | None, n_people: int) -> Markup | None:
             ),
             class_="beside",
         ),
-        _sampled(len(lower), n_people),
+        _sampled(len(lower), len(report)),
     )
 
 
@@ -209,8 +228,9 @@ def gaps(
         ),
         tag("figcaption", "Number of people by the largest difference found"),
     )
+    score = "prediction" if measured.unit == "prediction" else "score"
     return section(
-        "How much the score differs",
+        f"How much the {score} differs",
         "gaps",
         tag(
             "p",
@@ -228,12 +248,14 @@ def _worst(measured: Measured, ids: Sequence[str] | None) -> Markup | None:
     worst = measured.worst
     if worst is None:
         return None
-    label = in_words(worst.label)
+    what = measured.unit
+    if what != "prediction":
+        what += f" of {in_words(worst.label)}"
     return compared(
         join("The largest difference: ", person(worst.index, ids)),
         worst.individual,
         worst.twin,
-        (f"{measured.unit} of {label}", f"{worst.before:.4g}", f"{worst.after:.4g}"),
+        (what, f"{worst.before:.4g}", f"{worst.after:.4g}"),
     )
 
 

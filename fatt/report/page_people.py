@@ -22,7 +22,7 @@ from fatt.markup import (
 )
 from fatt.report.charts import share_bar
 from fatt.report.groups import FEW, FOUR_FIFTHS, Group, Rate, selection_rates
-from fatt.report.sentences import caveats, fair_of
+from fatt.report.sentences import caveats, fair_of, unfair_answer
 from fatt.verdict import Counterexample, Value, in_words, share
 
 if TYPE_CHECKING:
@@ -36,20 +36,23 @@ _SHOWN_WORST, _LEAST, _JOINED = 10, 10, 6
 #: Among how many of the closest twins different kinds of changes are looked for.
 _LOOKED_AT = 5_000
 
-_MEANING = {
-    "fair": "Proved: everybody similar gets the same answer.",
-    "unfair": "Refuted: a similar person gets another answer.",
-    "unknown": "Neither proved nor refuted.",
-}
-
 
 def counts(report: Report) -> Markup:
     """Show how many people are fair, unfair and unknown."""
+    unfair = unfair_answer(report)
+    proved = "everybody similar gets the same answer"
+    if report.allowed.words:
+        proved = f"nobody similar gets {unfair}"
+    meaning = {
+        "fair": f"Proved: {proved}.",
+        "unfair": f"Refuted: a similar person gets {unfair}.",
+        "unknown": "Neither proved nor refuted.",
+    }
     tiles = [
         tag(
             "div",
             tag("dt", name),
-            tag("dd", tag("strong", f"{number:,}"), tag("span", _MEANING[name])),
+            tag("dd", tag("strong", f"{number:,}"), tag("span", meaning[name])),
             class_=f"tile {name}",
         )
         for name, number in report.counts.items()
@@ -227,14 +230,16 @@ def twins(
         chosen.setdefault(tuple(case.changes), case)
         if len(chosen) == most:
             break
+    pairs = "Two similar people whom the model answers differently"
+    if report.allowed.words:
+        pairs = f"Two similar people, of whom the twin gets {unfair_answer(report)}"
     return section(
         "Twins",
         "twins",
         tag(
             "p",
-            "Two similar people whom the model answers differently. For each set of "
-            "columns in which such pairs differ, the closest pair is shown; the twin "
-            "stands right, with what differs marked.",
+            f"{pairs}. For each set of columns in which such pairs differ, the closest "
+            "pair is shown; the twin stands right, with what differs marked.",
         ),
         cards(_card(case, ids) for case in chosen.values()),
         note(f"Here are {len(chosen):,} of {len(cases):,} pairs. ", _confirmed(report)),

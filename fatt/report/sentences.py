@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fatt.ensemble import Prediction
+from fatt.ensemble import Bands, Prediction
 from fatt.ensemble.cutoff import rule_in_words
 from fatt.report.groups import Group, share_of_fair
 from fatt.verdict import BECAUSE, Bounds, in_words, share
@@ -99,11 +99,41 @@ def decision(report: Report) -> list[str]:
     words, found = rule_in_words(model), []
     if isinstance(model.decision, Prediction):
         found += [f"What is compared: {words}."] if words else []
+    elif isinstance(model.decision, Bands):
+        found.append(f"The model decides {words}.")
     elif words:
         found.append(f"The model decides by a cut-off: {words}.")
     if report.allowed.words:
         found.append(f"What is fair: {report.allowed.words}.")
     return found
+
+
+def unfair_answer(report: Report) -> str:
+    """Say what nobody similar to somebody fair gets."""
+    allowed = report.allowed
+    worse = {None: "", "not lower": "lower", "not higher": "higher"}[allowed.direction]
+    if allowed.tolerance is None:
+        if not worse:
+            return "another answer"
+        if allowed.favorable is None:
+            return f"a {worse} band"
+        return "a worse answer" if worse == "lower" else "a better answer"
+    what = compared_numbers(report)
+    if not worse:
+        return f"a {what} that is too far away"
+    return (
+        f"a {what} that is too much {worse}"
+        if allowed.tolerance
+        else f"a {worse} {what}"
+    )
+
+
+def compared_numbers(report: Report) -> str:
+    """Say which number the model's answer is; nothing if it is a label."""
+    decision = report.people.variables.model.decision
+    if not isinstance(decision, Prediction):
+        return ""
+    return "prediction" if decision.of is None else "probability"
 
 
 def rule(report: Report) -> str:

@@ -179,13 +179,12 @@ class Counterexample:
         return ", ".join(change_in_words(*change) for change in self.changes.items())
 
     def __str__(self) -> str:
-        labels = f"{answer_in_words(self.label)} → {answer_in_words(self.twin_label)}"
+        labels = " → ".join(both_in_words(self.label, self.twin_label))
         return f"#{self.index}  {labels}   {self.changes_in_words}"
 
     def card(self, title: Part) -> Markup:
         """Return the two side by side as HTML, below a title."""
-        both = answer_in_words(self.label), answer_in_words(self.twin_label)
-        answers = ("answer", *both)
+        answers = ("answer", *both_in_words(self.label, self.twin_label))
         return compared(title, self.individual, self.twin, answers)
 
     def _repr_html_(self) -> str:
@@ -268,10 +267,32 @@ def answer_in_words(answer: Label) -> str:
     return text
 
 
+def both_in_words(answer: Label, other: Label) -> tuple[str, str]:
+    """Write two answers for people; long predictions with as many digits as it takes.
+
+    Examples
+    --------
+    >>> both_in_words(463.27461538461536, 412.5), both_in_words(0.0, 1.0)
+    (('463.275', '412.5'), ('0.0', '1.0'))
+    >>> both_in_words(463.27461538461536, 463.2746153)
+    ('463.2746154', '463.2746153')
+    """
+    both = answer_in_words(answer), answer_in_words(other)
+    if isinstance(answer, float) and isinstance(other, float):
+        for digits in range(_DIGITS, 17):
+            short = f"{answer:.{digits}g}", f"{other:.{digits}g}"
+            if max(map(len, both)) > _LONG and len(set(short)) == len({answer, other}):
+                return short
+    return both
+
+
 def in_words(value: Value) -> str:
     """Write a value for people; numbers with all the digits that tell them apart."""
     return "missing" if value is None else str(value)
 
+
+#: Predictions that are longer are shown with so many digits, if these tell them apart.
+_LONG, _DIGITS = 8, 6
 
 #: Stands for every category that the model never saw: it cannot tell them apart.
 OTHER = "(other)"

@@ -204,7 +204,7 @@ def test_only_what_is_not_done_is_done_again(
     verified: list[int] = []
 
     def spy(*given: Any) -> Any:
-        verified.append(len(given[2]))
+        verified.append(len(given[1]))
         return search(*given)
 
     search = parts._verified
