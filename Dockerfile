@@ -1,3 +1,4 @@
+# Not built where it was written, for want of Docker.
 # docker build -t fatt . && docker run --rm -v "$PWD:/audit" -w /audit fatt audit --demo
 FROM python:3.11-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev
