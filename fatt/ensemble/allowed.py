@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 from collections.abc import Callable
@@ -238,6 +239,12 @@ class Alike:
             return np.asarray(fits | (below & above))
         return np.asarray(fits | (below if self._lower else above))
 
+    @functools.cached_property
+    def _edges(self) -> Floats:
+        """Where each class begins and the last one ends, as far as they do."""
+        assert not isinstance(self._decision, Argmax | Prediction)
+        return np.array([np.nan, *self._decision.edges, np.nan])
+
     def _limit(self, own: NDArray[Any]) -> Any:
         """Return how far predictions may be from people's own."""
         if not self.allowed.relative:
@@ -266,8 +273,7 @@ class Alike:
             nowhere = np.full(len(label), np.nan)
             return Intervals(nowhere, nowhere, nowhere, nowhere)
         if not isinstance(decision, Prediction):
-            edges = np.concatenate([[np.nan], decision.edges, [np.nan]])
-            below, above = edges[label], edges[label + 1]
+            below, above = self._edges[label], self._edges[label + 1]
             return self._asked(below, above, below, above)
         link = decision.link
         is_same = bool(np.all(lower == upper))

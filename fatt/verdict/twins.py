@@ -94,12 +94,13 @@ class Twins:
             The positions of both labels among the model's classes.
         """
         differs = (people != twins) & ~(np.isnan(people) & np.isnan(twins))
-        starts = np.concatenate([[0], np.cumsum(differs.sum(axis=1))])
+        starts = np.zeros(len(index) + 1, dtype=np.int64)
+        differs.sum(axis=1).cumsum(out=starts[1:])
         return cls(
             index=index.astype(np.int64),
             people=people,
-            starts=starts.astype(np.int64),
-            variables=np.nonzero(differs)[1].astype(np.int64),
+            starts=starts,
+            variables=differs.nonzero()[1].astype(np.int64),
             values=twins[differs],
             label=label,
             twin_label=twin_label,

@@ -245,11 +245,12 @@ class Verifier:
             return np.zeros((len(label), 0), dtype=bool)
         if isinstance(self.ensemble.decision, Argmax):
             return np.asarray(answers.possible)
-        order = np.arange(len(self.ensemble.classes)) - label[:, None]
+        place, mine = np.arange(len(self.ensemble.classes)), label[:, None]
         # What is not asked about may be.
-        lower = answers.possible[:, [LOWER]] | np.isnan(own.below)[:, None]
-        higher = answers.possible[:, [HIGHER]] | np.isnan(own.above)[:, None]
-        possible = (order == 0) | (lower & (order < 0)) | (higher & (order > 0))
+        lower = answers.possible[:, LOWER] | np.isnan(own.below)
+        higher = answers.possible[:, HIGHER] | np.isnan(own.above)
+        possible = np.where(place < mine, lower[:, None], higher[:, None])
+        possible |= place == mine
         return np.asarray(possible)
 
     def _search_outside(
@@ -298,23 +299,21 @@ class Verifier:
         room = (people.shape, n_rivals, kept)
         limits = run.limits(self._shifts)
         # Whose label cannot become a worse one is fair, and none of the search's.
-        unasked = np.zeros(count, dtype=bool)
+        unasked = None
         if self._alike.allowed.direction is not None and not is_one_score:
             unasked = ~self._alike.is_asked(own.label)
         if run.may_be_short(count) and not self._is_stopped:
-            answers, tally = _room_for(*room), np.zeros(N_USED, dtype=np.int64)
-            answers.verdict[unasked] = FAIR
+            answers, tally = _room_for(*room, unasked), np.zeros(N_USED, np.int64)
             first = limits.copy()
             first[0] = min(_SHORT // max(1, count), limits[0])
             clock = np.zeros(2, dtype=np.int64)
             question = (*run.model, regions, answers)
             decide.decide(*question, 0, count, first, clock, tally)
             # Also who is unfair may have used up the nodes, for another class before.
-            if first[0] == limits[0] or np.all(answers.nodes < first[0]):
+            if first[0] == limits[0] or (answers.nodes < first[0]).all():
                 self._used += tally
                 return answers, self._stopped(answers, run, limits)
-        answers = _room_for(*room)
-        answers.verdict[unasked] = FAIR
+        answers = _room_for(*room, unasked)
         ended = self._search_in_threads(regions, answers, run, limits)
         return answers, self._stopped(answers, run, limits, ended)
 
@@ -399,7 +398,7 @@ class Verifier:
         possible: NDArray[np.bool_],
     ) -> Twins:
         """Read the twins back from their cells, and make sure that they are twins."""
-        who = np.flatnonzero(answers.verdict == UNFAIR)
+        [who] = (answers.verdict == UNFAIR).nonzero()
         if not len(who):
             return Twins.none(people.shape[1])
         cells = (answers.first[who], answers.last[who])
@@ -450,7 +449,7 @@ class Verifier:
     ) -> None:
         """Evaluate the first few points that the kernel could not tell."""
         is_tied = (answers.verdict == UNKNOWN) & (answers.ties > 0)
-        for who in np.flatnonzero(is_tied):
+        for who in is_tied.nonzero()[0]:
             kept = slice(int(answers.ties[who]))
             first, last = answers.tie_first[who, kept], answers.tie_last[who, kept]
             which = answers.tie_box[who, kept]
@@ -552,16 +551,27 @@ def _is_same(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return one is other or np.array_equal(one, other, equal_nan=True)
 
 
-def _room_for(shape: tuple[int, ...], n_classes: int, kept: int) -> Answers:
-    """Make room for the answers, and for so many ties of each person."""
+def _room_for(
+    shape: tuple[int, ...],
+    n_classes: int,
+    kept: int,
+    unasked: NDArray[np.bool_] | None,
+) -> Answers:
+    """Make room for the answers, and for so many ties of each person.
+
+    Who is not asked about is fair.
+    """
     count, n_variables = shape
     box, nodes, ties = np.zeros((3, count), dtype=np.int64)
-    first, last = np.full((2, count, n_variables), -1, dtype=np.int32)
-    tie_first, tie_last = np.full((2, count, kept, n_variables), -1, dtype=np.int32)
-    margin, bound = np.full((2, count), NO_MARGIN, dtype=np.int64)
+    first, last = _filled((2, count, n_variables), -1, np.int32)
+    tie_first, tie_last = _filled((2, count, kept, n_variables), -1, np.int32)
+    margin, bound = _filled((2, count), NO_MARGIN, np.int64)
+    verdict = _filled((count,), UNKNOWN, np.int8)
+    if unasked is not None:
+        verdict[unasked] = FAIR
     return Answers(
-        verdict=np.full(count, UNKNOWN, dtype=np.int8),
-        possible=np.ones((count, n_classes), dtype=np.bool_),
+        verdict=verdict,
+        possible=_filled((count, n_classes), True, np.bool_),
         box=box,
         first=first,
         last=last,
@@ -574,6 +584,13 @@ def _room_for(shape: tuple[int, ...], n_classes: int, kept: int) -> Answers:
         bound=bound,
         error=np.zeros(count),
     )
+
+
+def _filled(shape: tuple[int, ...], value: Any, dtype: Any) -> NDArray[Any]:
+    """Return what `numpy.full` does, in a third of its time for one person."""
+    room = np.empty(shape, dtype)
+    room.fill(value)
+    return room
 
 
 def _blocks(count: int, threads: int) -> list[tuple[int, int]]:
