@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from fatt.errors import SpecError
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 #: So many people are one piece of work, for each piece has a price of its own.
@@ -112,6 +113,45 @@ def until_done(made: Generator[T, None, bool], after: Callable[[T], None]) -> bo
         except StopIteration as end:
             return bool(end.value)
         after(one)
+
+
+def each(
+    work: Callable[[S], T],
+    things: Sequence[S],
+    threads: int,
+    *,
+    stop: Callable[[], None] = lambda: None,
+) -> list[T]:
+    """Return what is made of each thing, in order; with several threads, in these.
+
+    Parameters
+    ----------
+    work
+        Called with each thing.
+    things
+        The things.
+    threads
+        Number of threads; with one, the caller does the work.
+    stop
+        As in `in_order`.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user interrupted it, once no thread is at work any more.
+    """
+    if threads == 1:
+        return [work(thing) for thing in things]
+    found: list[T] = []
+    made = in_order(
+        lambda place, _: work(things[place]),
+        ((place, place + 1) for place in range(len(things))),
+        threads,
+        stop=stop,
+    )
+    if until_done(made, found.append):
+        raise KeyboardInterrupt
+    return found
 
 
 def chunk_size(n_people: int, n_workers: int) -> int:

@@ -5,8 +5,8 @@ Verifiers get the same model, people and noise, one thread and five seconds a pe
 mitigators the same training data. What is wrong is counted: a person called fair who
 has a twin whom the model itself labels otherwise, or the other way round. ``--people
 40`` asks about more, ``--no-training`` leaves the mitigators out, ``--no-verifying``
-the verifiers. GROOT, which also trains trees, needs an environment of its own:
-`benchmarks.peers.groot` says which. The result is Markdown.
+the verifiers. ``--data german --splits 3 --without PrejudiceRemover`` asks less of the
+mitigators. The result is Markdown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 import fatt
 from benchmarks.output import print_table, progress
-from benchmarks.peers.mitigators import compare
+from benchmarks.peers.mitigators import GROUPS, compare
 from benchmarks.peers.question import Question, ask
 from benchmarks.peers.verifiers import VERIFIERS
 from benchmarks.veritas import LIMIT
@@ -85,11 +85,14 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=20)
     parser.add_argument("--no-training", action="store_true")
     parser.add_argument("--no-verifying", action="store_true")
+    parser.add_argument("--data", nargs="+", choices=list(GROUPS), default=list(GROUPS))
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--without", nargs="*", default=[], metavar="METHOD")
     options = parser.parse_args()
     if not options.no_verifying:
         verifiers(options.people)
     if not options.no_training:
-        compare()
+        compare(options.data, options.splits, options.without)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
     python3 -m venv .venv-groot
     .venv-groot/bin/pip install -e '.[aif360]' fairlearn groot-trees 'numpy<2'
-    .venv-groot/bin/python -m benchmarks.peers --no-verifying
+    .venv-groot/bin/python -m benchmarks.train --paired 30
 
 Its adversary is given what the similarity allows: the noise on each number, and
 sensitive columns that move at will.

@@ -24,11 +24,16 @@ from fatt.region import Relation, Schema
 from fatt.threads import n_threads
 from fatt.train.groups import Groups, group_people, join_features
 from fatt.train.models import HeldOut, leaves_of, paths_of
-from fatt.train.people import People, gather_people
+from fatt.train.people import (
+    People,
+    as_numbers_or_objects,
+    check_columns,
+    check_weights,
+    gather_people,
+)
 from fatt.train.result import Candidate
 from fatt.train.settings import Settings
 from fatt.train.splits import Portable, blank_tree
-from fatt.train.tables import as_numbers_or_objects, check_columns, check_weights
 from fatt.train.training import Trained, train
 
 #: How far off a sum of units of fitness may be from what they are rounded from.
@@ -216,9 +221,9 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         random_state: Any = None,
         population_size: int | None = None,
         elitism: int | None = None,
-        selection: Literal["wheel", "best"] | None = None,
-        mutation: Literal["grow", "grow-prune"] | None = None,
-        initial: Literal["blank", "forest"] | None = None,
+        selection: str | None = None,
+        mutation: str | None = None,
+        initial: str | None = None,
         split_share: float | None = None,
     ) -> None:
         self.similarity = similarity

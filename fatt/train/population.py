@@ -8,21 +8,20 @@ the newest leads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from fatt.threads import each
 from fatt.train.fitness import Archive, Objective, Scored
-from fatt.train.genome import Genome, cross, ends
+from fatt.train.genome import Genome, cross, ends, leaf
 from fatt.train.growth import grow, grow_leaf, prune_branch
-from fatt.train.sharing import Share
 
-Selection = Literal["wheel", "best"]
-Mutation = Literal["grow", "grow-prune"]
+Matrix = NDArray[np.float64]
 
 #: How likely the walk to a subtree goes on to the left, and as likely to the right.
 _DOWN = 0.3
@@ -39,29 +38,31 @@ class Operators:
     elitism
         How many of the best trees survive unchanged.
     selection
-        Whether a tree becomes a parent as often as it is fit, or nearly always the best
-        one does.
+        How parents are chosen: one of `CHOICES`.
     mutation
-        Whether a mutation only grows trees, or also prunes them.
+        How trees are mutated: one of `CHOICES`.
+    initial
+        The first generation: one of `CHOICES`.
     split_share
         The share of all splits that is tried when a leaf is split.
     """
 
-    population_size: int
-    elitism: int
-    selection: Selection
-    mutation: Mutation
-    split_share: float
+    population_size: int = 32
+    elitism: int = 1
+    selection: str = "wheel"
+    mutation: str = "grow-prune"
+    initial: str = "blank"
+    split_share: float = 0.1
 
 
 def evolve(
     objective: Objective,
     archive: Archive,
-    first: list[Genome],
+    earlier: list[Genome],
     *,
     rng: Generator,
     operators: Operators,
-    share: Share,
+    n_threads: int,
 ) -> Iterator[Scored]:
     """Breed trees, and yield the best of each generation, the first included.
 
@@ -71,20 +72,21 @@ def evolve(
         What makes a tree better.
     archive
         Receives the trees that no other beats.
-    first
-        The first generation.
+    earlier
+        Trees that join the first generation.
     rng
         Makes all choices.
     operators
         The parameters.
-    share
-        Does something for each of several trees, in threads.
+    n_threads
+        Number of threads.
     """
 
     def judge(tree: Genome) -> Scored:
         return objective.score(objective.relabelled(tree))
 
-    population = share(judge, first)
+    first = _INITIAL[operators.initial](objective, operators.population_size, rng)
+    population = each(judge, first + earlier, n_threads)
     while True:
         archive.add(population)
         # Of equals the newest first, so that trees go on changing.
@@ -96,10 +98,15 @@ def evolve(
             for _ in range(operators.population_size - operators.elitism)
         ]
         elite = population[: operators.elitism]
-        population = elite + share(judge, children)
+        population = elite + each(judge, children, n_threads)
 
 
-def forest_trees(objective: Objective, count: int, rng: Generator) -> list[Genome]:
+def _blank_trees(objective: Objective, count: int, rng: Generator) -> list[Genome]:
+    """Return trees that give everybody one label."""
+    return [leaf(0)] * count
+
+
+def _forest_trees(objective: Objective, count: int, rng: Generator) -> list[Genome]:
     """Return the trees of a random forest: of half of the people, and some splits.
 
     Parameters
@@ -130,29 +137,30 @@ def _child(
     operators: Operators,
 ) -> Genome:
     fitness = np.array([scored.fitness for scored in population])
-    first, second = (
-        population[_select(fitness, rng, operators.selection)].tree for _ in range(2)
-    )
+    # Leaves may cost more than a tree is worth.
+    room = np.maximum(fitness, 1e-12)
+    room /= room.sum()
+    select = _SELECTIONS[operators.selection]
+    first, second = (population[select(room, rng)].tree for _ in range(2))
     child = first
     if first is not second:
         child = cross(first, _subtree(first, rng), second, _subtree(second, rng))
     # The more alike the trees are, the more of them are mutated.
     if rng.random() < 1 - np.ptp(fitness):
-        child = _mutate(objective, child, rng, operators)
+        child = _MUTATIONS[operators.mutation](objective, child, rng, operators)
     # Leaves with equal labels stay: the next mutation may make use of their split.
     child = objective.tidied(child, merge=False)
     return child.copy() if objective.allows(child) else first.copy()
 
 
-def _select(fitness: NDArray[np.float64], rng: Generator, selection: Selection) -> int:
-    """Choose a parent; the best tree comes first."""
-    # Leaves may cost more than a tree is worth.
-    room = np.maximum(fitness, 1e-12)
-    room /= room.sum()
-    if selection == "best":
-        # The first tree that has less room than this: seldom another than the best.
-        return int(np.argmax(rng.random() >= room))
+def _by_wheel(room: Matrix, rng: Generator) -> int:
+    """Choose each tree as often as it has room on the wheel."""
     return int(rng.choice(len(room), p=room))
+
+
+def _mostly_best(room: Matrix, rng: Generator) -> int:
+    """Choose the first tree that has less room than a number: mostly the best one."""
+    return int(np.argmax(rng.random() >= room))
 
 
 def _subtree(tree: Genome, rng: Generator) -> int:
@@ -167,18 +175,20 @@ def _subtree(tree: Genome, rng: Generator) -> int:
     return place
 
 
-def _mutate(
-    objective: Objective, tree: Genome, rng: Generator, operators: Operators
+def _grow(
+    objective: Objective,
+    tree: Genome,
+    rng: Generator,
+    operators: Operators,
+    *,
+    prunes: bool = False,
 ) -> Genome:
-    """Go down to where classes are mixed, and split the leaf there.
-
-    The less mixed they are at a split on the way, the sooner it is pruned instead.
-    """
+    """Go down to where classes are mixed, and split the leaf there."""
     mixed = _entropy(objective.worth_at(tree).astype(np.float64))
     end = ends(tree)
     place = 0
     while tree[place] >= 0:
-        if operators.mutation == "grow-prune" and rng.random() < 1 - mixed[place]:
+        if prunes and rng.random() < 1 - mixed[place]:
             return prune_branch(objective, tree, place)
         left, right = place + 1, int(end[place + 1])
         chance = rng.random() * (mixed[left] + mixed[right])
@@ -186,9 +196,39 @@ def _mutate(
     return grow_leaf(objective, tree, place, rng, share=operators.split_share)
 
 
-def _entropy(worth: NDArray[np.float64]) -> NDArray[np.float64]:
+def _grow_or_prune(
+    objective: Objective, tree: Genome, rng: Generator, operators: Operators
+) -> Genome:
+    """Grow a leaf; or prune a split on the way, the sooner the less mixed it is."""
+    return _grow(objective, tree, rng, operators, prunes=True)
+
+
+def _entropy(worth: Matrix) -> Matrix:
     """Return how mixed the classes are, from 0 to 1, one row per set of people."""
     share = worth / np.maximum(worth.sum(axis=1, keepdims=True), 1e-300)
     logarithm = np.log(share, out=np.zeros_like(share), where=share > 0)
     mixed = -(share * logarithm).sum(axis=1)
     return np.asarray(mixed / np.log(worth.shape[1]))
+
+
+_Initial: TypeAlias = Callable[[Objective, int, Generator], list[Genome]]
+_Selection: TypeAlias = Callable[[Matrix, Generator], int]
+_Mutation: TypeAlias = Callable[[Objective, Genome, Generator, Operators], Genome]
+
+# Another operator is a function and its name here.
+_INITIAL: dict[str, _Initial] = {"blank": _blank_trees, "forest": _forest_trees}
+_SELECTIONS: dict[str, _Selection] = {"wheel": _by_wheel, "best": _mostly_best}
+_MUTATIONS: dict[str, _Mutation] = {"grow": _grow, "grow-prune": _grow_or_prune}
+
+#: The operators to choose from, by the names of the parameters.
+CHOICES = {
+    "initial": tuple(_INITIAL),
+    "selection": tuple(_SELECTIONS),
+    "mutation": tuple(_MUTATIONS),
+}
+#: Smallest and largest value of the others, and whether only whole numbers are meant.
+RANGES = {
+    "population_size": (2, float("inf"), True),
+    "elitism": (0, float("inf"), True),
+    "split_share": (0, 1, False),
+}

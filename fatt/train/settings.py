@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from fatt.errors import SpecError
 from fatt.train.fitness import Limits
 from fatt.train.groups import check_group_parameters
-from fatt.train.population import Operators
+from fatt.train.population import CHOICES, RANGES, Operators
 
 #: What is meant by None, for each algorithm.
 _PRESETS: dict[str, dict[str, Any]] = {
@@ -17,33 +17,14 @@ _PRESETS: dict[str, dict[str, Any]] = {
     "paper": {
         "balance": 0.0,
         "leaf_cost": 0.0,
-        "initial": "blank",
-        "population_size": 32,
-        "elitism": 1,
-        "selection": "wheel",
-        "mutation": "grow-prune",
         "max_iter": 100,
-        "split_share": 0.1,
         "min_samples_leaf": 1,
         "max_leaves": 1000,
         "split_on_varying": True,
     },
 }
-_CHOICES = {
-    "algorithm": tuple(_PRESETS),
-    "initial": ("blank", "forest"),
-    "selection": ("wheel", "best"),
-    "mutation": ("grow", "grow-prune"),
-}
 #: The parameters of breeding, which no other algorithm has.
-_BREEDING = (
-    "population_size",
-    "elitism",
-    "selection",
-    "mutation",
-    "initial",
-    "split_share",
-)
+_BREEDING = tuple(field.name for field in fields(Operators))
 # A leaf of the default search has at least so many people, and such a share of all.
 _LEAST, _LEAST_SHARE = 5, 1 / 400
 #: What people can still read; deeper trees cannot be printed either.
@@ -70,14 +51,9 @@ class Settings:
     min_samples_leaf: int
     max_bins: int
     split_on_varying: bool
-    initial: Literal["blank", "forest"]
-    population_size: int
-    elitism: int
-    selection: Literal["wheel", "best"]
-    mutation: Literal["grow", "grow-prune"]
-    split_share: float
     max_iter: int
     max_seconds: float
+    operators: Operators
 
     @classmethod
     def of(cls, parameters: dict[str, Any], n_people: int) -> Settings:
@@ -95,13 +71,12 @@ class Settings:
         SpecError
             If a parameter makes no sense.
         """
-        given = {field.name: parameters[field.name] for field in fields(cls)}
-        for name, choices in _CHOICES.items():
-            if given[name] not in {None, *choices} or (
-                name == "algorithm" and given[name] is None
-            ):
-                known = " or ".join(map(repr, choices))
-                raise SpecError(f"{name} is {given[name]!r}; choose {known}.")
+        names = {field.name for field in fields(cls)} - {"operators"}
+        given = {name: parameters[name] for name in (*names, *_BREEDING)}
+        _check_choice("algorithm", given["algorithm"], tuple(_PRESETS))
+        for name, choices in CHOICES.items():
+            if given[name] is not None:
+                _check_choice(name, given[name], choices)
         is_paper = given["algorithm"] == "paper"
         for name in () if is_paper else _BREEDING:
             if given[name] is not None:
@@ -114,6 +89,7 @@ class Settings:
             "max_depth": _DEEPEST,
             "max_seconds": float("inf"),
             "min_samples_leaf": max(_LEAST, round(n_people * _LEAST_SHARE)),
+            **asdict(Operators()),
             **_PRESETS[given["algorithm"]],
         }
         for name, value in implied.items():
@@ -121,7 +97,7 @@ class Settings:
                 given[name] = value
         check_group_parameters(given)
         _check_weight(given["fairness_weight"], given["min_fairness"], is_paper)
-        for name, (low, high, whole) in _RANGES.items():
+        for name, (low, high, whole) in (_RANGES | RANGES).items():
             if given[name] is not None:
                 _check_number(name, given[name], low, high, whole=whole)
         if is_paper and given["elitism"] >= given["population_size"]:
@@ -129,23 +105,13 @@ class Settings:
                 f"elitism is {given['elitism']} and population_size is "
                 f"{given['population_size']}: nothing would ever change."
             )
-        return cls(**given)
+        operators = Operators(**{name: given.pop(name) for name in _BREEDING})
+        return cls(operators=operators, **given)
 
     @property
     def limits(self) -> Limits:
         """How large a tree may become."""
         return Limits(self.max_leaves, self.max_depth, self.min_samples_leaf)
-
-    @property
-    def operators(self) -> Operators:
-        """The parameters of the genetic algorithm."""
-        return Operators(
-            population_size=self.population_size,
-            elitism=self.elitism,
-            selection=self.selection,
-            mutation=self.mutation,
-            split_share=self.split_share,
-        )
 
     def is_close(
         self, gap: float, gap_error: float, ratio: float, ratio_error: float
@@ -187,9 +153,6 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
     "max_depth": (1, _INFINITE, True),
     "min_samples_leaf": (1, _INFINITE, True),
     "max_bins": (2, 65_535, True),
-    "population_size": (2, _INFINITE, True),
-    "elitism": (0, _INFINITE, True),
-    "split_share": (0, 1, False),
     "max_iter": (0, _INFINITE, True),
     "max_seconds": (0, _INFINITE, False),
 }
@@ -215,6 +178,12 @@ def _check_weight(weight: object, min_fairness: object, is_paper: bool) -> None:
             f"fairness_weight is {weight!r} and min_fairness is {min_fairness!r}: "
             "each of them chooses the weight; pass one."
         )
+
+
+def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        known = " or ".join(map(repr, choices))
+        raise SpecError(f"{name} is {value!r}; choose {known}.")
 
 
 def _check_number(

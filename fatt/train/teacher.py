@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from fatt.train.sharing import Share
+from fatt.threads import each
 
 Matrix = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -34,7 +34,7 @@ def soft_labels(
     *,
     n_categories: Integers,
     seed: int,
-    share: Share,
+    n_threads: int,
 ) -> Matrix | None:
     """Return the probability of each class by trees that never saw the person.
 
@@ -52,8 +52,8 @@ def soft_labels(
         How many categories each variable has; 0 for numbers.
     seed
         Makes the folds, and the forest.
-    share
-        Does something for each of several things, in threads.
+    n_threads
+        Number of threads.
 
     Returns
     -------
@@ -97,9 +97,11 @@ def soft_labels(
             _FOREST, min_samples_leaf=3, oob_score=True, random_state=seed
         )
         fit(forest, known)
-        shares = np.asarray(forest.predict_proba(bounded))
+        shares: Matrix = np.zeros((len(codes), n_classes))
         # Of those whom it saw, only the trees count that did not.
         shares[known] = forest.oob_decision_function_
+        if len(known) < len(codes):
+            shares[weights == 0] = forest.predict_proba(bounded[weights == 0])
         return shares
 
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
@@ -108,7 +110,7 @@ def soft_labels(
         plant,
         *(partial(boost, part) for part in left_out),
     ]
-    shares, *boosted = share(lambda task: task(), tasks)
+    shares, *boosted = each(lambda task: task(), tasks, n_threads)
     for part, found in zip(left_out, boosted, strict=True):
         shares[part] += found
     return np.asarray(shares / 2)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,6 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from fatt.ensemble import Categorical
+from fatt.threads import each
 from fatt.train import population
 from fatt.train.descent import descend
 from fatt.train.fitness import Archive, Objective, Scored
@@ -23,7 +27,6 @@ from fatt.train.optimum import MOST_LEAVES, best_small_tree
 from fatt.train.people import People
 from fatt.train.result import Candidate, Front
 from fatt.train.settings import Settings
-from fatt.train.sharing import Deadline, ProgressBar, Share, Workers
 from fatt.train.splits import Portable, Split, variable_of
 from fatt.train.teacher import MOST_PEOPLE, soft_labels
 from fatt.train.training_set import UNITS, TrainingSet
@@ -55,6 +58,9 @@ _SIZES = (2, 3, 4, 6, 8)
 _PRICES = (0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.7, 1.0, 2.0)
 #: With which caution trees are grown anew for each of these.
 _REGROWN = (0.1, 0.4)
+
+#: How wide the progress bar is.
+_WIDTH = 20
 
 #: Makes the tree with which a descent begins.
 Start: TypeAlias = Callable[[Objective], Genome]
@@ -129,37 +135,27 @@ def train(
     keep_interrupted
         Whether Ctrl-C ends the search with what was found, if anything was.
     """
-    deadline, bar = Deadline(settings.max_seconds), ProgressBar(is_on=verbose)
+    bar, end = _ProgressBar(is_on=verbose), time.monotonic() + settings.max_seconds
     training_set = TrainingSet.of(
         people,
         max_bins=settings.max_bins,
         split_on_varying=settings.split_on_varying,
         others=[item for tree in earlier for item in tree if isinstance(item, Split)],
     )
-    with Workers(n_threads) as workers:
-        search = _Search(
-            replace(
-                _objective(people, training_set, settings, rng, workers.share),
-                groups=groups,
-            ),
-            settings,
-            rng,
-            deadline,
-            bar,
-            workers.share,
-        )
-        run = _breed if settings.algorithm == "paper" else _descend
-        interrupted, upper = False, None
-        try:
-            run(search, training_set.genomes(earlier))
-            upper = _upper_bound(search, people)
-        except KeyboardInterrupt:
-            deadline.stop()
-            if not keep_interrupted or not len(search.archive):
-                raise
-            interrupted = True
-        finally:
-            bar.close()
+    objective = _objective(people, training_set, settings, rng, n_threads)
+    objective = replace(objective, groups=groups)
+    search = _Search(objective, settings, rng, end, bar, n_threads)
+    run = _breed if settings.algorithm == "paper" else _descend
+    interrupted, upper = False, None
+    try:
+        run(search, training_set.genomes(earlier))
+        upper = _upper_bound(search, people)
+    except KeyboardInterrupt:
+        if not keep_interrupted or not len(search.archive):
+            raise
+        interrupted = True
+    finally:
+        bar.close()
     objective = search.objective
     found = [
         appraise(scored.tree, objective, people, held_out) for scored in search.archive
@@ -196,7 +192,7 @@ def _upper_bound(search: _Search, people: People) -> float | None:
         # The verifier may still find these to be treated fairly.
         np.where(people.has_gaps, 0, objective.cost),
         start=next((one.tree for one in search.best(1)), None),
-        is_over=search.deadline.is_over,
+        is_over=search.is_over,
         is_timed=np.isfinite(settings.max_seconds),
     )
     if found.tree is None:
@@ -234,7 +230,7 @@ def _objective(
     training_set: TrainingSet,
     settings: Settings,
     rng: Generator,
-    share: Share,
+    n_threads: int,
 ) -> Objective:
     """Return what the search maximises, at its first weight."""
     seed = int(rng.integers(2**31))
@@ -251,7 +247,7 @@ def _objective(
                 [f.n_codes if isinstance(f, Categorical) else 0 for f in features]
             )[used],
             seed=seed,
-            share=share,
+            n_threads=n_threads,
         )
     worth = people.worth if taught is None else people.valued(taught)
     cost = settings.leaf_cost
@@ -266,6 +262,38 @@ def _objective(
     )
 
 
+class _ProgressBar:
+    """Writes one line to standard error, again and again.
+
+    Parameters
+    ----------
+    is_on
+        Whether anything is written.
+    """
+
+    def __init__(self, *, is_on: bool) -> None:
+        self._is_on = is_on
+        self._started = time.monotonic()
+
+    def show(self, what: str, done: int, total: int, best: Scored) -> None:
+        """Tell how much is done, and what was found."""
+        if not self._is_on:
+            return
+        filled = _WIDTH * done // max(1, total)
+        bar = "█" * filled + "░" * (_WIDTH - filled)
+        seconds = time.monotonic() - self._started
+        sys.stderr.write(
+            f"\r{bar} {what} {done}/{total}: accuracy {best.accuracy:.2%}, fairness "
+            f"{best.fairness:.2%}, {best.n_leaves} leaves, {seconds:.0f} s\x1b[K"
+        )
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """End the line."""
+        if self._is_on:
+            sys.stderr.write("\n")
+
+
 @dataclass(eq=False)
 class _Search:
     """A search, and what it has found."""
@@ -273,11 +301,15 @@ class _Search:
     objective: Objective
     settings: Settings
     rng: Generator
-    deadline: Deadline
-    bar: ProgressBar
-    share: Share
+    end: float
+    bar: _ProgressBar
+    n_threads: int
     archive: Archive = field(default_factory=Archive)
     n_iter: int = 0
+
+    def is_over(self) -> bool:
+        """Tell whether it has taken long enough."""
+        return time.monotonic() >= self.end
 
     def best(self, count: int) -> list[Scored]:
         """Return the fittest trees so far, at the present weight."""
@@ -288,23 +320,18 @@ class _Search:
 def _breed(search: _Search, earlier: list[Genome]) -> None:
     """Let generations follow each other until it is time to stop."""
     settings = search.settings
-    first = [leaf(0)] * settings.population_size
-    if settings.initial == "forest":
-        first = population.forest_trees(
-            search.objective, settings.population_size, search.rng
-        )
     generations = population.evolve(
         search.objective,
         search.archive,
-        first + earlier,
+        earlier,
         rng=search.rng,
         operators=settings.operators,
-        share=search.share,
+        n_threads=search.n_threads,
     )
     for number, leader in enumerate(generations):
         search.n_iter = number
         search.bar.show("generation", number, settings.max_iter, leader)
-        if number >= settings.max_iter or search.deadline.is_over():
+        if number >= settings.max_iter or search.is_over():
             break
 
 
@@ -466,10 +493,13 @@ def _go_on(search: _Search, count: int) -> None:
 
 def _improve(search: _Search, starts: list[Start]) -> None:
     """Descend from each of several trees, and keep all that is found on the way."""
-    objective, is_over = search.objective, search.deadline.is_over
+    objective, interrupted = search.objective, threading.Event()
     seeds = search.rng.spawn(len(starts))
     paths: list[list[Scored]] = [[] for _ in starts]
     finished = itertools.count(1)
+
+    def is_over() -> bool:
+        return interrupted.is_set() or search.is_over()
 
     def go(number: int) -> int:
         if is_over() and (number or len(search.archive)):
@@ -487,6 +517,8 @@ def _improve(search: _Search, starts: list[Start]) -> None:
         return n_passes
 
     try:
-        search.n_iter += sum(search.share(go, range(len(starts))))
+        search.n_iter += sum(
+            each(go, range(len(starts)), search.n_threads, stop=interrupted.set)
+        )
     finally:
         search.archive.add(itertools.chain.from_iterable(paths))
