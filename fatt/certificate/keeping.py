@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Ensemble, Prediction
+from fatt.ensemble import Argmax, Bands, Cut, Ensemble, Prediction
 from fatt.ensemble.allowed import Allowed
 from fatt.ensemble.floats import largest_where
 from fatt.errors import SpecError
@@ -37,7 +37,7 @@ class Keeping:
     Raises
     ------
     SpecError
-        If there is no way yet to prove it.
+        If it has no meaning for the model, or there is no way yet to prove it.
     """
 
     def __init__(self, model: Ensemble, allowed: Allowed) -> None:
@@ -54,8 +54,12 @@ class Keeping:
                 "there are no certificates yet on tolerances and directions of a model "
                 "whose library does not fix the order of its sums: set n_jobs=None."
             )
-        if isinstance(model.decision, Prediction) and allowed.tolerance is None:
-            raise SpecError("the model predicts a number, and there is no tolerance.")
+        if not _has_meaning(model, allowed):
+            raise SpecError(
+                "what is said to be fair has no meaning for the model: numbers are "
+                "near each other, labels are the same, bands and the better of two "
+                "labels have an order."
+            )
         # Which way is worse, in the order of the classes or numbers.
         self._lower = allowed.direction in {None, "not lower"}
         self._higher = allowed.direction in {None, "not higher"}
@@ -166,3 +170,16 @@ class Keeping:
         most = np.finfo(self._dtype).max
         with np.errstate(over="ignore"):
             return np.clip(numbers.astype(self._dtype), -most, most)
+
+
+def _has_meaning(model: Ensemble, allowed: Allowed) -> bool:
+    """Tell whether the words of a rule are about what the model answers."""
+    tolerance, favorable = allowed.tolerance, allowed.favorable
+    if isinstance(model.decision, Prediction):
+        return tolerance is not None and 0 <= tolerance < np.inf and favorable is None
+    if tolerance is not None or allowed.relative:
+        return False
+    if favorable is not None:
+        is_cut = isinstance(model.decision, Cut) and favorable in model.classes
+        return is_cut and allowed.direction is not None
+    return allowed.direction is None or isinstance(model.decision, Bands)
