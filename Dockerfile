@@ -1,5 +1,6 @@
 # Not built where it was written, for want of Docker.
-# docker build -t fatt . && docker run --rm -v "$PWD:/audit" -w /audit fatt audit --demo
+# docker build -t fatt . && docker run --rm --user "$(id -u)" \
+#   -v "$PWD:/audit" -w /audit fatt audit --demo --html audit.html
 FROM python:3.11-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev
 COPY . /source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fatt.ensemble import Label
@@ -145,10 +145,10 @@ def _intersections(report: Report, names: Sequence[str], most: int) -> Markup | 
         How many rows there are.
     """
     joined = [
-        (key, group)
+        (_shared(each, key), group)
         for count in (2, 3, 4)
         for each in itertools.combinations(names[:_JOINED], count)
-        for key, group in _named(report, each)
+        for key, group in report.by_group(*each).rows()
         if group.size >= _LEAST
     ]
     if not joined:
@@ -161,13 +161,12 @@ def _intersections(report: Report, names: Sequence[str], most: int) -> Markup | 
     return table(head, rows, f"{what} people", numbers=(1, 3), bars=2)
 
 
-def _named(
-    report: Report, names: Sequence[str]
-) -> Iterator[tuple[tuple[str, ...], Group]]:
-    """Yield groups, each with the names and values of what its people share."""
-    for key, group in report.by_group(*names).rows():
-        shared = zip(names, key, strict=True)
-        yield tuple(f"{name} {in_words(value)}" for name, value in shared), group
+def _shared(names: Sequence[str], key: tuple[Value, ...]) -> tuple[str, ...]:
+    """Write what people share: of several attributes also which each value is of."""
+    if len(names) == 1:
+        return (in_words(key[0]),)
+    pairs = zip(names, key, strict=True)
+    return tuple(f"{name} {in_words(value)}" for name, value in pairs)
 
 
 def _group_table(
@@ -177,7 +176,7 @@ def _group_table(
     rates = {} if favourable is None else selection_rates(report, names, favourable)
     largest = sorted(found, key=lambda key: -found[key].size)[: most or _SHOWN_GROUPS]
     rows = [
-        _group_row(key, group, rates.get(key), favourable is not None)
+        _group_row(_shared(names, key), group, rates.get(key), favourable is not None)
         for key, group in found.items()
         if key in largest
     ]
@@ -192,12 +191,12 @@ def _group_table(
 
 
 def _group_row(
-    key: tuple[Value, ...], group: Group, rate: Rate | None, has_rates: bool
+    shared: tuple[str, ...], group: Group, rate: Rate | None, has_rates: bool
 ) -> list[Part]:
     numbers = list(group.counts.values())
     written = tag("small", ", ".join(f"{number:,}" for number in numbers))
     row: list[Part] = [
-        names_of([in_words(value) for value in key], ", "),
+        names_of(shared, ", "),
         [f"{group.size:,}", tag("small", " few") if group.size < FEW else None],
         [share_bar(numbers, list(group.counts)), written],
         fair_of(group),

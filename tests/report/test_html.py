@@ -206,6 +206,8 @@ def test_the_worst_intersections_have_a_table_of_their_own() -> None:
     report = fatt.verify(bank(PLAIN), people, similarity=similarity)
     page = Reader(report.to_html(groups=["sex", "town"]))
     assert "Intersections that fare worst, of 3 with 10 or more people" in page.text
+    # A value alone would not say which of the attributes it is of.
+    assert "sex f , town x 30" in page.text
     assert "Intersections" not in Reader(report.to_html(groups=["sex"])).text
     sheet = Reader(report.to_html(groups=["sex", "town"], summary=True)).text
     said = ["Groups", "Findings by sex", "f 30", "Intersections that fare worst"]
