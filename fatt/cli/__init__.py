@@ -1,4 +1,4 @@
-"""The ``fatt`` command: each subcommand is a module of its own.
+"""The ``fatt`` command: each subcommand is a module of its own, but for completion.
 
 Results go to stdout, progress and messages to stderr; `Exit` lists the exit codes.
 Nothing heavy is imported before it is needed, so that ``--help`` is fast.
@@ -14,7 +14,7 @@ import traceback
 import click
 
 from fatt import __version__
-from fatt.cli import audit, check, completion, init, inspect, train, twin
+from fatt.cli import audit, check, init, inspect, train, twin
 from fatt.cli.terminal import Exit, printable, say
 from fatt.errors import FattError
 
@@ -33,8 +33,25 @@ def fatt(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for module in (init, inspect, audit, twin, check, train, completion):
+for module in (init, inspect, audit, twin, check, train):
     fatt.add_command(module.command)
+
+
+@fatt.command()
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the completion script of a SHELL.
+
+    For bash, put this line into ~/.bashrc; likewise for the others:
+
+        eval "$(fatt completion bash)"
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(context.find_root().command, {}, "fatt", "_FATT_COMPLETE").source())
 
 
 def main() -> None:

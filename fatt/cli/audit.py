@@ -24,7 +24,7 @@ from fatt.cli.options import (
     search_options,
     similarity_options,
 )
-from fatt.cli.terminal import Exit, exits, printable, progress, say
+from fatt.cli.terminal import Exit, exits, print_report, printable, progress, say
 from fatt.errors import DataError, SpecError
 from fatt.storage import require_writable, write_text
 
@@ -325,7 +325,6 @@ def _write(
     agreement: Agreement,
 ) -> None:
     """Write what was asked for: files first, so that stdout ends with the result."""
-    from fatt.cli.summary import print_report
     from fatt.report.rows import to_csv
 
     ids = sources.ids(request)

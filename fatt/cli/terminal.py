@@ -1,4 +1,4 @@
-"""The terminal: exit codes, messages and progress."""
+"""The terminal: exit codes, messages, progress, and a report on it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ import inspect
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from fatt.progress import Progress, bar
 
+if TYPE_CHECKING:
+    from fatt.report import Report
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+#: So many groups and twins of a report are shown.
+_SHOWN_GROUPS = 20
+_SHOWN_TWINS = 5
 
 
 class Exit(IntEnum):
@@ -127,3 +134,68 @@ def progress(what: str, *, quiet: bool) -> Iterator[Progress | None]:
 
     with bar(what, Console(stderr=True)) as show:
         yield show
+
+
+def print_report(
+    report: Report,
+    groups: Sequence[str],
+    *,
+    ids: Sequence[str] | None,
+    min_fairness: float | None,
+) -> None:
+    """Print a report for people.
+
+    Parameters
+    ----------
+    report
+        The report.
+    groups
+        The columns to count by; several also together.
+    ids
+        What people are called.
+    min_fairness
+        The share of fair people that was asked for.
+    """
+    from fatt.report.sentences import caveats, decision, fair_of, headline
+
+    lines = [
+        headline(report, min_fairness),
+        f"Fairness: {fair_of(report.total)}.",
+        "",
+        report.similarity.describe(report.people.variables.schema),
+        *decision(report),
+        *report.notes,
+        "",
+        str(report.asked),
+    ]
+    for names in _together(groups):
+        lines += ["", *_by_group(report, names)]
+    if len(report.counterexamples):
+        lines += ["", "The closest twins:"]
+        lines += [
+            f"  {case if ids is None else f'{ids[case.index]}  {case}'}"
+            for case in report.counterexamples.closest(_SHOWN_TWINS)
+        ]
+    lines += ["", *caveats(report)] if caveats(report) else []
+    for line in "\n".join(lines).split("\n"):
+        click.echo(printable(line))
+
+
+def _together(groups: Sequence[str]) -> list[tuple[str, ...]]:
+    single: list[tuple[str, ...]] = [(name,) for name in groups]
+    return [*single, tuple(groups)] if len(groups) > 1 else single
+
+
+def _by_group(report: Report, names: tuple[str, ...]) -> list[str]:
+    from fatt.report.sentences import fair_of
+    from fatt.verdict import in_words
+
+    found = report.by_group(*names)
+    lines = [f"By {' and '.join(names)}:"]
+    for values, group in list(found.items())[:_SHOWN_GROUPS]:
+        key = values if isinstance(values, tuple) else (values,)
+        who = ", ".join(map(in_words, key))
+        lines.append(f"  {who:24} {fair_of(group)} fair")
+    if len(found) > _SHOWN_GROUPS:
+        lines.append(f"  and {len(found) - _SHOWN_GROUPS:,} more")
+    return lines
