@@ -1,4 +1,4 @@
-"""Ensembles of stumps: tree i splits variable i, or another, at one half."""
+"""Ensembles of stumps: tree i splits variable i at one half, or another elsewhere."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fatt.ensemble import Ensemble, Numeric, Scoring, Source, Trees
 from fatt.region import Boxes
@@ -19,15 +20,17 @@ def stumps(
     decision: Any,
     *,
     variables: list[int] | None = None,
+    thresholds: ArrayLike = 0.5,
     **scoring: Any,
 ) -> Ensemble:
     """An ensemble whose trees give the first leaf at 0 and the second at 1."""
     n = len(leaves)
+    at = np.broadcast_to(thresholds, n)
     split = list(range(n)) if variables is None else variables
     trees = Trees.lay_out(
         roots=3 * np.arange(n),
         feature=np.array([[variable, -1, -1] for variable in split]).ravel(),
-        threshold=np.tile([0.5, 0.0, 0.0], n),
+        threshold=np.outer(at, [1.0, 0.0, 0.0]).ravel(),
         left=np.array([[3 * tree + 1, -1, -1] for tree in range(n)]).ravel(),
         right=np.array([[3 * tree + 2, -1, -1] for tree in range(n)]).ravel(),
         missing_left=np.zeros(3 * n, dtype=bool),

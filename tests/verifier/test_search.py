@@ -178,6 +178,32 @@ def test_many_classes_and_hundreds_of_cells(n_classes: int) -> None:
     assert most > 64
 
 
+@pytest.mark.parametrize("top", [1, 63, 64, 100, 127, 128, 150])
+def test_the_only_twin_may_lie_in_any_of_many_cells(top: int) -> None:
+    """Up to the top each cell gains one, behind it each loses one.
+
+    A set of so many cells takes three words: the first, a whole one, and the last.
+    """
+    n = 160
+    leaves = [(0.0, 1.0) if at < top else (1.0, 0.0) for at in range(n)]
+    ensemble = stumps(
+        leaves,
+        [0] * n,
+        Cut(at=float(n)),
+        variables=[0] * n,
+        thresholds=np.arange(n) + 0.5,
+        dtype="float64",
+        base=(0.0,),
+    )
+    person, boxes = np.zeros((1, 1)), replace(cube(1), upper=np.full((1, 1), n + 0.0))
+    outcomes = Verifier(ensemble).verify(person, boxes)
+    assert outcomes.verdict[0] == UNFAIR
+    assert top - 0.5 < outcomes.twins.twin(0)[0] <= top + 0.5
+    found = Verifier(ensemble).extremes(person, boxes, 0)
+    assert found.highest.lower[0] == found.highest.upper[0] == n
+    assert found.lowest.lower[0] == found.lowest.upper[0] == min(top, n - top)
+
+
 def test_no_threads_and_no_time_are_refused() -> None:
     ensemble = stumps([(0.0, 1.0)], [0], Cut(at=0.5), dtype="float64", base=(0.0,))
     with pytest.raises(SpecError, match="n_jobs is 0"):

@@ -30,8 +30,8 @@ What each kernel keeps true
 ---------------------------
 screen
     The sum of the best leaves that a box reaches bounds every margin in it from above.
-    The walk does not narrow the box, so that it may see leaves too many, never too few:
-    where it sees one, `reach` need not walk again.
+    The walk does not narrow the box, so that it may see leaves too many, never too few.
+    Down to where the box first parts nothing is narrowed: `reach` begins there.
 reach
     A leaf is collected if and only if the box has a point that falls into it; the box
     is the same afterwards. Every point of a block satisfies the same constraints.

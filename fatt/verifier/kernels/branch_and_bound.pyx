@@ -51,6 +51,28 @@ from fatt.verifier.kernels.records cimport (
 
 # ---- Where to branch.
 
+cdef void _list_members(
+    const Problem* problem, const uint64_t* box, int64_t* members, int64_t* n_members
+) noexcept nogil:
+    """List the blocks of each domain that lie in the box, from where its blocks begin.
+
+    `n_members` receives how many there are in each domain.
+    """
+    cdef const Domain* domain
+    cdef int64_t number, offset, count
+    cdef uint64_t word
+    for number in range(problem.n_domains):
+        domain = &problem.domains[number]
+        count = 0
+        for offset in range(domain.width):
+            word = box[domain.word_start + offset]
+            while word != 0:
+                members[domain.block_start + count] = 64 * offset + lowest(word)
+                count += 1
+                word &= word - 1
+        n_members[number] = count
+
+
 cdef int64_t _best_leaves(
     const Problem* problem,
     const int64_t* alive,
@@ -95,50 +117,49 @@ cdef inline int64_t _loss(int64_t top, int64_t value, int64_t huge) noexcept nog
 
 
 cdef void _add_losses(
-    const Domain* domain,
     Loss* losses,
-    const uint64_t* box,
+    const int64_t* members,
+    int64_t count,
     int64_t top,
     int64_t free,
     int64_t huge,
 ) noexcept nogil:
     """Add what one tree loses in one domain, given the best leaf of each block."""
-    cdef int64_t at = domain.word_start, width = domain.width
-    cdef int64_t highest = LEAST, second = LEAST, behind = LEAST
-    cdef int64_t member = first_from(box, at, width, 0), last = member
+    cdef int64_t highest = LEAST, second = LEAST, behind = LEAST, place
     cdef Loss* loss
-    while member >= 0:
-        last = member
-        loss = &losses[member]
+    for place in range(count):
+        loss = &losses[members[place]]
         loss.best = max(loss.best, free)
-        if loss.best > highest:
-            second = highest
-            highest = loss.best
-        elif loss.best > second:
-            second = loss.best
+        second = max(second, min(highest, loss.best))
+        highest = max(highest, loss.best)
         loss.at += _loss(top, loss.best, huge)
         loss.up_to += _loss(top, highest, huge)
-        member = first_from(box, at, width, member + 1)
-    for member in range(last, -1, -1):
-        if has(box, at, member):
-            loss = &losses[member]
-            loss.beyond += _loss(top, behind, huge)
-            behind = max(behind, loss.best)
-            loss.without += _loss(
-                top, second if loss.best == highest else highest, huge
-            )
+    for place in range(count - 1, -1, -1):
+        loss = &losses[members[place]]
+        loss.beyond += _loss(top, behind, huge)
+        behind = max(behind, loss.best)
+        loss.without += _loss(top, second if loss.best == highest else highest, huge)
 
 
 cdef void _fill_losses(
-    const Problem* problem, const Part* part, Loss* losses, int64_t huge
+    const Problem* problem,
+    const Part* part,
+    Loss* losses,
+    int64_t* members,
+    int64_t* n_members,
+    int64_t huge,
 ) noexcept nogil:
-    """Add up what all trees lose, for every block in the box."""
+    """Add up what all trees lose, for every block in the box.
+
+    `members` and `n_members` are scratch, one entry per block, and per domain.
+    """
     cdef const Leaf* leaves = problem.leaves
     cdef const Domain* domain
     cdef int64_t member, tree, first, count, leaf, constraint, number, free
     for member in range(problem.n_blocks):
         losses[member].at = losses[member].up_to = 0
         losses[member].beyond = losses[member].without = 0
+    _list_members(problem, part.box, members, n_members)
     for tree in range(part.n_trees):
         first = part.start[tree]
         count = part.start[tree + 1] - first
@@ -167,9 +188,9 @@ cdef void _fill_losses(
                 losses + domain.block_start,
             )
             _add_losses(
-                domain,
                 losses + domain.block_start,
-                part.box,
+                members + domain.block_start,
+                n_members[number],
                 leaves[leaf].value,
                 free,
                 huge,
@@ -540,6 +561,8 @@ cdef int branch_and_bound(
     cdef uint64_t* meet = words(arena, problem.n_words)
     cdef uint64_t* side
     cdef Loss* losses = <Loss*>take(arena, problem.n_blocks, sizeof(Loss))
+    cdef int64_t* members = integers(arena, problem.n_blocks)
+    cdef int64_t* n_members = integers(arena, n_domains)
     cdef bint has_multipliers = False, is_closed = False, is_won
     cdef int32_t dropped
     cdef Thresholds needed
@@ -612,7 +635,7 @@ cdef int branch_and_bound(
         side = rows.sides + row * rows.n_words
         if limits.score_cuts != 0:
             slack = bound - possible
-            _fill_losses(problem, &part, losses, slack + 1)
+            _fill_losses(problem, &part, losses, members, n_members, slack + 1)
             dropped = _drop_blocks(problem, losses, part.box, slack)
             if dropped != SAME:
                 tally.filtered += 1

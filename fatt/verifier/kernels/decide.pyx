@@ -266,7 +266,7 @@ cdef int _make_workspace(
             arena, max(n_classes, arithmetic.n_outputs), sizeof(Total)
         )
         look.only = integers(arena, forest.n_variables)
-        look.only_leaf = <int32_t*>take(arena, forest.n_trees, sizeof(int32_t))
+        look.parts_at = <int32_t*>take(arena, forest.n_trees, sizeof(int32_t))
     workspace.own_cell = integers(arena, forest.n_variables)
     workspace.chosen = integers(arena, forest.n_trees)
     workspace.tied = integers(arena, workspace.limits.ties * forest.n_variables)

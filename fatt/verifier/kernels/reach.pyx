@@ -1,6 +1,6 @@
 """The leaves that a box reaches, as constraints on the few variables that matter.
 
-Each tree of which the first look saw several leaves is walked once more. On the way
+Each tree is walked once more, from where the first look saw the box part. On the way
 down the box is narrowed to the side taken, and widened again on the way back, so that
 exactly the reachable leaves are found, with what each asks of the variables that are
 free. Cells that no reached leaf tells apart are then joined to blocks: every variable
@@ -30,6 +30,7 @@ from fatt.verifier.kernels.records cimport (
     RIGHT,
     Arithmetic,
     Block,
+    Condition,
     Constraint,
     Domain,
     Forest,
@@ -346,9 +347,10 @@ cdef int _collect(const Forest* forest, Workspace* workspace) except -1 nogil:
     cdef Arena* arena = workspace.arena
     cdef Walk* walk = &workspace.walk
     cdef Problem* problem = &workspace.problem
-    # Without the gear of the first look, every tree is walked.
-    cdef const int32_t* only_leaf = (
-        workspace.look.only_leaf if workspace.limits.screen != 0 else NULL
+    # Above the node where the first look saw the box part, nothing is narrowed. Without
+    # the gear of the first look, every tree is walked from its root.
+    cdef const int32_t* parts_at = (
+        workspace.look.parts_at if workspace.limits.screen != 0 else NULL
     )
     cdef int64_t* tree_start = integers(arena, forest.n_trees + 1)
     # All of it grows where it must; little room at first is a gear of the search.
@@ -356,28 +358,19 @@ cdef int _collect(const Forest* forest, Workspace* workspace) except -1 nogil:
     cdef int64_t most_leaves = (room >> 2) * forest.n_trees + room
     cdef int64_t most_constraints = (room >> 2) * most_leaves, most_words = 4 * room
     cdef Leaf* leaves = <Leaf*>take(arena, most_leaves, sizeof(Leaf))
-    cdef Constraint* constraints = <Constraint*>take(
-        arena, most_constraints, sizeof(Constraint)
+    cdef Condition* conditions = <Condition*>take(
+        arena, most_constraints, sizeof(Condition)
     )
     cdef uint64_t* cells = <uint64_t*>take(arena, most_words, sizeof(uint64_t))
     cdef int64_t n_leaves = 0, n_constraints = 0, n_words = 0
     cdef int64_t tree, node, index, level, offset
     cdef const Variable* variable
-    cdef Constraint* constraint
+    cdef Condition* condition
     for index in range(forest.n_variables):
         walk.seen[index] = -1
     tree_start[0] = 0
     for tree in range(forest.n_trees):
-        node = forest.roots[tree]
-        if only_leaf != NULL and only_leaf[tree] >= 0:
-            # Where the first look saw one leaf, a narrower box sees no other.
-            if n_leaves + 1 >= most_leaves:
-                most_leaves = 2 * most_leaves + 2
-                leaves = <Leaf*>more(arena, leaves, n_leaves, most_leaves, sizeof(Leaf))
-            leaves[n_leaves].row = only_leaf[tree]
-            leaves[n_leaves].start = n_constraints
-            n_leaves += 1
-            node = -1
+        node = forest.roots[tree] if parts_at == NULL else parts_at[tree]
         while node >= 0:
             node = to_leaf(forest, walk, node)
             if n_leaves + 1 >= most_leaves:
@@ -385,12 +378,12 @@ cdef int _collect(const Forest* forest, Workspace* workspace) except -1 nogil:
                 leaves = <Leaf*>more(arena, leaves, n_leaves, most_leaves, sizeof(Leaf))
             if n_constraints + walk.depth > most_constraints:
                 most_constraints = max(2 * most_constraints, n_constraints + walk.depth)
-                constraints = <Constraint*>more(
+                conditions = <Condition*>more(
                     arena,
-                    constraints,
+                    conditions,
                     n_constraints,
                     most_constraints,
-                    sizeof(Constraint),
+                    sizeof(Condition),
                 )
             if n_words + walk.depth * walk.widest > most_words:
                 most_words = max(2 * most_words, n_words + walk.depth * walk.widest)
@@ -405,14 +398,14 @@ cdef int _collect(const Forest* forest, Workspace* workspace) except -1 nogil:
                     continue
                 walk.seen[index] = n_leaves
                 variable = &forest.variables[index]
-                constraint = &constraints[n_constraints]
+                condition = &conditions[n_constraints]
                 n_constraints += 1
-                constraint.variable = index
-                constraint.first = walk.ranges[index].first
-                constraint.last = walk.ranges[index].last
-                constraint.missing = walk.ranges[index].missing
+                condition.variable = index
+                condition.first = walk.ranges[index].first
+                condition.last = walk.ranges[index].last
+                condition.missing = walk.ranges[index].missing
                 if variable.kind != ORDERED:
-                    constraint.first = n_words
+                    condition.first = n_words
                     for offset in range(variable.width):
                         cells[n_words] = walk.cells[variable.set_start + offset]
                         n_words += 1
@@ -422,7 +415,7 @@ cdef int _collect(const Forest* forest, Workspace* workspace) except -1 nogil:
     leaves[n_leaves].start = n_constraints
     problem.tree_start = tree_start
     problem.leaves = leaves
-    problem.constraints = constraints
+    problem.conditions = conditions
     problem.cells = cells
     problem.n_trees = forest.n_trees
     problem.n_leaves = n_leaves
@@ -449,7 +442,7 @@ cdef int64_t _number_variables(
     for index in range(forest.n_variables):
         number[index] = -1
     for place in range(problem.n_constraints):
-        number[problem.constraints[place].variable] = 0
+        number[problem.conditions[place].variable] = 0
     begin[0] = 0
     for index in range(forest.n_variables):
         size = 0
@@ -471,23 +464,23 @@ cdef void _mark_borders(
     int64_t* block_of,
 ) noexcept nogil:
     """Mark the cells of ordered variables at which some leaf begins or has ended."""
-    cdef const Constraint* constraint
+    cdef const Condition* condition
     cdef const Range* mine
     cdef int64_t place, index, at
     for place in range(problem.n_constraints):
-        constraint = &problem.constraints[place]
-        index = constraint.variable
+        condition = &problem.conditions[place]
+        index = condition.variable
         if (
             forest.variables[index].kind != ORDERED
-            or constraint.first > constraint.last
+            or condition.first > condition.last
         ):
             continue
         mine = &ranges[index]
         at = begin[index] - mine.first
-        if constraint.first > mine.first:
-            block_of[at + constraint.first] = 1
-        if constraint.last < mine.last:
-            block_of[at + constraint.last + 1] = 1
+        if condition.first > mine.first:
+            block_of[at + condition.first] = 1
+        if condition.last < mine.last:
+            block_of[at + condition.last + 1] = 1
 
 
 cdef int64_t _number_blocks(
@@ -526,6 +519,7 @@ cdef int64_t _number_blocks(
 
 cdef void _fill_mask(
     const Problem* problem,
+    const Condition* condition,
     const Constraint* constraint,
     const Variable* variable,
     const Range* mine,
@@ -536,16 +530,16 @@ cdef void _fill_mask(
     cdef const Domain* domain = &problem.domains[constraint.domain]
     cdef int64_t first, last, member
     if variable.kind == ORDERED:
-        if constraint.first <= constraint.last:
-            first = block_of[constraint.first - mine.first]
-            last = block_of[constraint.last - mine.first]
+        if condition.first <= condition.last:
+            first = block_of[condition.first - mine.first]
+            last = block_of[condition.last - mine.first]
             add_range(problem.masks, constraint.place, first, last)
-        if constraint.missing != 0:
+        if condition.missing != 0:
             add(problem.masks, constraint.place, block_of[size - 1])
         return
     for member in range(domain.n_blocks):
         first = problem.blocks[domain.block_start + member].first
-        if has(problem.cells, constraint.first, first):
+        if has(problem.cells, condition.first, first):
             add(problem.masks, constraint.place, member)
 
 
@@ -591,20 +585,23 @@ cdef int _compact(const Forest* forest, Workspace* workspace) except -1 nogil:
                 domain.own = member
         n_blocks += domain.n_blocks
         n_words += domain.width
+    problem.constraints = <Constraint*>take(
+        arena, problem.n_constraints, sizeof(Constraint)
+    )
     for place in range(problem.n_constraints):
         constraint = &problem.constraints[place]
-        constraint.domain = number[constraint.variable]
+        constraint.domain = number[problem.conditions[place].variable]
         constraint.place = size
         size += domains[constraint.domain].width
     problem.masks = words(arena, size)
     problem.domains, problem.blocks = domains, blocks
     problem.n_domains, problem.n_blocks, problem.n_words = count, n_blocks, n_words
     for place in range(problem.n_constraints):
-        constraint = &problem.constraints[place]
-        index = constraint.variable
+        index = problem.conditions[place].variable
         _fill_mask(
             problem,
-            constraint,
+            &problem.conditions[place],
+            &problem.constraints[place],
             &forest.variables[index],
             &ranges[index],
             block_of + begin[index],

@@ -247,12 +247,13 @@ cdef struct Total:
     int64_t tree_margin
 
 # The first look at a box of somebody of the own class: what it allows for each output,
-# the only code of each variable (-1 if there are several), and the only leaf that the
-# box reaches in each tree (-1 if there are several). Plain boxes are walked faster.
+# the only code of each variable (-1 if there are several), and the node of each tree at
+# which the box first goes to both sides, or the only leaf that it reaches. Plain boxes
+# are walked faster.
 cdef struct Look:
     Total* totals
     int64_t* only
-    int32_t* only_leaf
+    int32_t* parts_at
     int64_t box
     int64_t own
     bint is_plain
@@ -296,15 +297,17 @@ cdef struct Leaf:
     int64_t value
     int64_t broken
 
-# A constraint of a leaf: a variable and its cells (of an ordered one from `first` to
-# `last` and perhaps missing; of others the set that begins at `first`). Then, over
-# blocks: the number of the domain, and where the set of its blocks begins among the
-# masks.
-cdef struct Constraint:
+# A constraint of a leaf over cells: a variable and its cells (of an ordered one from
+# `first` to `last` and perhaps missing; of others the set that begins at `first`).
+cdef struct Condition:
     int64_t variable
     int64_t first
     int64_t last
     int64_t missing
+
+# The same over blocks: the number of the domain, and where the set of its blocks begins
+# among the masks. The search reads these all the time, and they are small.
+cdef struct Constraint:
     int64_t domain
     int64_t place
 
@@ -327,10 +330,11 @@ cdef struct Block:
 
 # The leaves that a box reaches, over domains. Those of tree t stand from
 # `tree_start[t]` to before `tree_start[t + 1]`; the constraints of leaf i from
-# `leaves[i].start` to before `leaves[i + 1].start`.
+# `leaves[i].start` to before `leaves[i + 1].start`, as do its conditions.
 cdef struct Problem:
     int64_t* tree_start
     Leaf* leaves
+    Condition* conditions
     Constraint* constraints
     uint64_t* cells
     uint64_t* masks

@@ -189,16 +189,24 @@ cdef inline int64_t _walk_plainly(
     int64_t* stack,
 ) noexcept nogil:
     """As `_walk`, if all splits are at thresholds, nothing is missing, and a leaf has
-    one value: without branches that the processor could not foresee.
+    one value: below where the box parts, without branches that the processor could not
+    foresee.
     """
     cdef const Node* nodes = forest.nodes
     cdef const double* lower = regions.lower + look.box * regions.n_variables
     cdef const double* upper = regions.upper + look.box * regions.n_variables
-    cdef int64_t size = 1, n_leaves = 0, low = MOST, high = LEAST
-    cdef int64_t node, feature, value
+    cdef int64_t size = 1, low = MOST, high = LEAST
+    cdef int64_t parts_at = forest.roots[tree], node, feature, value
     cdef bint is_left, is_right
-    stack[0] = forest.roots[tree]
-    node = stack[0]
+    feature = nodes[parts_at].feature
+    while feature >= 0:
+        is_left = lower[feature] <= nodes[parts_at].threshold
+        is_right = upper[feature] > nodes[parts_at].threshold
+        if is_left & is_right:
+            break
+        parts_at = nodes[parts_at].left + is_right
+        feature = nodes[parts_at].feature
+    stack[0] = parts_at
     while size > 0:
         size -= 1
         node = stack[size]
@@ -211,11 +219,10 @@ cdef inline int64_t _walk_plainly(
             size += is_left & is_right
             node = nodes[node].left + (is_right & (1 - is_left))
             feature = nodes[node].feature
-        n_leaves += 1
         value = arithmetic.scaled[nodes[node].leaf * arithmetic.n_columns]
         low, high = min(low, value), max(high, value)
     look.totals[0].tree_low, look.totals[0].tree_high = low, high
-    return nodes[node].leaf if n_leaves == 1 else -1
+    return parts_at
 
 
 cdef inline int64_t _walk(
@@ -228,7 +235,8 @@ cdef inline int64_t _walk(
 ) noexcept nogil:
     """Bound what a tree adds to each score in a box.
 
-    Returns the only leaf that the box reaches, -1 if there are several.
+    Returns the node at which the box first goes to both sides, or the only leaf that it
+    reaches.
     """
     cdef const int64_t* only = look.only
     cdef Total* totals = look.totals
@@ -238,7 +246,7 @@ cdef inline int64_t _walk(
     cdef const Node* nodes = forest.nodes
     cdef bint is_vector = arithmetic.rule.is_vector != 0
     cdef int64_t width = arithmetic.n_outputs if is_vector else 1
-    cdef int64_t output, size, node, feature, left, value, n_leaves = 0
+    cdef int64_t output, size, node, feature, left, value, parts_at = -1
     cdef const int64_t* leaf
     cdef double threshold
     cdef int32_t found
@@ -268,10 +276,11 @@ cdef inline int64_t _walk(
                 found |= LEFT if nodes[node].missing_left != 0 else RIGHT
             left = nodes[node].left
             if found == BOTH:
+                if parts_at < 0:
+                    parts_at = node
                 stack[size] = left + 1
                 size += 1
             node = left + (found == RIGHT)
-        n_leaves += 1
         leaf = arithmetic.scaled + nodes[node].leaf * arithmetic.n_columns
         for output in range(width):
             value = leaf[output]
@@ -280,7 +289,7 @@ cdef inline int64_t _walk(
             total.tree_high = max(total.tree_high, value)
             if is_vector:
                 total.tree_margin = max(total.tree_margin, value - leaf[look.own])
-    return nodes[node].leaf if n_leaves == 1 else -1
+    return parts_at if parts_at >= 0 else node
 
 
 cdef void screen(
@@ -293,9 +302,9 @@ cdef void screen(
 ) noexcept nogil:
     """Bound, for some boxes, the scores and each class's margin over the own class.
 
-    Each look names its box and the own class, and receives the bounds, and the trees of
-    which the box reaches one leaf only. A tree is walked for all boxes before the next
-    one, so that its nodes are near the processor.
+    Each look names its box and the own class, and receives the bounds, and where the
+    box parts in each tree. A tree is walked for all boxes before the next one, so that
+    its nodes are near the processor.
     """
     cdef bint is_vector = arithmetic.rule.is_vector != 0
     cdef int64_t width = arithmetic.n_outputs if is_vector else 1
@@ -308,11 +317,11 @@ cdef void screen(
         for which in range(count):
             look = &looks[which]
             if look.is_plain:
-                look.only_leaf[tree] = <int32_t>_walk_plainly(
+                look.parts_at[tree] = <int32_t>_walk_plainly(
                     forest, arithmetic, regions, tree, look, stack
                 )
             else:
-                look.only_leaf[tree] = <int32_t>_walk(
+                look.parts_at[tree] = <int32_t>_walk(
                     forest, arithmetic, regions, tree, look, stack
                 )
             for column in range(width):
