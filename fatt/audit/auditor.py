@@ -46,6 +46,7 @@ _COMPILED = (
     "fatt.region.kernels",
     "fatt.region.growth",
     "fatt.verifier.kernels.decide",
+    "fatt.verifier.kernels.points",
 )
 
 

@@ -14,7 +14,7 @@ from fatt.verifier.kernels.arena cimport (
     open_arena,
     take,
 )
-from fatt.verifier.kernels.decide cimport read_forest
+from fatt.verifier.kernels.boundary cimport read_forest
 from fatt.verifier.kernels.reach cimport enter, make_walk, to_leaf, turn
 from fatt.verifier.kernels.records cimport Forest, Regions, Walk
 

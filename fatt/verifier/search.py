@@ -429,16 +429,14 @@ class Verifier:
         cells: tuple[NDArray[np.int32], NDArray[np.int32]],
     ) -> Floats:
         """Return points in cells of boxes, as near to people as they can be."""
-        from fatt.verifier.kernels import decide
+        from fatt.verifier.kernels import points
 
         bounds = tuple(
             map(np.ascontiguousarray, (boxes.lower, boxes.upper, boxes.missing))
         )
-        own, points = np.ascontiguousarray(people), np.array(people, order="C")
-        decide.read_cells(
-            self._forest, self._numbers, own, bounds, which, cells, points
-        )
-        return points
+        own, found = np.ascontiguousarray(people), np.array(people, order="C")
+        points.read_cells(self._forest, self._numbers, own, bounds, which, cells, found)
+        return found
 
     def _decide_ties(
         self,

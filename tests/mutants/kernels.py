@@ -197,11 +197,9 @@ _SCREEN = _of(
         " or missing[index]",
         "",
     ),
-    _lost(
-        "tree_high = low, high\n    return nodes[node].leaf if n_leaves == 1 else -1",
-        "n_leaves == 1",
-        "n_leaves <= 2",
-    ),
+    # Where the leaves are collected that the box reaches.
+    _lost("tree_high = low, high\n    return parts_at", "parts_at", "node"),
+    _lost("                if parts_at < 0:\n", "parts_at < 0", "True"),
     _lost("if size == 0 and box + 1 < start[person + 1]:", "box + 1", "box + 2"),
     _lost("totals[LOWER].margin = -totals[0].low", "[0].low", "[0].high"),
     _lost(
@@ -247,12 +245,12 @@ _REACH = _of(
     ),
     _lost("        if here & ~left != 0:", "!= 0", "== here"),
     # Where a leaf ends another begins, which marks the same cell after it.
-    _lost("block_of[at + constraint.first] = 1", "] = 1", "] = 0"),
-    _lost("        if constraint.missing != 0:", "!= 0", "> 1"),
+    _lost("block_of[at + condition.first] = 1", "] = 1", "] = 0"),
+    _lost("        if condition.missing != 0:", "!= 0", "> 1"),
     _lost(
-        "last = block_of[constraint.last - mine.first]",
-        "constraint.last",
-        "constraint.first",
+        "last = block_of[condition.last - mine.first]",
+        "condition.last",
+        "condition.first",
     ),
     _lost(
         "return min(max(own, mine.first), mine.last)",
@@ -303,6 +301,10 @@ _DECISION = _of(
         "max(answers.bound[person], outcome.bound)",
         "outcome.bound",
     ),
+)
+
+_POINTS = _of(
+    "points.pyx",
     _lost("after = nextafter(below, INFINITY)", "nextafter(below, INFINITY)", "below"),
     _lost(
         "low, high = max(low, lower[place]), min(high, upper[place])",
@@ -310,6 +312,88 @@ _DECISION = _of(
         "low",
     ),
 )
+
+#: Both ends of an interval around one's own score: tolerances, bands and directions.
+_TWO_SIDED = [
+    Mutant(f"{_FOLDER}/{file}", *_lost(*change), ("tests/laws/test_tolerances.py",))
+    for file, *change in (
+        (
+            "margins.pyx",
+            "return scaled[0] if rival == HIGHER else -scaled[0]",
+            " if rival == HIGHER else -scaled[0]",
+            "",
+        ),
+        (
+            "margins.pyx",
+            "constant = bases[0].scaled if rival == HIGHER else -bases[0].scaled",
+            "else -bases",
+            "else bases",
+        ),
+        ("margins.pyx", "    if side != HIGHER:\n", "side != HIGHER", "False"),
+        (
+            "margins.pyx",
+            "return WINS if is_higher == (rival == HIGHER) else LOSES",
+            "is_higher == (rival == HIGHER)",
+            "is_higher",
+        ),
+        (
+            "margins.pyx",
+            "needed.possible = _to_units(units - error) - 1",
+            "units - error",
+            "units + error",
+        ),
+        (
+            "margins.pyx",
+            "needed.certain = _to_units(units + error) + 2",
+            "units + error",
+            "units - error",
+        ),
+        (
+            "margins.pyx",
+            "= own, rival, at, constant",
+            "at,",
+            "0.0,",
+        ),
+        ("screen.pyx", "totals[HIGHER].margin = totals[0].high", ".high", ".low"),
+        (
+            "screen.pyx",
+            "score < regions.below[person] or score >= regions.above[person]",
+            "score < ",
+            "score <= ",
+        ),
+        (
+            "screen.pyx",
+            "score < regions.below[person] or score >= regions.above[person]",
+            "score >= ",
+            "score > ",
+        ),
+        ("reach.pyx", "if score < regions.below[person]:", "<", "<="),
+        (
+            "reach.pyx",
+            "return HIGHER if score >= regions.above[person] else -1",
+            ">=",
+            ">",
+        ),
+        (
+            "decide.pyx",
+            "                rival,\n                _at(regions, person, rival),\n",
+            "_at(regions, person, rival)",
+            "regions.above[person]",
+        ),
+        (
+            "decide.pyx",
+            "        at = _at(regions, person, rival)\n        needed",
+            "_at(regions, person, rival)",
+            "regions.below[person]",
+        ),
+        (
+            "decide.pyx",
+            "        return at == at\n",
+            "at == at",
+            "at == at and rival == LOWER",
+        ),
+    )
+]
 
 #: What only models tell that nobody draws: the last bits of links and of sums, labels
 #: of one tree, hundreds of cells.
@@ -372,6 +456,8 @@ MUTANTS = (
     *_SHARED,
     *_REACH,
     *_DECISION,
+    *_POINTS,
+    *_TWO_SIDED,
     *_RARE,
     *_ABREAST,
 )

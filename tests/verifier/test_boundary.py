@@ -12,7 +12,7 @@ from fatt.region import Similarity, Space, growth
 from fatt.region import kernels as region_kernels
 from fatt.repairs import kernels as repair_kernels
 from fatt.verifier import Verifier
-from fatt.verifier.kernels import decide, reach
+from fatt.verifier.kernels import decide, points, reach
 from fatt.verifier.kernels.records import NO_MARGIN, Answers, Regions
 from tests.cases import Case, random_case
 from tests.region import town
@@ -184,7 +184,7 @@ def test_cells_of_boxes_that_are_not_there_are_refused() -> None:
     bounds = (case.boxes.lower, case.boxes.upper, case.boxes.missing)
     which = np.full(count, len(case.boxes), dtype=np.int64)
     with pytest.raises(ValueError, match="in none of the"):
-        decide.read_cells(
+        points.read_cells(
             verifier._forest,
             verifier._numbers,
             case.people,

@@ -53,6 +53,8 @@ branch_and_bound
 decide
     A person is fair if no rival wins in any box, unfair if a point is known at which
     one certainly wins, else unknown; `possible` holds every class that may win.
+points
+    A point lies in its cells and its box, and is a person's where nothing differs.
 
 Sources
 -------
@@ -66,7 +68,7 @@ Introduction to Dual Decomposition for Inference (2011).
 Who owns which memory
 ---------------------
 Python owns what it hands over (`Forest`, `Arithmetic`, `Regions`, `Answers`, limits,
-clock, tally) and keeps it alive during the call; `decide` checks types, shapes, order
+clock, tally) and keeps it alive during the call; `boundary` checks types, shapes, order
 and writability once, and below are only pointers. Threads share all of it: each writes
 the answers of its own people and its own tally; the clock alone is written meanwhile,
 by Python, and read as volatile. Everything else lies in one arena per call, which is

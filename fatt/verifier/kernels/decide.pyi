@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,13 +13,4 @@ def decide(
     limits: NDArray[np.int64],
     clock: NDArray[np.int64],
     tally: NDArray[np.int64],
-) -> None: ...
-def read_cells(
-    forest: Forest,
-    numbers: NDArray[Any],
-    people: NDArray[np.float64],
-    bounds: tuple[NDArray[Any], ...],
-    which: NDArray[np.int64],
-    cells: tuple[NDArray[np.int32], NDArray[np.int32]],
-    points: NDArray[np.float64],
 ) -> None: ...

@@ -1,14 +1,14 @@
-"""What Python calls: people in, verdicts and cells out; cells in, points out.
+"""Who is fair, who is not, and who is the twin: one person after the other.
 
-Arrays are checked here once, and below only C is left: no Python object, and no lock.
+Arrays are checked first; below only C is left: no Python object, and no lock.
 """
 
 import numpy as np
 
-from libc.math cimport INFINITY, NAN, ceil, floor, nextafter, rint
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.math cimport NAN
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
-from fatt.ensemble.arrays cimport data_of, n_columns_of
+from fatt.ensemble.arrays cimport data_of
 from fatt.verifier.kernels.arena cimport (
     Arena,
     Mark,
@@ -19,6 +19,12 @@ from fatt.verifier.kernels.arena cimport (
     open_arena,
     take,
     zeros,
+)
+from fatt.verifier.kernels.boundary cimport (
+    read_answers,
+    read_arithmetic,
+    read_forest,
+    read_regions,
 )
 from fatt.verifier.kernels.branch_and_bound cimport Outcome, branch_and_bound
 from fatt.verifier.kernels.local_search cimport (
@@ -49,18 +55,14 @@ from fatt.verifier.kernels.records cimport (
     UNKNOWN,
     Answers,
     Arithmetic,
-    Base,
     Block,
     Domain,
     Forest,
     Limits,
     Look,
-    Node,
-    Numbers,
     Point,
     Problem,
     Regions,
-    Rule,
     Tally,
     Total,
     Variable,
@@ -72,173 +74,11 @@ from fatt.verifier.kernels.screen cimport screen, screen_tree
 from fatt.verifier.kernels import records
 
 
-def _check_layouts():
-    """Compare the records that Python fills with those of C, field by field."""
-    cdef Node node
-    cdef Variable variable
-    cdef Base base
-    cdef Rule rule
-    cdef Numbers numbers
-    for name, seen in (
-        ("NODE", np.asarray(<Node[:1]>&node)),
-        ("VARIABLE", np.asarray(<Variable[:1]>&variable)),
-        ("BASE", np.asarray(<Base[:1]>&base)),
-        ("RULE", np.asarray(<Rule[:1]>&rule)),
-        ("NUMBERS", np.asarray(<Numbers[:1]>&numbers)),
-    ):
-        if seen.dtype != getattr(records, name):
-            raise ImportError(
-                f"the compiled kernels of fatt read another {name} than "
-                "fatt/verifier/kernels/records.py writes: build fatt again."
-            )
-    if sizeof(Limits) != 8 * records.N_LIMITS or sizeof(Tally) != 8 * records.N_USED:
-        raise ImportError("the compiled kernels of fatt are old: build fatt again.")
-
-
-_check_layouts()
+_INTEGER = np.dtype(np.int64)
 
 cdef enum:
     # So many people are looked at together, tree by tree.
     BLOCK = 64
-
-_INTEGER = np.dtype(np.int64)
-_SMALL = np.dtype(np.int32)
-_TINY = np.dtype(np.int8)
-_FLOAT = np.dtype(np.float64)
-_FLAG = np.dtype(np.bool_)
-_WORD = np.dtype(np.uint64)
-
-
-# ---- From arrays to pointers.
-
-cdef int read_forest(object given, Forest* forest) except -1:
-    """Check the arrays of a forest; they stay Python's."""
-    nodes, roots, variables, masks, cuts = given
-    forest.nodes = <const Node*>data_of(
-        nodes, records.NODE, (len(nodes),), False, "nodes"
-    )
-    forest.roots = <const int64_t*>data_of(
-        roots, _INTEGER, (len(roots),), False, "roots"
-    )
-    forest.variables = <const Variable*>data_of(
-        variables, records.VARIABLE, (len(variables),), False, "variables"
-    )
-    forest.masks = <const uint64_t*>data_of(masks, _WORD, (len(masks),), False, "masks")
-    forest.cuts = <const double*>data_of(cuts, _FLOAT, (len(cuts),), False, "cuts")
-    forest.n_trees, forest.n_variables = len(roots), len(variables)
-    return 0
-
-
-cdef int _read_arithmetic(
-    object given, const Forest* forest, Arithmetic* arithmetic
-) except -1:
-    values, scaled, trailing, targets, bases, rule, labels, scores = given
-    n_leaves, n_columns = len(values), n_columns_of(values, "values")
-    shape = (n_leaves, n_columns)
-    arithmetic.values = <const double*>data_of(values, _FLOAT, shape, False, "values")
-    arithmetic.scaled = <const int64_t*>data_of(
-        scaled, _INTEGER, shape, False, "scaled"
-    )
-    arithmetic.trailing = <const int64_t*>data_of(
-        trailing, _INTEGER, (n_leaves,), False, "trailing"
-    )
-    arithmetic.targets = <const int32_t*>data_of(
-        targets, _SMALL, (forest.n_trees,), False, "targets"
-    )
-    arithmetic.bases = <const Base*>data_of(
-        bases, records.BASE, (len(bases),), False, "bases"
-    )
-    arithmetic.rule = <const Rule*>data_of(rule, records.RULE, (1,), False, "rule")
-    arithmetic.labels = <const int64_t*>data_of(
-        labels, _INTEGER, (len(labels),), False, "labels"
-    )
-    arithmetic.scores = <const double*>data_of(
-        scores, _FLOAT, (len(scores),), False, "scores"
-    )
-    arithmetic.n_columns, arithmetic.n_outputs = n_columns, len(bases)
-    one_score = arithmetic.rule.one_score != 0
-    answers, others = (scores, labels) if one_score else (labels, scores)
-    if len(answers) not in (0, n_leaves) or len(others) != 0:
-        raise ValueError(
-            f"{len(labels)} labels and {len(scores)} scores are not those of "
-            f"{n_leaves} leaves"
-        )
-    arithmetic.is_tree = len(answers) > 0
-    if arithmetic.n_outputs < 1 or arithmetic.rule.n_trees != forest.n_trees:
-        raise ValueError("the arithmetic is that of another forest")
-    if arithmetic.rule.is_vector != 0 and n_columns < arithmetic.n_outputs:
-        raise ValueError(f"leaves hold {n_columns} of {arithmetic.n_outputs} scores")
-    return 0
-
-
-cdef int _read_regions(
-    object given, const Forest* forest, Regions* regions, int64_t n_classes,
-    int64_t begin, int64_t end,
-) except -1:
-    """Check the arrays, and what they say of people from `begin` to before `end`."""
-    people, label, below, above, start, lower, upper, missing, codes = given
-    cdef int64_t n_people = len(label), n_boxes = len(lower), person
-    n_variables, n_words = forest.n_variables, n_columns_of(codes, "codes")
-    shape = (n_boxes, n_variables)
-    regions.people = <const double*>data_of(
-        people, _FLOAT, (n_people, n_variables), False, "people"
-    )
-    regions.label = <const int64_t*>data_of(
-        label, _INTEGER, (n_people,), False, "label"
-    )
-    regions.below = <const double*>data_of(below, _FLOAT, (n_people,), False, "below")
-    regions.above = <const double*>data_of(above, _FLOAT, (n_people,), False, "above")
-    regions.start = <const int64_t*>data_of(
-        start, _INTEGER, (n_people + 1,), False, "start"
-    )
-    regions.lower = <const double*>data_of(lower, _FLOAT, shape, False, "lower")
-    regions.upper = <const double*>data_of(upper, _FLOAT, shape, False, "upper")
-    regions.missing = <const uint8_t*>data_of(missing, _FLAG, shape, False, "missing")
-    regions.codes = <const uint64_t*>data_of(
-        codes, _WORD, (n_boxes, n_words), False, "codes"
-    )
-    regions.n_variables, regions.n_words = n_variables, n_words
-    if not 0 <= begin <= end <= n_people:
-        raise ValueError(f"people {begin} to {end} are not among the {n_people}")
-    if regions.start[begin] < 0 or regions.start[end] > n_boxes:
-        raise ValueError(f"start names boxes that are not among the {n_boxes}")
-    for person in range(begin, end):
-        if not 0 <= regions.label[person] < n_classes:
-            raise ValueError(f"the label of person {person} is none of {n_classes}")
-        if regions.start[person] >= regions.start[person + 1]:
-            raise ValueError(f"person {person} has no box")
-    return 0
-
-
-cdef int _read_answers(object given, int64_t n_variables, Answers* answers) except -1:
-    (
-        verdict, possible, box, first, last, nodes,
-        ties, tie_box, tie_first, tie_last, margin, bound, error,
-    ) = given
-    count, n_classes = len(verdict), n_columns_of(possible, "possible")
-    n_kept = n_columns_of(tie_box, "tie_box")
-    one, cells = (count,), (count, n_variables)
-    kept = (count, n_kept, n_variables)
-    answers.verdict = <int8_t*>data_of(verdict, _TINY, one, True, "verdict")
-    answers.possible = <uint8_t*>data_of(
-        possible, _FLAG, (count, n_classes), True, "possible"
-    )
-    answers.box = <int64_t*>data_of(box, _INTEGER, one, True, "box")
-    answers.first = <int32_t*>data_of(first, _SMALL, cells, True, "first")
-    answers.last = <int32_t*>data_of(last, _SMALL, cells, True, "last")
-    answers.nodes = <int64_t*>data_of(nodes, _INTEGER, one, True, "nodes")
-    answers.ties = <int64_t*>data_of(ties, _INTEGER, one, True, "ties")
-    answers.tie_box = <int64_t*>data_of(
-        tie_box, _INTEGER, (count, n_kept), True, "tie_box"
-    )
-    answers.tie_first = <int32_t*>data_of(tie_first, _SMALL, kept, True, "tie_first")
-    answers.tie_last = <int32_t*>data_of(tie_last, _SMALL, kept, True, "tie_last")
-    answers.margin = <int64_t*>data_of(margin, _INTEGER, one, True, "margin")
-    answers.bound = <int64_t*>data_of(bound, _INTEGER, one, True, "bound")
-    answers.error = <double*>data_of(error, _FLOAT, one, True, "error")
-    answers.n_people, answers.n_classes, answers.n_kept = count, n_classes, n_kept
-    answers.n_variables = n_variables
-    return 0
 
 
 cdef int _make_workspace(
@@ -740,9 +580,9 @@ def decide(
     cdef Workspace workspace
     cdef Arena arena
     read_forest(forest, &my_forest)
-    _read_arithmetic(arithmetic, &my_forest, &my_arithmetic)
-    _read_answers(answers, my_forest.n_variables, &my_answers)
-    _read_regions(regions, &my_forest, &my_regions, my_answers.n_classes, begin, end)
+    read_arithmetic(arithmetic, &my_forest, &my_arithmetic)
+    read_answers(answers, my_forest.n_variables, &my_answers)
+    read_regions(regions, &my_forest, &my_regions, my_answers.n_classes, begin, end)
     if my_answers.n_people < end:
         raise ValueError(f"there is room for {my_answers.n_people} people's answers")
     workspace.limits = (
@@ -785,121 +625,3 @@ def decide(
             )
     finally:
         close_arena(&arena)
-
-
-# ---- Points in given cells, each as near to its person as it can be.
-
-cdef double _near(double own, double low, double high) noexcept nogil:
-    """Return the member of an interval that is nearest, with as few digits as the own.
-
-    A person whose number is whole, or has one decimal, gets a twin with such a number,
-    where there is one: it reads better than a neighbour of some threshold. Numbers of
-    at most four decimals count as written by people; fewer are better.
-    """
-    cdef double start = own if own == own else 0.0
-    cdef double nearest = min(max(start, low), high)
-    cdef double chosen = nearest, scale = 1e4, units, short
-    while scale >= 1.0:
-        if rint(start * scale) / scale == start:
-            units = nearest * scale
-            short = (ceil(units) if nearest > start else floor(units)) / scale
-            if low <= short <= high:
-                chosen = short
-        scale = scale / 10.0
-    return chosen
-
-
-cdef double _lowest(
-    const double* cuts, const Variable* variable, int64_t first, bint is_whole
-) noexcept nogil:
-    """Return the smallest number of a cell."""
-    cdef double below, after
-    if first == 0:
-        return -INFINITY
-    below = cuts[min(variable.cut_start + first, variable.cut_end) - 1]
-    after = nextafter(below, INFINITY)
-    # Of integers the cuts are whole, and the next number is the next whole one.
-    return max(after, below + 1.0) if is_whole else after
-
-
-def read_cells(forest, numbers, people, bounds, which, cells, points):
-    """Fill in the points in the given cells.
-
-    Parameters
-    ----------
-    forest
-        The cells of each variable.
-    numbers : ndarray of `NUMBERS`
-        What numbers each variable has.
-    people
-        One row per point.
-    bounds, which
-        Lower, upper and missing of all boxes, and in which of them each point is.
-    cells
-        First and last cell in each variable; -1 where the point does not differ.
-    points
-        Receives the points; a copy of the people before.
-    """
-    cdef Forest mine
-    lower_, upper_, missing_ = bounds
-    first_, last_ = cells
-    cdef int64_t n_rows = len(people), n_boxes = len(lower_)
-    cdef int64_t n_variables, row, index, at, place, end
-    cdef const Variable* variable
-    cdef double low, high
-    cdef bint is_missing
-    read_forest(forest, &mine)
-    n_variables = mine.n_variables
-    shape, boxes = (n_rows, n_variables), (n_boxes, n_variables)
-    cdef const double* own = <const double*>data_of(
-        people, _FLOAT, shape, False, "people"
-    )
-    cdef const double* lower = <const double*>data_of(
-        lower_, _FLOAT, boxes, False, "lower"
-    )
-    cdef const double* upper = <const double*>data_of(
-        upper_, _FLOAT, boxes, False, "upper"
-    )
-    cdef const uint8_t* missing = <const uint8_t*>data_of(
-        missing_, _FLAG, boxes, False, "missing"
-    )
-    cdef const int64_t* box = <const int64_t*>data_of(
-        which, _INTEGER, (n_rows,), False, "which"
-    )
-    cdef const int32_t* first = <const int32_t*>data_of(
-        first_, _SMALL, shape, False, "first"
-    )
-    cdef const int32_t* last = <const int32_t*>data_of(
-        last_, _SMALL, shape, False, "last"
-    )
-    cdef const Numbers* number = <const Numbers*>data_of(
-        numbers, records.NUMBERS, (n_variables,), False, "numbers"
-    )
-    cdef double* point = <double*>data_of(points, _FLOAT, shape, True, "points")
-    for row in range(n_rows):
-        if not 0 <= box[row] < n_boxes:
-            raise ValueError(f"point {row} is in none of the {n_boxes} boxes")
-    with nogil:
-        for row in range(n_rows):
-            for index in range(n_variables):
-                at = row * n_variables + index
-                place = box[row] * n_variables + index
-                if first[at] < 0:
-                    continue
-                variable = &mine.variables[index]
-                is_missing = first[at] == variable.n_cells
-                if is_missing and (variable.kind == CODES or missing[place]):
-                    point[at] = NAN
-                    continue
-                if variable.kind == CODES:
-                    point[at] = first[at]
-                    continue
-                low, high = number[index].missing_low, number[index].missing_high
-                if not is_missing:
-                    low = _lowest(
-                        mine.cuts, variable, first[at], number[index].is_whole != 0
-                    )
-                    end = variable.cut_start + last[at]
-                    high = mine.cuts[end] if end < variable.cut_end else INFINITY
-                low, high = max(low, lower[place]), min(high, upper[place])
-                point[at] = _near(own[at], low, high)

@@ -1,7 +1,7 @@
 # The records that the kernels work on, and bit sets; see the page of this package.
 #
 # Those that Python fills (`Node`, `Variable`, `Base`, `Rule`, `Numbers`) stand in
-# `records.py` once more, as dtypes: `decide` compares the two when it is imported.
+# `records.py` once more, as dtypes: `boundary` compares the two when imported.
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
 from fatt.verifier.kernels.arena cimport Arena

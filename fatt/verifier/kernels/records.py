@@ -1,8 +1,8 @@
 """The records and arrays that Python hands to the kernels.
 
 Few arrays with named fields instead of many arrays. `records.pxd` has the same records
-once more, as C reads them, and those that only the kernels know; `decide` compares the
-two when it is imported.
+once more, as C reads them, and those that only the kernels know; `boundary` compares
+the two when it is imported.
 """
 
 from __future__ import annotations

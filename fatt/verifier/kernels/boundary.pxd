@@ -1,0 +1,14 @@
+from libc.stdint cimport int64_t
+
+from fatt.verifier.kernels.records cimport Answers, Arithmetic, Forest, Regions
+
+
+cdef int read_forest(object given, Forest* forest) except -1
+cdef int read_arithmetic(
+    object given, const Forest* forest, Arithmetic* arithmetic
+) except -1
+cdef int read_regions(
+    object given, const Forest* forest, Regions* regions, int64_t n_classes,
+    int64_t begin, int64_t end,
+) except -1
+cdef int read_answers(object given, int64_t n_variables, Answers* answers) except -1

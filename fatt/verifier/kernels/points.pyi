@@ -1,0 +1,16 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.verifier.kernels.records import Forest
+
+def read_cells(
+    forest: Forest,
+    numbers: NDArray[Any],
+    people: NDArray[np.float64],
+    bounds: tuple[NDArray[Any], ...],
+    which: NDArray[np.int64],
+    cells: tuple[NDArray[np.int32], NDArray[np.int32]],
+    points: NDArray[np.float64],
+) -> None: ...
