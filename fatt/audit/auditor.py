@@ -31,8 +31,8 @@ from fatt.model import Model
 from fatt.people import People
 from fatt.progress import Progress, watched
 from fatt.region import Relation, Schema, Space, Variables
-from fatt.region.flags import SuspectGroups, refuse_broken_groups
-from fatt.region.inference import infer
+from fatt.region.inference import infer, refuse_broken_groups
+from fatt.region.one_hot import SuspectGroups
 from fatt.region.similarity import moved_by, narrowed
 from fatt.report import Report
 from fatt.report.doubts import refuse_vacuous

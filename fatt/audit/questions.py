@@ -19,8 +19,7 @@ from fatt.importers import load
 from fatt.people import People
 from fatt.progress import Progress
 from fatt.region import Relation, Schema, Variables
-from fatt.region.flags import refuse_broken_groups
-from fatt.region.inference import infer
+from fatt.region.inference import infer, refuse_broken_groups
 from fatt.report import Report
 from fatt.report.doubts import stand_ins
 from fatt.verifier import Budget

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.chance import (
+from fatt.audit.drawn import (
     Axes,
+    Drafts,
+    Drawn,
     Random,
     by_chance,
     choose,
@@ -26,7 +28,6 @@ from fatt.audit.chance import (
     pick,
     strata,
 )
-from fatt.audit.drawn import Drafts, Drawn
 from fatt.certificate.columns import Codes, Column, Numbers, columns_of
 from fatt.certificate.similar import Reach, Rule, Similar, reach_of
 from fatt.people import People

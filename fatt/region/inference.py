@@ -1,4 +1,4 @@
-"""A schema from what a model and its rows say."""
+"""A schema from what a model and its rows say, and what rows say against one."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from fatt.ensemble.plain import Blocks
 from fatt.ensemble.tables import Column, as_frame, columns_of, places_of
 from fatt.errors import DataError, SpecError, hint
 from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number
-from fatt.region.one_hot import Groups, flags_of, prefixes
+from fatt.region.one_hot import Groups, SuspectGroups, flags_of, prefixes
 from fatt.region.schema import Schema
+from fatt.region.similarity import Relation
+from fatt.region.variables import Variables
 from fatt.threads import in_order, until_done
 
 #: Up to so many values are few, and kept.
@@ -189,6 +191,36 @@ def read_columns(ensemble: Ensemble, X: Any, places: list[int]) -> NDArray[np.fl
         assert isinstance(feature, NumericFeature)
         found.append(_Numbers(columns[place](), feature, ensemble.inputs).read(rows))
     return np.stack(found, axis=1)
+
+
+def refuse_broken_groups(
+    relation: Relation, variables: Variables, X: Any, *, inferred: bool = False
+) -> None:
+    """Raise if the similarity moves a group of flags that the schema tears apart.
+
+    A single row with two ones makes the columns ``race=A`` and ``race=B`` numbers
+    without bounds. To vary one of them would ask about people who cannot exist.
+
+    Parameters
+    ----------
+    relation
+        Who is similar to whom.
+    variables
+        The model's variables.
+    X
+        The rows.
+    inferred
+        Whether the schema was inferred from the rows. Then noise for all numbers does
+        not mean the columns of such a group: nobody said that they are numbers.
+
+    Raises
+    ------
+    SpecError
+        If such a group is named, or one of its columns, or is moved unnamed.
+    """
+    schema, model = variables.schema, variables.model
+    groups = SuspectGroups(relation, schema, model, inferred=inferred)
+    groups.refuse(functools.partial(read_columns, variables.model, X))
 
 
 def _require(

@@ -16,7 +16,7 @@ from sklearn.utils import check_array, validation
 from fatt.ensemble import Categorical, Ensemble, Feature
 from fatt.errors import DataError
 from fatt.region import Boxes, Relation, Schema, Space, Variables, code_words
-from fatt.region.flags import refuse_broken_groups
+from fatt.region.inference import refuse_broken_groups
 
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 import fatt
-from fatt.audit.chance import Axes, choose, draw_numbers, pick, strata
+from fatt.audit.drawn import Axes, choose, draw_numbers, pick, strata
 from fatt.audit.spot_checks import have_several
 from fatt.ensemble import Ensemble
 
