@@ -119,8 +119,8 @@ def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
     is_narrow = dtype.kind == "f" and dtype.itemsize < 8
     if not takes_type(dtype, feature):
         raise DataError(
-            f"column {feature.name!r} has type {dtype}, in which the model's imputer "
-            "cannot hold its number, or refuses to; pass float64."
+            f"column {feature.name!r} has type {dtype}, in which a step of the model "
+            "would compute or write other numbers, or refuses to; pass float64."
         )
     if isinstance(feature, Categorical):
         return
@@ -140,12 +140,14 @@ def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
 
 
 def takes_type(dtype: np.dtype[Any], feature: Feature) -> bool:
-    """Tell whether the model's imputers take numbers of a type as float64 copies."""
+    """Tell whether the model's steps take numbers of a type as float64 copies."""
     kinds = {"b": "bool", "u": "unsigned", "i": "signed"}
     if dtype.kind == "f":
         kind = "float64" if dtype == np.float64 else "narrow"
     else:
         kind = kinds.get(dtype.kind, "float64")
+    if dtype.kind in "iu" and dtype.itemsize < 4:
+        kind = f"short {kind}"
     return kind in ALLOWED[feature.number_types]
 
 

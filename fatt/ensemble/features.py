@@ -38,22 +38,28 @@ NumberTypes: TypeAlias = Literal[
     "number",
     "wide number",
     "signed",
+    "long",
     "wide signed",
+    "long signed",
     "floating",
     "float64",
 ]
 
-_ALL = frozenset({"bool", "unsigned", "signed", "narrow", "float64"})
+_SIGNED = frozenset({"signed", "short signed"})
+_INTEGERS = _SIGNED | {"unsigned", "short unsigned"}
+_ALL = _INTEGERS | {"bool", "narrow", "float64"}
 
 #: What a column may be held in, from most to fewest types; narrow are the floats below
-#: float64.
+#: float64, short the integers below 32 bits.
 ALLOWED: dict[NumberTypes, frozenset[str]] = {
     "any": _ALL,
     "wide": _ALL - {"narrow"},
     "number": _ALL - {"bool"},
     "wide number": _ALL - {"bool", "narrow"},
-    "signed": frozenset({"signed", "narrow", "float64"}),
-    "wide signed": frozenset({"signed", "float64"}),
+    "signed": _SIGNED | {"narrow", "float64"},
+    "long": frozenset({"signed", "unsigned", "float64"}),
+    "wide signed": _SIGNED | {"float64"},
+    "long signed": frozenset({"signed", "float64"}),
     "floating": frozenset({"narrow", "float64"}),
     "float64": frozenset({"float64"}),
 }
@@ -81,7 +87,8 @@ class Numeric(Record, frozen=True, kw_only=True, tag="numeric"):
         Which types of numbers give what their float64 copies give: ``"any"``,
         ``"wide"`` (no floats below float64), ``"float64"`` alone, and others that
         `ALLOWED` lists. Some steps write a number into the column, which other types
-        would round or which the library refuses to write there.
+        would round or which the library refuses to write there; some compute in the
+        column's own type.
     """
 
     name: str

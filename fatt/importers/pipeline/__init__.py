@@ -52,6 +52,7 @@ from fatt.importers.pullback.columns import (
     Flags,
     Floats,
     Same,
+    below,
     follow,
 )
 from fatt.importers.registry import library_of
@@ -214,6 +215,7 @@ def _in_raw_columns(
     features: list[Feature] = []
     columns: list[Column | None] = [None] * len(table.columns)
     first_steps: list[AnyStep] = []
+    left_out: list[str] = []
     for index in range(width):
         name = f"x{index}" if names is None else names[index]
         mine = [i for i, chain in enumerate(table.columns) if chain.source == index]
@@ -228,6 +230,7 @@ def _in_raw_columns(
             columns[i] = column
         if isinstance(feature, Numeric):
             first_steps += [step for chain in chains for step in chain.steps[:1]]
+            left_out += _left_out(feature, chains)
     copied = any(
         all(isinstance(step, Replace) for step in chain.steps)
         for chain in table.columns
@@ -239,12 +242,17 @@ def _in_raw_columns(
         float32=inner.inputs.float32 and not first_steps,
         # Scalers turn objects into numbers first; the others see None as it is.
         objects=inner.inputs.objects
-        and all(isinstance(step, Numbers) for step in first_steps),
+        and all(
+            isinstance(step, Numbers) and step.number_types == "any"
+            for step in first_steps
+        ),
+        bounds_of="fatt" if left_out else inner.inputs.bounds_of,
     )
     import sklearn
 
     model = f"Pipeline with {inner.source.model}"
-    notes = (*note_newer("scikit-learn", sklearn.__version__), *inner.source.notes)
+    newer = note_newer("scikit-learn", sklearn.__version__)
+    notes = (*newer, *inner.source.notes, *left_out)
     return pull_back(
         inner,
         features=features,
@@ -256,13 +264,28 @@ def _in_raw_columns(
     )
 
 
+def _left_out(feature: Numeric, chains: Sequence[Chain]) -> list[str]:
+    """Say which numbers are left out though the library takes them."""
+    steps = [step for chain in chains for step in chain.steps]
+    reasons = [step.leaves_out for step in steps if isinstance(step, Numbers)]
+    return [
+        f"Of {feature.name!r} only numbers above {below(feature.lower):g} are looked "
+        f"at: {why}."
+        for why in dict.fromkeys(filter(None, reasons))
+    ]
+
+
 def _number_types(chains: Sequence[Chain]) -> NumberTypes:
-    """Tell which types of numbers all imputers write into without rounding."""
+    """Tell which types of numbers the first steps take as they take float64."""
     first = [step for chain in chains for step in chain.steps[:1]]
     found = [step.taken for step in first if isinstance(step, Flag)]
     for chain in chains:
         is_raw = True
-        for step in chain.first_replacements():
+        for step in chain.steps:
+            if isinstance(step, Numbers) and is_raw:
+                found.append(step.number_types)
+            if not isinstance(step, Replace):
+                break
             found.append(step.number_types())
             if is_raw:
                 found.append(step.taken)

@@ -43,9 +43,20 @@ FINITE_ONLY = msgspec.structs.replace(FINITE, accepts_missing=False)
 
 @dataclass(frozen=True)
 class Numbers(Step):
-    """A step that computes with numbers: finite ones, unless it says otherwise."""
+    """A step that computes with numbers: finite ones, unless it says otherwise.
+
+    Attributes
+    ----------
+    number_types
+        In which types it computes as in float64; most turn all into that first.
+    leaves_out
+        Why it takes no numbers below some, though the library does; empty if it takes
+        all that the library takes.
+    """
 
     taker: Feature = FINITE
+    number_types: NumberTypes = "any"
+    leaves_out: str = ""
 
     def of_cells(self, cells: NDArray[Any]) -> tuple[Floats, Flags]:
         """Return what becomes of cells, and which of them the step takes."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
-from fatt.importers.pipeline.steps import AnyStep, Lookup, Numbers, Replace
+from fatt.importers.pipeline.steps import AnyStep, Lookup, Numbers
 from fatt.importers.pipeline.transformers import is_passthrough, work_of
 from fatt.importers.pullback.columns import identity
 from fatt.importers.sklearn.members import check_members
@@ -53,13 +53,6 @@ class Chain:
     def in_frame(self) -> Chain:
         """Return the column after it was put into a frame of pandas."""
         return replace(self, framed=(*self.framed, len(self.steps)))
-
-    def first_replacements(self) -> Iterator[Replace]:
-        """Yield the imputers that see the raw column in its own type."""
-        for step in self.steps:
-            if not isinstance(step, Replace):
-                return
-            yield step
 
 
 @dataclass

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +28,14 @@ from fatt.importers.pipeline.steps import (
     is_nan,
     label_or_none,
 )
-from fatt.importers.pullback.columns import ANYTHING, Floats, below, identity
+from fatt.importers.pullback.columns import (
+    ANYTHING,
+    Floats,
+    above,
+    around,
+    below,
+    identity,
+)
 from fatt.importers.sklearn.members import check_members, plain_label
 
 #: What hands on some columns as they are; `SelectorMixin` does it for all of them.
@@ -96,6 +104,8 @@ def _known() -> tuple[dict[type, Callable[..., Work]], dict[type, Callable[..., 
         preprocessing.OrdinalEncoder: encoder,
         preprocessing.TargetEncoder: encoder,
         preprocessing.KBinsDiscretizer: _bins,
+        preprocessing.FunctionTransformer: _function,
+        preprocessing.QuantileTransformer: _quantiles,
         impute.SimpleImputer: _imputer,
         impute.MissingIndicator: _missing_indicator,
     }
@@ -127,12 +137,8 @@ _REASONS = {
         ),
         _MIXES,
     ),
-    **dict.fromkeys(("PowerTransformer", "QuantileTransformer"), _ROUNDS),
+    "PowerTransformer": _ROUNDS,
     "SplineTransformer": "its polynomials rise and fall, and nobody knows just where",
-    "FunctionTransformer": (
-        "what its function does is known to its author alone. Do the same with a step "
-        "that is supported, or in the table"
-    ),
 }
 
 
@@ -150,8 +156,9 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"the step {name} is not supported: {why}. Supported are StandardScaler, "
         "MinMaxScaler, RobustScaler, MaxAbsScaler, OneHotEncoder, OrdinalEncoder, "
-        "TargetEncoder, SimpleImputer, MissingIndicator, KBinsDiscretizer, selectors "
-        "such as SelectKBest, ColumnTransformer, FeatureUnion, Pipeline, "
+        "TargetEncoder, SimpleImputer, MissingIndicator, KBinsDiscretizer, "
+        "QuantileTransformer, FunctionTransformer with numpy's logarithms and roots, "
+        "selectors such as SelectKBest, ColumnTransformer, FeatureUnion, Pipeline, "
         "'passthrough', and encoders of category_encoders; or load the model behind "
         "the step, in its own columns."
     )
@@ -292,6 +299,94 @@ def _in_bin(
     numbers: Floats, *, place: Callable[[Floats], Floats], number: int
 ) -> Floats:
     return np.where(place(numbers) == number, 1.0, 0.0)
+
+
+#: Logarithms of numpy, by their poles. These and other functions grow with their number
+#: but for rounding.
+_POLES = {np.log1p: -1.0, np.log: 0.0, np.log2: 0.0, np.log10: 0.0}
+_ROUNDED = (*_POLES, np.cbrt, np.arcsinh)
+#: Functions that do so to the last bit, on both sides of an edge if there is one.
+_EXACT: dict[Any, tuple[float, ...]] = {
+    np.sqrt: (float(below(0.0)),),
+    np.absolute: (0.0,),
+    np.fabs: (0.0,),
+    np.floor: (),
+    np.ceil: (),
+    np.trunc: (),
+    np.rint: (),
+}
+_AT_POLE = (
+    "the logarithm before the model makes missing values of those below, and minus "
+    "infinity of the one between"
+)
+
+
+def _function(transformer: Any) -> Work:
+    """Follow a function of numpy, column by column."""
+    taker = FINITE_ONLY if transformer.validate else ANYTHING
+    step = Numbers(function=identity, taker=taker)
+    function = transformer.func
+    if function is not None:
+        is_known = isinstance(function, np.ufunc) and not transformer.kw_args
+        if not is_known or function not in {*_ROUNDED, *_EXACT}:
+            name = getattr(function, "__name__", "a function")
+            named = ", ".join(one.__name__ for one in (*_ROUNDED, *_EXACT))
+            raise UnsupportedModelError(
+                f"a FunctionTransformer calls {name}, and what that does to a cell may "
+                "hang on other cells, and on values that nobody lists: it is known to "
+                f"its author alone. Followed are numpy's {named}. Do the same with a "
+                "step that is supported, or in the table."
+            )
+        if function in _POLES:
+            lower = float(above(_POLES[function]))
+            taker = msgspec.structs.replace(taker, lower=lower)
+        step = Numbers(
+            function=functools.partial(_quietly, function=function),
+            taker=taker,
+            edges=_EXACT.get(function, ()),
+            is_rounded=function in _ROUNDED,
+            # It computes in the type that it gets: in float16 for an int8.
+            number_types="long",
+            leaves_out=_AT_POLE if function in _POLES else "",
+        )
+    return Work(outputs=[(i, step) for i in range(transformer.n_features_in_)])
+
+
+def _quietly(numbers: Floats, *, function: Callable[[Floats], Floats]) -> Floats:
+    with np.errstate(all="ignore"):
+        return function(numbers)
+
+
+def _quantiles(transformer: Any) -> Work:
+    """Ask a transformer for the place of a number among its quantiles.
+
+    Between two quantiles it computes a line, upwards and downwards, and takes the mean:
+    sums and products of which each grows with the number, rounded correctly.
+    """
+    if transformer.output_distribution != "uniform":
+        raise UnsupportedModelError(
+            "a QuantileTransformer has output_distribution='normal', and the function "
+            "that makes it so is rounded in ways that nobody bounds. Trees ask for the "
+            "order alone: fit it with 'uniform'."
+        )
+    work = Work()
+    for i in range(transformer.n_features_in_):
+        quantiles = transformer.quantiles_[:, i]
+        _check_finite(quantiles)
+        step = Numbers(
+            function=functools.partial(
+                _place, transformer=transformer, quantiles=quantiles
+            ),
+            edges=around(quantiles),
+        )
+        work.outputs.append((i, step))
+    return work
+
+
+def _place(numbers: Floats, *, transformer: Any, quantiles: Floats) -> Floats:
+    flat = np.array(numbers, dtype=np.float64).ravel()
+    made = transformer._transform_col(flat, quantiles, False)
+    return np.asarray(made, dtype=np.float64).reshape(numbers.shape)
 
 
 def _imputer(imputer: Any) -> Work:

@@ -301,7 +301,7 @@ def _common_missing_range(
         cuts = np.append(cuts_of(column, raw, critical_of(inner)), raw.upper)
         values = column.function(np.clip(cuts, raw.lower, raw.upper))
         inside = np.flatnonzero(np.isnan(seen_by(inner, values)))
-        if not inside.size:
+        if not inside.size or len(inside) <= inside[-1] - inside[0]:
             return None
         low = raw.lower
         if inside[0]:

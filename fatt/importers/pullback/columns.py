@@ -19,11 +19,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from fatt.ensemble import Categorical, Feature, Inputs, Numeric
 from fatt.ensemble.encoding import encode
-from fatt.ensemble.floats import below_float32, largest_where
+from fatt.ensemble.floats import (
+    below_float32,
+    from_ordinal,
+    largest_where,
+    to_ordinal,
+)
 from fatt.errors import UnsupportedModelError
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+#: How far, in units in the last place, a rounded function may be from the true one.
+#: NumPy's tests hold its logarithms to 4 of them.
+_ULPS = 64
+#: How many numbers around a cut are tried out.
+_TRIED = 2**20
+#: Beyond any logarithm or root, and of a unit in the last place that is finite.
+_HUGE = 2.0**1000
 
 
 @dataclass(frozen=True)
@@ -57,12 +70,17 @@ class Mapped:
         Increasing. Within each cell ``(edges[i-1], edges[i]]`` the function is
         monotone, in either direction, or NaN throughout; without edges it is so
         everywhere.
+    rounded
+        If the function is monotone but for the rounding of one step, what that step
+        makes of raw numbers: within `_ULPS` units in the last place of a function that
+        is monotone in each cell. What follows is monotone to the last bit.
     """
 
     source: int
     function: Callable[[Floats], Floats]
     missing: float = math.nan
     edges: tuple[float, ...] = ()
+    rounded: Callable[[Floats], Floats] | None = None
 
 
 @dataclass(frozen=True)
@@ -102,12 +120,15 @@ class Step:
         As in `Mapped`, of the numbers that the step gets.
     taker
         Which numbers the step takes.
+    is_rounded
+        Whether the function is monotone only but for its rounding, as in `Mapped`.
     """
 
     function: Callable[[Floats], Floats]
     taker: Feature = ANYTHING
     missing: float = math.nan
     edges: tuple[float, ...] = ()
+    is_rounded: bool = False
 
     def of(self, numbers: Floats) -> Floats:
         """Return what becomes of numbers."""
@@ -131,12 +152,23 @@ class Step:
         edges: tuple[float, ...] = column.edges
         if self.edges:
             edges = tuple(cuts_of(column, raw, np.array(self.edges)).tolist())
-        before = column.function
+        before, rounded = column.function, column.rounded
+
+        def function(numbers: Floats) -> Floats:
+            return self.of(before(numbers))
+
+        if self.is_rounded and rounded is not None:
+            raise UnsupportedModelError(
+                "it computes with what a logarithm or root before it has rounded, and "
+                "of both together nobody knows whether they grow with the raw "
+                "numbers. Trees ask for the order alone: fit without one of them."
+            )
         after = Mapped(
             source=column.source,
-            function=lambda numbers: self.of(before(numbers)),
+            function=function,
             missing=float(self.of(np.array([column.missing]))[0]),
             edges=tuple(edge for edge in edges if math.isfinite(edge)),
+            rounded=function if self.is_rounded else rounded,
         )
         return after, raw
 
@@ -256,7 +288,7 @@ def narrow(feature: Feature, column: Mapped | Coded, taker: Feature) -> Feature:
 
 def _takes_all(feature: Numeric, column: Mapped, taker: Feature) -> bool:
     """Tell quickly, if it is plain to see, that no number needs to be refused."""
-    if isinstance(taker, Categorical) or taker.missing_range:
+    if isinstance(taker, Categorical) or taker.missing_range or column.rounded:
         return False
     # A monotone function lies between its values at the ends.
     ends = np.concatenate(_pieces(column, feature))
@@ -301,6 +333,12 @@ def cuts_by_piece(column: Mapped, raw: Numeric, critical: Floats) -> Floats:
         cuts[row, passed] = _cut_piece(
             column.function, lows[piece], highs[piece], critical[passed]
         )
+    if column.rounded is not None:
+        for piece in np.flatnonzero(~np.isnan(firsts)).tolist():
+            [own] = cuts[passing == piece] if piece in passing else [np.empty(0)]
+            ends = lows[piece], highs[piece]
+            between = slice(begins[piece], stops[piece])
+            _check_rounding(column, ends, critical, between, own[between])
     return cuts
 
 
@@ -325,6 +363,70 @@ def _cut_piece(
         return np.asarray(at_most if first < last else ~at_most, dtype=bool)
 
     return largest_where(holds, len(wanted))[0]
+
+
+def _check_rounding(
+    column: Mapped,
+    ends: tuple[float, float],
+    critical: Floats,
+    between: slice,
+    cuts: Floats,
+) -> None:
+    """Try out that a rounded piece passes numbers at these cuts, and no others.
+
+    Where the rounded step is further from its value at a cut than twice its error, all
+    numbers beyond are on their side. All between are tried; and so at both ends, where
+    the next numbers might be passed as well.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it turns back somewhere, or the numbers to be tried are too many.
+    """
+    assert column.rounded is not None
+    start, stop = between.start, between.stop
+    beyond = [*critical[max(start - 1, 0) : start], *critical[stop : stop + 1]]
+    tried = [(end, beyond, False) for end in ends]
+    tried += [(cut, [critical[start + i]], True) for i, cut in enumerate(cuts)]
+    for at, numbers, is_cut in tried:
+        near = _unsure_of(column.rounded, at, ends)
+        values = column.function(near)
+        for number in numbers:
+            turned = (values <= number) ^ ((near <= at) & is_cut)
+            if turned.any() and not turned.all():
+                raise _refusal(f"goes to and fro near {at:g} on this machine")
+
+
+def _unsure_of(
+    rounded: Callable[[Floats], Floats], at: float, ends: tuple[float, float]
+) -> Floats:
+    """Return all numbers of which rounding leaves open on which side of one they are.
+
+    The first and the last of them are surely on their side, and all beyond.
+    """
+    place, low, high = (int(to_ordinal(one)) for one in (at, *ends))
+    own = rounded(np.array([at]))[0]
+    found = []
+    for sign, end in ((-1, low), (1, high)):
+        step, other = 1, place
+        while abs(other - end) > 0:
+            other = min(max(place + sign * step, low), high)
+            value = rounded(from_ordinal([other]))[0]
+            error = _ULPS * np.spacing(min(max(abs(own), abs(value)), _HUGE))
+            if value != own and abs(value - own) > 2 * error:
+                break
+            if step > _TRIED:
+                raise _refusal(f"hardly changes near {at:g}")
+            step *= 2
+        found.append(other)
+    return from_ordinal(np.arange(found[0], found[1] + 1))
+
+
+def _refusal(what: str) -> UnsupportedModelError:
+    return UnsupportedModelError(
+        f"the function of a step {what}, so that nobody knows whether what it makes "
+        "grows with the raw numbers. Trees ask for the order alone: fit without it."
+    )
 
 
 def critical_of(feature: Feature) -> Floats:

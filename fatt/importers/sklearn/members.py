@@ -167,6 +167,10 @@ _KNOWN = {
         accept_sparse check_inverse feature_names_out func inv_kw_args inverse_func
         kw_args validate
     """,
+    "QuantileTransformer": """
+        copy ignore_implicit_zeros n_quantiles output_distribution random_state
+        subsample n_quantiles_ quantiles_ references_
+    """,
     "StandardScaler": """
         copy with_mean with_std mean_ n_samples_seen_ scale_ var_
     """,
