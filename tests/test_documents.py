@@ -91,6 +91,13 @@ PROOF = {
         r"- 0 are claimed to be fair without a proof",
         r"the certificate is about another model",
     ],
+    "12_preparation_from_outside.py": [
+        r"'fair': 5226, 'unfair': 0",
+        r"may not be prepared as the model's were",
+        r"[1-9]\d* unfair, 0 unknown",
+        r"asked about 5,226 people",
+        r"(kept|released) → (kept|released)   ",
+    ],
     "11_model_card.py": [
         r"# Fairness\n\nTwo persons are similar if they agree in everything, except",
         r"\| fair \| unfair \| unknown \|\n",

@@ -29,7 +29,7 @@ Matrix = NDArray[np.float64]
 #: Fewer people tell nothing about whether rows fit a model.
 _ENOUGH = 10
 #: Most values are this share, and far from a threshold by this share of their spread.
-_MOST, _FAR = 0.9, 0.25
+_MOST, _FAR = 0.99, 0.25
 #: From this association on a column nearly gives away another.
 _TELLS = 0.5
 #: How many people are looked at to measure associations.
@@ -74,8 +74,8 @@ def warnings(report: Report) -> tuple[str, ...]:
         found.append(
             "These rows may not be prepared as the model's were: most values lie "
             f"beyond all thresholds of the model in {shown}{more}. If the model was "
-            "trained on scaled or encoded columns, load it with its preparation, or "
-            "as the pipeline that holds both."
+            "trained on scaled or encoded columns, load it with its preparation "
+            "(prepare=, --prepare), or as the pipeline that holds both."
         )
     labels, classes = np.unique(report.findings.label), report.findings.classes
     is_known = len(labels) == 1 and (labels[0] >= 0 or not classes)
@@ -117,8 +117,8 @@ def _chunks(report: Report) -> Iterator[Matrix]:
 def _beyond_thresholds(report: Report) -> list[str]:
     """Say in which columns most values lie far beyond all thresholds, on one side.
 
-    Near a threshold at the end of its column most people may well be; and where nearly
-    all have one value, no threshold can divide them.
+    Near a threshold at the end of its column most people may well be; and where most
+    have one value, such as a capital gain of 0, the thresholds are about the others.
     """
     ensemble = report.people.variables.ensemble
     values = report.people.values(0, min(_LOOKED_AT, len(report)))
@@ -129,7 +129,8 @@ def _beyond_thresholds(report: Report) -> list[str]:
         cuts = [*ensemble.thresholds(index).tolist(), *feature.edges]
         cuts = [cut for cut in cuts if np.isfinite(cut)]
         known = values[np.isfinite(values[:, index]), index]
-        if not cuts or not known.size:
+        _, counts = np.unique(known, return_counts=True)
+        if not cuts or not known.size or counts.max() > known.size / 2:
             continue
         for side, end, away in (
             ("at most", min(cuts), min(cuts) - known),
@@ -234,7 +235,8 @@ def stand_ins(people: People, name: str) -> str:
     near = _telling(people, people.values(0, count), group[:count], {name})
     if not near:
         return "No column that it reads nearly gives it away."
-    return f"Nearly giving it away: {_listed(near)}."
+    option = f"--vary {_word(near[0][1])}"
+    return f"Nearly giving it away: {_listed(near)}. To vary the first: {option}"
 
 
 def _telling(

@@ -131,6 +131,22 @@ def test_few_people_tell_nothing(people: Any, model: Any) -> None:
     assert report.warnings == ()
 
 
+def test_a_column_of_zeros_mostly_is_no_reason_to_doubt(people: Any) -> None:
+    """Of a capital gain the thresholds lie where few people are."""
+    rng = np.random.default_rng(0)
+    some = rng.random(300) < 0.06
+    gain = np.where(some, rng.integers(100, 9_000, 300), 0)
+    table = people.assign(gain=gain)
+    own = fitted(table, (gain > 5_000) ^ (table["age"] > 50), depth=3)
+    similarity = Similarity(noise={"age": 2})
+    assert fatt.verify(own, table, similarity=similarity).warnings == ()
+    # Nor is a threshold with few people below it.
+    hours = np.where(rng.random(300) < 0.03, 5, rng.integers(20, 60, 300))
+    table = people.assign(hours=hours)
+    own = fitted(table, (hours < 8) ^ (table["age"] > 50), depth=2)
+    assert fatt.verify(own, table, similarity=similarity).warnings == ()
+
+
 # Similar to nobody.
 
 
