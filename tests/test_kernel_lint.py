@@ -23,6 +23,12 @@ cdef inline int64_t one(
 cdef int two(Arena* arena) except -1 nogil
 cdef struct Pair:
     int64_t one
+    const volatile int64_t* clock
+cdef void three(Pair* pairs) noexcept nogil:
+    cdef const Pair* pair = &pairs[0]
+    cdef Pair made
+    pair = &pairs[1]
+    made.one = pairs[1].one
 '''
 
 
@@ -40,6 +46,9 @@ def test_right_kernels_pass() -> None:
         ("# cython: x\n@cython.cdivision(True)\n", 2),
         ("with cython.cdivision( True ):\n", 1),
         ("y = abs(x)\n", 1),
+        ("    const int64_t* clock\n", 1),
+        ("    cdef Pair pair\n    pair = pairs[i + 1]\n", 2),
+        ("    cdef Pair one, other\n\n    other = problem.pairs[at[i]]\n", 3),
     ],
 )
 def test_wrong_kernels_are_refused(code: str, line: int) -> None:

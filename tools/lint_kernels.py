@@ -1,8 +1,10 @@
 """Refuse what has made kernels wrong before: ``lint_kernels.py [BUILD FOLDER]``.
 
 Of the sources: functions that do not say whether they raise, division as in C, whose
-quotients of negatives differ, and C's ``long``, which has 32 bits on Windows. Of the C
-that Cython wrote into the build folder: variables that became a ``long`` after all.
+quotients of negatives differ, C's ``long``, which has 32 bits on Windows, records that
+are copied out of an array where they may be meant, and a clock that is not volatile. Of
+the C that Cython wrote into the build folder: variables that became a ``long`` after
+all.
 """
 
 from __future__ import annotations
@@ -24,7 +26,11 @@ REFUSED = {
     r"\bcpython\.array\b": "take memory from the arena",
     r"\babs\(": "abs of a C integer is a Python call; write absolute() or fabs()",
     r"infer_types": "declare every variable",
+    r"(?<!volatile )int64_t ?\* ?clock\b": "another thread writes it; say volatile",
 }
+# A variable that holds a record, and one that is given an entry of an array.
+RECORD = re.compile(r"^ +cdef (?:const )?[A-Z]\w*[a-z]\w* (\w+(?:, \w+)*)$", re.M)
+ENTRY = r"^ +{name} = (?!&)[\w.]+\[[^\n]*\]$"
 
 
 def _without_comments(text: str) -> str:
@@ -42,6 +48,14 @@ def faults(text: str) -> Iterator[tuple[int, str]]:
     for pattern, why in REFUSED.items():
         for found in re.finditer(pattern, code):
             yield code.count("\n", 0, found.start()) + 1, why
+    for found in RECORD.finditer(code):
+        # To the end of the function: its lines are indented.
+        inside = re.compile(r"(?:\n(?: .*)?(?=\n|\Z))*").match(code, found.end())
+        assert inside is not None
+        for name in found[1].split(", "):
+            for copy in re.finditer(ENTRY.format(name=name), inside[0], re.M):
+                line = code.count("\n", 0, inside.start() + copy.start()) + 1
+                yield line, "this copies the record; take its address, with & and *"
     for found in SIGNATURE.finditer(code):
         if not re.search(r"\bnoexcept\b|\bexcept\b", found[0]):
             line = code.count("\n", 0, found.start()) + 1
