@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import math
 import pickle
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fatt
 from fatt.ensemble import Numeric
 from fatt.errors import SpecError
 from fatt.region import Number, Schema, Similarities, Similarity, Variables
@@ -309,6 +311,22 @@ def test_moves_by_the_names_of_variables() -> None:
     # Of a range there is no multiple, and of nothing neither.
     assert [move.grows for move in moves] == [True] + [False] * 5
     assert [move.varies for move in moves] == [False, True] + [False] * 4
+
+
+def test_whoever_asks_what_may_change_asks_for_moves() -> None:
+    root = Path(fatt.__file__).parent
+    looking = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in {"noise", "vary"}
+    }
+    assert looking == {
+        "certificate/similar.py",
+        "cli/options.py",
+        "region/rules.py",
+        "region/similarity.py",
+    }
 
 
 def test_titles_of_what_may_change() -> None:
