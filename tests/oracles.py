@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fatt.ensemble import Categorical, Ensemble, Numeric
+from fatt.ensemble.allowed import Allowed
 
 
 def leaf_row(ensemble: Ensemble, tree: int, row: list[Any]) -> int:
@@ -61,3 +62,26 @@ def raw_scores(
     if scoring.base_last:
         scores = scores + base
     return scores / number(scoring.divisor)
+
+
+def still_fair(
+    own: Any, others: np.ndarray[Any, Any], allowed: Allowed
+) -> np.ndarray[Any, Any]:
+    """Tell which answers are like the own one, as the documentation says.
+
+    Parameters
+    ----------
+    own, others
+        Predictions, or the places of labels in their order.
+    allowed
+        The rule; labels have none, or a direction.
+    """
+    limit = allowed.tolerance or 0.0
+    if allowed.relative:
+        limit = limit * abs(own)
+    fair = np.abs(others - own) <= limit
+    if allowed.direction == "not lower":
+        fair |= others > own
+    if allowed.direction == "not higher":
+        fair |= others < own
+    return np.asarray(fair | (others == own))

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 import fatt
 from fatt import Similarity
+from fatt.ensemble.allowed import Allowed
+from tests.oracles import still_fair
 
 Floats = NDArray[np.float64]
 
@@ -107,15 +109,10 @@ def _predictions(model: Any, rows: Any) -> Floats:
 
 
 def _expected(
-    own: float, others: Floats, limit: float, direction: str | None
+    own: float, others: Floats, limit: float, direction: Any
 ) -> NDArray[np.bool_]:
     """Tell who is still fair, as the documentation says."""
-    fair = np.abs(others - own) <= limit
-    if direction == "not lower":
-        fair |= others > own
-    if direction == "not higher":
-        fair |= others < own
-    return fair | (others == own)
+    return still_fair(own, others, Allowed(tolerance=limit, direction=direction))
 
 
 def _judge(report: Any, truth: list[bool]) -> None:

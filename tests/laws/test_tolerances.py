@@ -24,6 +24,7 @@ from tests.cases import Case, random_case
 from tests.laws.effort import for_seeds
 from tests.laws.gears import some_gears
 from tests.laws.rugged import rugged_case
+from tests.oracles import still_fair
 from tests.search_oracles import as_read, cells_of, is_member, points_of
 
 Floats = NDArray[np.float64]
@@ -91,19 +92,6 @@ def _tolerance(own: float, others: Floats, rng: Rng) -> Allowed:
     )
 
 
-def _fair(own: Any, others: NDArray[Any], allowed: Allowed) -> NDArray[np.bool_]:
-    """Tell who is still fair, as the documentation says."""
-    limit = 0.0 if allowed.tolerance is None else allowed.tolerance
-    if allowed.relative:
-        limit = limit * abs(own)
-    fair = np.abs(others - own) <= limit
-    if allowed.direction == "not lower":
-        fair |= others > own
-    if allowed.direction == "not higher":
-        fair |= others < own
-    return fair | (others == own)
-
-
 def _region(case: Case, model: Ensemble, person: int) -> tuple[Boxes, Floats]:
     """Return a person's boxes, and a point of each of their cells."""
     boxes = case.boxes.of_people(np.array([person]))
@@ -121,7 +109,7 @@ def _judge(
 ) -> None:
     boxes, points = region
     own = model.answer(as_read(model, person))[0]
-    truth = bool(_fair(own, model.answer(as_read(model, points)), allowed).all())
+    truth = bool(still_fair(own, model.answer(as_read(model, points)), allowed).all())
     for gears in some_gears(seed):
         found = Verifier(model, allowed=allowed, gears=gears).verify(person, boxes)
         verdict = found.verdict[0]
@@ -135,7 +123,7 @@ def _judge(
                 for box in range(len(boxes.person))
             )
             other = model.answer(as_read(model, twin))
-            assert not _fair(own, other, allowed).any(), "the twin is fair"
+            assert not still_fair(own, other, allowed).any(), "the twin is fair"
 
 
 @for_seeds(90)
