@@ -47,7 +47,7 @@ metric = IndividualFairnessMetric(
     unprivileged_groups=[{"colour": 0}],
     privileged_groups=[{"colour": 1}],
     model=model,
-    preprocess=scaler,
+    prepare=scaler,
 )
 explainer = IndividualFairnessTextExplainer(metric)
 print(explainer.accuracy())
@@ -62,7 +62,7 @@ wider = IndividualFairnessMetric(
     test,
     predicted,
     model=model,
-    preprocess=scaler,
+    prepare=scaler,
     similarity=Similarity(noise={"age": 2}, vary=["colour", "sex"]),
 )
 print(f"with two years of age: {wider.individual_fairness():.4f}")

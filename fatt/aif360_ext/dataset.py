@@ -17,7 +17,7 @@ from fatt.region import Schema
 Groups: TypeAlias = Sequence[Mapping[str, float]]
 
 
-def schema_of(dataset: Any, *, model: Any, preprocess: Any = None) -> Schema:
+def schema_of(dataset: Any, *, model: Any, prepare: Any = None) -> Schema:
     """Derive a schema from an AIF360 dataset, for a model that reads its features.
 
     Columns such as ``race=White`` and ``race=Black`` are one variable `race`. A
@@ -32,8 +32,8 @@ def schema_of(dataset: Any, *, model: Any, preprocess: Any = None) -> Schema:
         AIF360 dataset; best the training data, or all the data.
     model
         Whatever `fatt.load` takes.
-    preprocess
-        Fitted transformer between the dataset's features and the model.
+    prepare
+        What stands between the dataset's features and the model, as in `fatt.load`.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def schema_of(dataset: Any, *, model: Any, preprocess: Any = None) -> Schema:
     >>> schema = schema_of(train, model=model)         # doctest: +SKIP
     >>> schema = schema.with_(age=Integer(lower=17))   # doctest: +SKIP
     """
-    return derive(dataset, load_with(model, preprocess).ensemble)
+    return derive(dataset, load_with(model, prepare).ensemble)
 
 
 def derive(dataset: Any, ensemble: Ensemble) -> Schema:

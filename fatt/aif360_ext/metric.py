@@ -73,9 +73,9 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
     similarity
         Who is similar, in the units of `dataset.features`. By default the protected
         attributes may have any of their values, and nothing else may change.
-    preprocess
-        Fitted scikit-learn transformer that was applied to `dataset.features` before
-        the model, such as a `StandardScaler`. Similarity stays in raw units.
+    prepare
+        What was applied to `dataset.features` before the model, such as a fitted
+        `StandardScaler`, as in `fatt.load`. Similarity stays in raw units.
     schema
         What the columns mean. By default it is derived from `dataset`; see `schema_of`.
     budget
@@ -115,7 +115,7 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
         *,
         model: Any,
         similarity: Relation | None = None,
-        preprocess: Any = None,
+        prepare: Any = None,
         schema: Schema | None = None,
         budget: Budget | None = None,
         spot_checks: int = SPOT_CHECKS,
@@ -128,7 +128,7 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
             privileged_groups=privileged_groups,
         )
         self._model = load_with(
-            model, preprocess, threshold, favorable_label(classified_dataset)
+            model, prepare, threshold, favorable_label(classified_dataset)
         )
         self._labelled = dataset
         ensemble = self._model.ensemble

@@ -6,7 +6,6 @@ Nothing here knows how AIF360 calls anything: `fatt.aif360_ext.dataset` does.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -27,53 +26,28 @@ Coding: TypeAlias = tuple[Label, ...]
 
 def load_with(
     model: Any,
-    preprocess: Any,
+    prepare: Any,
     threshold: float | None = None,
     favorable: Any = None,
 ) -> Model:
-    """Load the model that reads what the transformer reads.
+    """Load the model that reads what stands before it.
 
     Parameters
     ----------
     model
         Whatever `fatt.load` takes.
-    preprocess
-        Fitted scikit-learn transformer whose output the model reads; None if the model
-        reads the raw columns.
-    threshold
+    prepare, threshold
         As in `fatt.load`.
     favorable
         The label that is cut off, if the model answers it; else its second class is.
-
-    Raises
-    ------
-    SpecError
-        If a transformer is given with a file, or with an `Ensemble`.
     """
-    if preprocess is None:
-        return _cut(load(model), threshold, favorable)
-    fitted = model.given if isinstance(model, Model) else model
-    if fitted is None or isinstance(fitted, str | os.PathLike | Ensemble):
-        raise SpecError(
-            f"preprocess is given with the model {model!r}, and a transformer can only "
-            "stand before a fitted object. Load the file with its own library, such as "
-            "XGBClassifier().load_model(...)."
-        )
-    from sklearn.pipeline import Pipeline
-
-    loaded = load(Pipeline([("preprocess", preprocess), ("model", fitted)]))
-    if isinstance(model, Model):
-        loaded = loaded.deciding_like(model)
-    return _cut(loaded, threshold, favorable)
-
-
-def _cut(model: Model, threshold: float | None, favorable: Any) -> Model:
+    loaded = load(model, prepare=prepare)
     if threshold is None:
-        return model
+        return loaded
     # Of several classes, several may be favorable.
-    is_one = isinstance(favorable, str | int | float) and favorable in model.classes
+    is_one = isinstance(favorable, str | int | float) and favorable in loaded.classes
     pos_label = favorable if is_one else None
-    return model.deciding(threshold=threshold, pos_label=pos_label)
+    return loaded.deciding(threshold=threshold, pos_label=pos_label)
 
 
 def codings_of(classes: Coding, labels: Sequence[Label]) -> list[Coding]:

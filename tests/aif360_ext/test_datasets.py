@@ -141,7 +141,7 @@ def test_real_datasets(cls: Any, shape: Any, labels: Any, protected: Any) -> Non
         [{protected[0]: 0}],
         [{protected[0]: 1}],
         model=model,
-        preprocess=scaler,
+        prepare=scaler,
     )
     fair = are_fair(predict, test)
     np.testing.assert_array_equal(metric.report().findings.verdict == 0, fair)

@@ -259,7 +259,7 @@ def test_a_cut_off_of_the_favorable_label(favorable: float, scaler: Any) -> None
     chances = model.predict_proba(features)[:, int(favorable)]
     labels = np.where(chances >= 0.3, favorable, 1 - favorable)
     classified = predicted(dataset, labels)
-    given: dict[str, Any] = {"model": model, "preprocess": scaler, "similarity": NOISE}
+    given: dict[str, Any] = {"model": model, "prepare": scaler, "similarity": NOISE}
     metric = IndividualFairnessMetric(dataset, classified, threshold=0.3, **given)
     verified = model if scaler is None else make_pipeline(scaler, model)
     cut = fatt.load(verified, threshold=0.3, pos_label=favorable)
@@ -275,18 +275,18 @@ def test_a_cut_off_of_the_favorable_label(favorable: float, scaler: Any) -> None
 
 
 @pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()])
-def test_preprocess_keeps_raw_units(scaler: Any) -> None:
+def test_a_preparation_keeps_raw_units(scaler: Any) -> None:
     dataset = town()
     scaler = scaler.fit(dataset.features)
     scaled = scaler.transform(dataset.features)
     model = XGBClassifier(n_estimators=15).fit(scaled, dataset.labels.ravel())
     classified = predicted(dataset, model.predict(scaled))
     metric = IndividualFairnessMetric(
-        dataset, classified, model=model, preprocess=scaler, similarity=NOISE
+        dataset, classified, model=model, prepare=scaler, similarity=NOISE
     )
     pipeline = make_pipeline(scaler, model)
     schema = schema_of(dataset, model=pipeline)
-    assert schema == schema_of(dataset, model=model, preprocess=scaler)
+    assert schema == schema_of(dataset, model=model, prepare=scaler)
     report = fatt.verify(pipeline, dataset.features, similarity=NOISE, schema=schema)
     verdicts = metric.report().findings.verdict
     np.testing.assert_array_equal(verdicts, report.findings.verdict)
@@ -378,7 +378,7 @@ def test_a_transformer_that_hides_the_protected_attributes() -> None:
     rows = hide.transform(dataset.features)
     model = DecisionTreeClassifier().fit(rows, dataset.labels.ravel())
     labels = predicted(dataset, model.predict(rows))
-    metric = IndividualFairnessMetric(dataset, labels, model=model, preprocess=hide)
+    metric = IndividualFairnessMetric(dataset, labels, model=model, prepare=hide)
     assert metric.individual_fairness() == 1
 
 
@@ -391,10 +391,17 @@ def test_a_model_file(tmp_path: Any) -> None:
     of_file = IndividualFairnessMetric(dataset, labels, model=path)
     of_model = IndividualFairnessMetric(dataset, labels, model=model)
     assert of_file.individual_fairness() == of_model.individual_fairness() < 1
-    with pytest.raises(SpecError, match="Load the file with its own library"):
-        IndividualFairnessMetric(
-            dataset, labels, model=path, preprocess=StandardScaler()
-        )
+    # Also behind a scaler.
+    scaler = StandardScaler().fit(dataset.features)
+    rows = scaler.transform(dataset.features)
+    model = XGBClassifier(n_estimators=5).fit(rows, dataset.labels.ravel())
+    model.save_model(path)
+    labels = predicted(dataset, model.predict(rows))
+    metrics = [
+        IndividualFairnessMetric(dataset, labels, model=one, prepare=scaler)
+        for one in (path, model)
+    ]
+    assert metrics[0].num_unfair() == metrics[1].num_unfair() > 0
 
 
 def test_groups_that_are_not_given_or_empty() -> None:

@@ -11,6 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
+    Binarizer,
     FunctionTransformer,
     QuantileTransformer,
     StandardScaler,
@@ -159,6 +160,20 @@ def test_quantiles_are_followed(n_quantiles: int) -> None:
     assert_same(model, own, table)
     for column in table.columns:
         assert_same(model, own, near(model, table, column))
+
+
+def test_a_binarizer_is_followed() -> None:
+    table = people()
+    own = make_pipeline(
+        make_column_transformer(
+            (Binarizer(threshold=22), ["income"]), remainder="passthrough"
+        ),
+        RandomForestClassifier(5, random_state=0),
+    )
+    own.fit(table, granted(table))
+    model = fatt.load(own)
+    assert_same(model, own, table)
+    assert_same(model, own, near(model, table, "income"))
 
 
 @pytest.mark.parametrize(

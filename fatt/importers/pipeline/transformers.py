@@ -104,6 +104,7 @@ def _known() -> tuple[dict[type, Callable[..., Work]], dict[type, Callable[..., 
         preprocessing.OrdinalEncoder: encoder,
         preprocessing.TargetEncoder: encoder,
         preprocessing.KBinsDiscretizer: _bins,
+        preprocessing.Binarizer: _binarizer,
         preprocessing.FunctionTransformer: _function,
         preprocessing.QuantileTransformer: _quantiles,
         impute.SimpleImputer: _imputer,
@@ -150,13 +151,13 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
     if package == "sklearn" and name in _REASONS:
         why = _REASONS[name]
     elif package == "sklearn" and isinstance(transformer, base.BaseEstimator):
-        why = "its arithmetic is not known to be exact"
+        why = "what it computes is not known here"
     else:
         why = f"it is no step of scikit-learn, but of {package!r}, and not known here"
     return UnsupportedModelError(
         f"the step {name} is not supported: {why}. Supported are StandardScaler, "
         "MinMaxScaler, RobustScaler, MaxAbsScaler, OneHotEncoder, OrdinalEncoder, "
-        "TargetEncoder, SimpleImputer, MissingIndicator, KBinsDiscretizer, "
+        "TargetEncoder, SimpleImputer, MissingIndicator, KBinsDiscretizer, Binarizer, "
         "QuantileTransformer, FunctionTransformer with numpy's logarithms and roots, "
         "selectors such as SelectKBest, ColumnTransformer, FeatureUnion, Pipeline, "
         "'passthrough', and encoders of category_encoders; or load the model behind "
@@ -257,6 +258,15 @@ def _clipped(step: AnyStep | None, low: float, high: float) -> Numbers:
     assert isinstance(step, Numbers)
     inside = step.function
     return Numbers(function=lambda numbers: np.clip(inside(numbers), low, high))
+
+
+def _binarizer(binarizer: Any) -> Work:
+    threshold = float(binarizer.threshold)
+    step = Numbers(
+        function=lambda numbers: np.where(numbers > threshold, 1.0, 0.0),
+        taker=FINITE_ONLY,
+    )
+    return Work(outputs=[(i, step) for i in range(binarizer.n_features_in_)])
 
 
 def _bins(binner: Any) -> Work:

@@ -167,6 +167,7 @@ _KNOWN = {
         accept_sparse check_inverse feature_names_out func inv_kw_args inverse_func
         kw_args validate
     """,
+    "Binarizer": "copy threshold",
     "QuantileTransformer": """
         copy ignore_implicit_zeros n_quantiles output_distribution random_state
         subsample n_quantiles_ quantiles_ references_
