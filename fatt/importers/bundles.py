@@ -58,6 +58,16 @@ def unpack(content: Any) -> Bundle:
     kind = type(content).__name__
     items = _items(content)
     models = [(key, value) for key, value in items if _is_model(value)]
+    if not models and _texts(content):
+        raise UnsupportedModelError(
+            f"the pickle holds a {kind} of {len(content)} texts, and no model. If they "
+            "name the columns of a model, pass that, and these as columns=."
+        )
+    if not models and any(True for _ in _steps_in(content)):
+        raise UnsupportedModelError(
+            f"the pickle holds a {kind} of what stands before a model: "
+            f"{_listed(items)}. Pass the model, and this as prepare= (--prepare)."
+        )
     if len(models) != 1:
         found = "no model that fatt knows" if not models else "several models"
         shown = ", ".join(_described(key, value) for key, value in items[:8])

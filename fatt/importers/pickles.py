@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
+import importlib.util
 import lzma
 import re
 import warnings
@@ -23,19 +23,24 @@ from fatt.errors import (
     MissingDependencyError,
     UnsupportedModelError,
 )
+from fatt.importers import old_pickles
 from fatt.importers.bundles import unpack
 from fatt.importers.naming import with_names
 from fatt.importers.registry import library_of
+from fatt.importers.sklearn.members import is_known
 from fatt.importers.versions import (
     TESTED,
     check_file,
     is_installed,
+    is_newer,
     release,
     releases_of,
 )
 from fatt.model import Model
 
+#: The oldest versions of which all is read, and of which pickles of trees are.
 _OLDEST = release(TESTED["scikit-learn"][0])
+_OLDEST_PICKLE = release(TESTED["scikit-learn pickle"][0])
 
 
 def read(data: bytes, *, missing: float | None) -> Model:
@@ -55,11 +60,8 @@ def read(data: bytes, *, missing: float | None) -> Model:
 
 def unpickle(data: bytes) -> tuple[Any, tuple[str, ...]]:
     """Load an object, and return also the versions of scikit-learn that saved it."""
-    # joblib reads plain pickles as well as its own compressed files.
-    import joblib
-
     try:
-        return with_versions(lambda: joblib.load(io.BytesIO(data)))
+        return with_versions(lambda: old_pickles.load(data))
     except Exception as error:
         raise _unloadable(data, error) from error
 
@@ -71,17 +73,23 @@ def _unloadable(data: bytes, error: Exception) -> FattError:
     told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     written, installed = _written_by(data), str(sklearn.__version__)
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
-    if missing and missing.partition(".")[0] not in {"sklearn", "numpy"}:
+    package = (missing or "").partition(".")[0]
+    if package and importlib.util.find_spec(package) is None:
         return MissingDependencyError(
-            f"the pickle needs the package {missing.partition('.')[0]}, which is not "
-            "installed. Install it, in the version that wrote the file."
+            f"the pickle needs the package {package}, which is not installed. Install "
+            "it, in the version that wrote the file."
+        )
+    if package not in {"", "sklearn"}:
+        return UnsupportedModelError(
+            f"the pickle was written with another version of {package}, and the "
+            f"installed one cannot load it ({told}). Load it where that version is "
+            "installed, and save the model by itself, in a file of its own library or "
+            "in ONNX."
         )
     if written and release(written) != release(installed):
         return UnsupportedModelError(
             f"the pickle was written with scikit-learn {written}, and the installed "
-            f"{installed} cannot load it ({told}). Load it where scikit-learn "
-            f"{written} is installed, and export it there to ONNX (skl2onnx), or train "
-            f"the model again with scikit-learn {releases_of('scikit-learn')}."
+            f"{installed} cannot load it ({told}). {_elsewhere(written)}"
         )
     if isinstance(error, AttributeError) and "__main__" in told:
         return UnsupportedModelError(
@@ -91,6 +99,17 @@ def _unloadable(data: bytes, error: Exception) -> FattError:
     return MalformedModelError(
         f"the pickle cannot be loaded ({told}). It is damaged, or other versions of "
         "its packages wrote it: load it with those."
+    )
+
+
+def _elsewhere(version: str) -> str:
+    """Say what to do about a file that needs another version of scikit-learn."""
+    if release(version) >= _OLDEST and not is_newer("scikit-learn", version):
+        return f"Install scikit-learn {version}, with which fatt works as well."
+    return (
+        f"Load it where {version} is installed, and export it there to ONNX "
+        "(skl2onnx), or train the model again with scikit-learn "
+        f"{releases_of('scikit-learn')}."
     )
 
 
@@ -122,6 +141,8 @@ def with_versions(load: Callable[[], Any]) -> tuple[Any, tuple[str, ...]]:
 
     versions = []
     with warnings.catch_warnings(record=True) as caught:
+        # Old files name what is called otherwise now.
+        warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("always", InconsistentVersionWarning)
         model = load()
     for warning in caught:
@@ -152,12 +173,20 @@ def convert_loaded(
     """
     library = library_of(model)
     for version in versions:
-        _check_version(version, kind)
+        _check_version(model, version, kind)
+    oldest = min(versions, key=release)
     try:
         with np.errstate(all="ignore"):
             made = library.convert(model, missing=missing)
-    except FattError:
-        raise
+    except FattError as error:
+        if release(oldest) >= _OLDEST or not is_known(model):
+            raise
+        raise _too_old(oldest, str(error)) from error
+    except MemoryError as error:
+        raise UnsupportedModelError(
+            f"the {type(model).__name__} in the {kind} needs more memory than there "
+            f"is ({error}). Train it on columns of fewer categories."
+        ) from error
     except Exception as error:
         raise MalformedModelError(
             f"the {type(model).__name__} in the {kind} is not as its library makes it "
@@ -176,22 +205,31 @@ def _source(ensemble: Ensemble, version: str, kind: str) -> Source:
         f"The file was written by scikit-learn {version} and read with {installed}: "
         f"the answers are those of scikit-learn {installed}."
     )
+    if release(version) < old_pickles.SHARES:
+        note += " Counts in leaves were turned into shares, as that version did."
     return msgspec.structs.replace(source, version=version, notes=(note, *source.notes))
 
 
-def _check_version(version: str, kind: str) -> None:
+def _too_old(version: str, reason: str) -> UnsupportedModelError:
+    import sklearn
+
+    return UnsupportedModelError(
+        f"the file was written by scikit-learn {version}, and {sklearn.__version__} is "
+        f"installed: of files as old as that fatt reads pickles of trees, forests and "
+        f"bagged trees from {releases_of('scikit-learn pickle').partition(' ')[0]} on "
+        f"({reason.rstrip('.')}). {_elsewhere(version)}"
+    )
+
+
+def _check_version(model: Any, version: str, kind: str) -> None:
     """Refuse what an older or newer scikit-learn saved, which may mean other things."""
     import sklearn
 
     installed = str(sklearn.__version__)
-    if release(version) < _OLDEST:
-        raise UnsupportedModelError(
-            f"the file was written by scikit-learn {version}, and {installed} is "
-            "installed, which may read its trees otherwise: those of old versions hold "
-            f"counts where later ones expect shares. Load it where {version} is "
-            "installed, and export it there to ONNX (skl2onnx), or train the model "
-            f"again with scikit-learn {releases_of('scikit-learn')}."
-        )
+    is_pickle = kind == "pickle file"
+    oldest = _OLDEST_PICKLE if is_pickle else _OLDEST
+    if release(version) < oldest and is_known(model):
+        raise _too_old(version, f"this is a {type(model).__name__}")
     if release(version) > release(installed):
         raise UnsupportedModelError(
             f"the file was written by scikit-learn {version}, which is newer than the "
@@ -201,6 +239,6 @@ def _check_version(version: str, kind: str) -> None:
     check_file(
         "scikit-learn",
         version,
-        at_hand=lambda: kind == "pickle file" and is_installed("sklearn", version),
+        at_hand=lambda: is_pickle and is_installed("sklearn", version),
         way_out="Pass the fitted model itself, or train it with a tested version.",
     )

@@ -203,12 +203,15 @@ def refuse_replaced(model: object) -> None:
     Raises
     ------
     UnsupportedModelError
-        If an attribute of the object hides a method or property of its class, and
-        with it what the class would have answered.
+        If an attribute of the object hides a method of its class, and with it what
+        the class would have answered. (A property cannot be hidden: an attribute of
+        its name, which older versions of a library left behind, is never read.)
     """
     kind = type(model)
     for name in getattr(model, "__dict__", ()):
         hidden = next((c.__dict__[name] for c in kind.__mro__ if name in c.__dict__), 0)
+        if hasattr(hidden, "__set__"):
+            continue
         if callable(hidden) or hasattr(hidden, "__get__"):
             raise UnsupportedModelError(
                 f"the {name} of this {kind.__name__} was replaced on the object, so "

@@ -23,6 +23,14 @@ ENVIRONMENTS = {
         ["scikit-learn==1.7.2", "skops==0.16.0"],
         ["scikit-learn==1.9.1", "skops==0.16.0"],
     ],
+    "make_pickles.py": [
+        ["scikit-learn==1.1.3", "numpy<2"],
+        ["scikit-learn==1.2.2", "numpy<2"],
+        ["scikit-learn==1.3.2", "numpy<2"],
+        ["scikit-learn==1.4.2"],
+        ["scikit-learn==1.6.1"],
+        ["scikit-learn==1.9.1"],
+    ],
     "make_xgboost.py": [
         ["xgboost==1.7.6", *OLD],
         ["xgboost==2.0.3", *OLD],

@@ -621,7 +621,8 @@ def test_the_file_of_a_ranker_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        (b'[{"nodeid": 0}]', "Booster.dump_model"),
+        (b'[{"nodeid": 0}]', "dump_model"),
+        (b'{"meta": 1}', "no model of XGBoost or CatBoost: it holds 'meta'"),
         (b'{"tree_info": []}', "LightGBM"),
         (b"\x00{}", "neither JSON nor UBJSON"),
     ],
@@ -629,6 +630,19 @@ def test_the_file_of_a_ranker_is_refused(tmp_path: Path) -> None:
 def test_other_files_are_named(raw: bytes, reason: str) -> None:
     with pytest.raises(UnsupportedModelError, match=reason):
         read(raw, missing=None)
+
+
+def test_what_an_old_version_left_beside_a_property_hides_nothing() -> None:
+    # Pickles of XGBoost before 1.7 bring `classes_` along, which is a property now.
+    X, two, _ = table()
+    model = classifier().fit(X, two)
+    before = model.predict(X)
+    vars(model)["classes_"] = np.array(["no", "yes"])
+    assert np.array_equal(model.predict(X), before)
+    assert np.array_equal(fatt.load(model).predict(X), before)
+    vars(model)["predict"] = lambda X: before
+    with pytest.raises(UnsupportedModelError, match="predict of this XGBClassifier"):
+        fatt.load(model)
 
 
 @pytest.mark.parametrize("raw", [b"binf\x00\x00", b"\x00\x00\x00\x3f"])
@@ -865,7 +879,6 @@ def test_deleted_nodes_are_left_out() -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        b"{}",
         b"{",
         b'{"learner": 7}',
         b'{"learner": {"a": NaN}}',

@@ -81,7 +81,9 @@ def parse(data: bytes) -> ModelFile:
             object_pairs_hook=_members,
         )
     except (ValueError, RecursionError) as error:
-        raise fail(f"it is no JSON that can be read ({error})") from None
+        raise fail(
+            f"it starts neither as a .cbm file does, nor is it JSON ({error})"
+        ) from None
     try:
         return _model(document)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:

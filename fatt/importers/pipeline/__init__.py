@@ -81,7 +81,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
     if type(model) is not Pipeline:
         raise UnsupportedModelError(
             f"a {type(model).__name__} alone predicts nothing. Pass the whole Pipeline "
-            "with its classifier."
+            "with its classifier, or the model, and this as prepare= (--prepare)."
         )
     steps = _flat_steps(model)
     final = steps.pop()[1]

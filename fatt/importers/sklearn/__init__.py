@@ -170,6 +170,11 @@ def _converter_for(model: Any) -> Callable[[Any], Ensemble]:
 
 def _refusal(model: Any) -> UnsupportedModelError:
     name = type(model).__name__
+    if hasattr(model, "transform") and not hasattr(model, "predict"):
+        return UnsupportedModelError(
+            f"a {name} alone predicts nothing. Pass the model, and what stands before "
+            "it as prepare= (--prepare)."
+        )
     hint = _HINTS.get(name, f"supported are {_SUPPORTED}.")
     return UnsupportedModelError(f"cannot import a scikit-learn {name}: {hint}")
 

@@ -288,7 +288,10 @@ def _features(model: Any, forest: _Forest) -> tuple[Numeric, ...]:
 
 def _takes_missing(member: Any) -> bool:
     """Tell whether a tree takes NaN, which depends on its settings and version."""
-    return bool(member._support_missing_values(np.zeros((1, 1))))
+    # One of before 1.4, out of a pickle, lacks the parameter: forests refused NaN.
+    return "monotonic_cst" in vars(member) and bool(
+        member._support_missing_values(np.zeros((1, 1)))
+    )
 
 
 def _order_matters(trees: Trees) -> bool:

@@ -234,6 +234,12 @@ TRAIN_ANEW = (
 )
 
 
+def is_known(part: Any) -> bool:
+    """Tell whether an object is of a class that is read."""
+    kind = type(part)
+    return kind.__module__.startswith("sklearn.") and kind.__name__ in _KNOWN
+
+
 def check_members(part: Any) -> None:
     """Refuse a fitted object that holds what no known version gives it.
 
@@ -300,7 +306,7 @@ def check_hist_nodes(nodes: Any) -> None:
     _check_fields(nodes.dtype.names or (), _names(_HIST_NODE))
 
 
-_ADVICE = f"A newer scikit-learn than fatt knows may decide by it. {TRAIN_ANEW}"
+_ADVICE = f"Another scikit-learn than fatt knows may decide by it. {TRAIN_ANEW}"
 
 
 def _check_fields(found: Iterable[str], known: frozenset[str]) -> None:

@@ -136,8 +136,8 @@ def parse(data: bytes) -> ModelFile:
 def _document(data: bytes) -> tuple[str, Mapping[str, Any]]:
     if data[:1] == b"[":
         raise UnsupportedModelError(
-            "the file holds a JSON list, as Booster.dump_model writes for people to "
-            "read; save the model with save_model('model.json')."
+            "the file holds a JSON list, and no model; if XGBoost's dump_model wrote "
+            "it, for people to read, save the model with save_model('model.json')."
         )
     if data.startswith(b"{L"):
         format, document = "UBJSON", ubjson.decode(data, table="trees")
@@ -149,6 +149,12 @@ def _document(data: bytes) -> tuple[str, Mapping[str, Any]]:
         raise UnsupportedModelError(
             "the file is what LightGBM's dump_model writes for people to read; save "
             "the model with save_model('model.txt')."
+        )
+    if "learner" not in document:
+        some = ", ".join(map(repr, list(document)[:5])) or "nothing"
+        raise UnsupportedModelError(
+            f"the file is {format}, and no model of XGBoost or CatBoost: it holds "
+            f"{some[:200]}. Pass the file that save_model wrote."
         )
     return format, document
 
