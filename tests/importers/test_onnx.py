@@ -573,6 +573,47 @@ def test_what_onnxmltools_writes_for_lightgbm_agrees(
     agrees(model, read, seed=seed)
 
 
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_graph_that_takes_tables_of_any_width_reads_what_its_operators_read(
+    scaled: bool,
+) -> None:
+    from skl2onnx import to_onnx
+    from skl2onnx.common.data_types import FloatTensorType
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rows, labels = draw_data(3, 2)
+    forest = RandomForestClassifier(5, max_depth=3, random_state=0)
+    steps = [StandardScaler(), forest] if scaled else [forest]
+    fitted = make_pipeline(*steps).fit(rows, labels)
+    shape = [("x", FloatTensorType([None, None]))]
+    model = to_onnx(fitted, initial_types=shape, options={"zipmap": False})
+    loaded = fatt.load(model)
+    assert len(loaded.features) == rows.shape[1]
+    assert any("leaves open" in note for note in loaded.ensemble.source.notes)
+    rows = rows.astype(np.float32)
+    assert loaded.predict(rows).tolist() == loaded.ask(rows)
+    fixed = to_onnx(fitted, rows[:1], options={"zipmap": False})
+    assert np.array_equal(loaded.predict(rows), fatt.load(fixed).predict(rows))
+    # One of two inputs: nobody says which columns are whose.
+    model.graph.input.append(
+        helper.make_tensor_value_info("more", TensorProto.FLOAT, [None, 1])
+    )
+    with pytest.raises(UnsupportedModelError, match="several inputs one leaves"):
+        fatt.load(model)
+
+
+def test_a_graph_whose_width_nothing_tells_is_refused() -> None:
+    normalizer = helper.make_node(
+        "Normalizer", ["X"], ["same"], domain="ai.onnx.ml", norm="MAX"
+    )
+    model = stairs([normalizer], TensorProto.FLOAT, 0.5)
+    model.graph.input[0].type.tensor_type.shape.dim[1].Clear()
+    with pytest.raises(UnsupportedModelError, match="operators tell"):
+        fatt.load(model)
+
+
 def preparations() -> dict[str, tuple[Any, Any]]:
     from sklearn import preprocessing as pre
     from sklearn.impute import SimpleImputer

@@ -189,6 +189,12 @@ def _source(model: Any, form: str, answer: Answer, inputs: tuple[Input, ...]) ->
             "With several threads and more than 50 rows at a time, onnxruntime adds "
             "the trees in another order, so that the last bits of its scores vary."
         )
+    notes += [
+        f"The file leaves open how many columns {item.name!r} has; it reads the first "
+        f"{item.width}."
+        for item in inputs
+        if item.is_open
+    ]
     whole = [item.name for item in inputs if item.kind in INTEGERS]
     if whole:
         notes.append(f"These inputs hold integers only: {', '.join(whole)}.")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from fatt.errors import MalformedModelError, UnsupportedModelError
@@ -63,6 +64,8 @@ class Input:
     name: str
     kind: int
     width: int
+    # Whether the graph takes tables of any width, and `width` is what it reads.
+    is_open: bool = False
 
 
 _HANDLERS: Mapping[tuple[str, str], Handler] = {
@@ -86,18 +89,51 @@ def inputs_of(graph: Any) -> tuple[Input, ...]:
                 "supported."
             )
         sizes = [dim.dim_value for dim in tensor.shape.dim]
-        if len(sizes) != 2 or not 0 < sizes[1] <= WIDTH_LIMIT:
+        is_open = len(sizes) == 2 and not sizes[1]
+        width = _width_read(graph, info.name) if is_open else sizes[-1] if sizes else 0
+        if len(sizes) != 2 or not 0 < width <= WIDTH_LIMIT:
             raise UnsupportedModelError(
-                f"{where}: its shape is not [rows, columns] with a known number of "
-                f"columns, at most {WIDTH_LIMIT}. Export the model with a full shape."
+                f"{where}: its shape is not [rows, columns] with a number of columns, "
+                f"at most {WIDTH_LIMIT}, that the file or its operators tell. Export "
+                "the model with a full shape."
             )
-        inputs.append(Input(info.name, tensor.elem_type, sizes[1]))
+        inputs.append(Input(info.name, tensor.elem_type, width, is_open))
     if not inputs:
         raise MalformedModelError("the graph has no input.")
+    if len(inputs) > 1 and any(item.is_open for item in inputs):
+        raise UnsupportedModelError(
+            "of the graph's several inputs one leaves the number of its columns open. "
+            "Export the model with full shapes."
+        )
     if len({item.name for item in inputs}) < len(inputs):
         raise MalformedModelError("two inputs of the graph have the same name.")
     refuse_width(sum(item.width for item in inputs), "the inputs of the graph")
     return tuple(inputs)
+
+
+def _width_read(graph: Any, name: str) -> int:
+    """Return how many columns of a table the operators on it read, 0 if none tells."""
+    constants = {tensor.name: tensor for tensor in graph.initializer}
+    tables, told = {name}, 0
+    for node in graph.node:
+        if not tables & set(node.input):
+            continue
+        attributes = {one.name: one for one in node.attribute}
+        if node.op_type.startswith("TreeEnsemble"):
+            ids = np.array(attributes["nodes_featureids"].ints, dtype=np.int64)
+            modes = list(attributes["nodes_modes"].strings)
+            if len(modes) == len(ids):
+                ids = ids[[mode != b"LEAF" for mode in modes]]
+            told = max(told, int(ids.max(initial=-1)) + 1)
+        elif node.op_type in {"ArrayFeatureExtractor", "Gather"}:
+            for other in set(node.input) & set(constants):
+                places = tensor_array(constants[other], f"constant {other!r}")
+                told = max(told, int(np.max(places, initial=-1)) + 1)
+        elif node.op_type in {"Cast", "Identity", "Imputer", "Scaler"}:
+            tables |= set(node.output)
+            for one in attributes.values():
+                told = max(told, len(one.floats))
+    return told
 
 
 def follow(model: Any, inputs: tuple[Input, ...]) -> Answer:

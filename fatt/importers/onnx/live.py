@@ -54,7 +54,9 @@ class OnnxRuntime(Live):
         matrix = self.ensemble.read(table)
         feed, start = {}, 0
         for item in self.session.get_inputs():
-            stop = start + item.shape[1]
+            # One that takes any width is the only input.
+            is_fixed = isinstance(item.shape[1], int)
+            stop = start + item.shape[1] if is_fixed else matrix.shape[1]
             cells = matrix[:, start:stop]
             if item.type in _TYPES:
                 with np.errstate(over="ignore"):
