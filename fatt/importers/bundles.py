@@ -53,16 +53,16 @@ def unpack(content: Any) -> Bundle:
     UnsupportedModelError
         If there is none, or several, or something that may stand before it.
     """
-    if not isinstance(content, dict | tuple | list):
-        return Bundle(content)
     kind = type(content).__name__
-    items = _items(content)
-    models = [(key, value) for key, value in items if _is_model(value)]
-    if not models and _texts(content):
+    if _texts(content):
         raise UnsupportedModelError(
-            f"the pickle holds a {kind} of {len(content)} texts, and no model. If they "
+            f"the pickle holds {len(content)} texts, and no model. If they "
             "name the columns of a model, pass that, and these as columns=."
         )
+    if not isinstance(content, dict | tuple | list):
+        return Bundle(content)
+    items = _items(content)
+    models = [(key, value) for key, value in items if _is_model(value)]
     if not models and any(True for _ in _steps_in(content)):
         raise UnsupportedModelError(
             f"the pickle holds a {kind} of what stands before a model: "
@@ -113,8 +113,10 @@ def _is_model(value: Any) -> bool:
 
 
 def _steps_in(value: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield all that transforms rows, also deeper inside."""
-    if hasattr(value, "transform") and not isinstance(value, type):
+    """Yield all that transforms rows, also deeper inside; frames do not."""
+    if isinstance(value, type) or hasattr(value, "iloc"):
+        return
+    if hasattr(value, "transform"):
         yield value
     elif isinstance(value, dict | tuple | list) and depth < _DEPTH:
         for _, inner in _items(value):

@@ -274,9 +274,19 @@ def test_files_that_hold_what_stands_before_a_model_say_so(tmp_path: Path) -> No
         path.write_bytes(pickle.dumps(content))
         with pytest.raises(UnsupportedModelError, match=r"Pass the model.* prepare="):
             fatt.load(path, allow_pickle=True)
-    path.write_bytes(pickle.dumps(NAMES))
-    with pytest.raises(UnsupportedModelError, match=r"a list of 3 texts.*columns="):
-        fatt.load(path, allow_pickle=True)
+    for names in (NAMES, pd.Index(NAMES)):
+        path.write_bytes(pickle.dumps(names))
+        with pytest.raises(UnsupportedModelError, match=r"holds 3 texts.*columns="):
+            fatt.load(path, allow_pickle=True)
+
+
+def test_rows_beside_a_model_are_no_step_before_it(tmp_path: Path) -> None:
+    frame = pd.DataFrame(X, columns=NAMES)
+    path = tmp_path / "model.pkl"
+    path.write_bytes(pickle.dumps((TREE, frame, frame["age"])))
+    assert fatt.load(path, allow_pickle=True).predict(X).tolist() == (
+        TREE.predict(X).tolist()
+    )
 
 
 def test_a_json_file_of_something_else_is_not_called_damaged(tmp_path: Path) -> None:
