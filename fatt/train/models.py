@@ -24,7 +24,7 @@ from fatt.train.groups import Groups
 from fatt.train.growth import impurity
 from fatt.train.people import People
 from fatt.train.result import Candidate, Figures, Hints
-from fatt.train.training_set import TrainingSet
+from fatt.train.training_set import Traced, TrainingSet
 from fatt.verdict import FAIR
 from fatt.verifier import Verifier
 
@@ -58,32 +58,39 @@ def appraise(
     held_out
         Others, on whom it is judged as well.
     """
-    ensemble = as_model(tree, objective.people, people)
     traced = objective.people.trace(tree)
-    unfair, leaf_of = _confirm(traced.unfair, ensemble, people), traced.leaf
     labels = -1 - tree[tree < 0].astype(np.int64)
-    at_leaves = np.bincount(leaf_of, minlength=len(labels))
-    figures = _figures(labels[leaf_of], people, unfair, objective.groups)
+    at_leaves = np.bincount(traced.leaf, minlength=len(labels))
+    blank = people.variables.model
+    trees = as_trees(traced, objective.people, people)
+    # Models are checked as a whole, which takes longer than what most are needed for.
+    unfair, judged = traced.unfair, None
+    if held_out is not None or (unfair & people.has_gaps).any():
+        ensemble = replace(blank, trees=trees)
+        unfair = _confirm(unfair, ensemble, people)
+        judged = None if held_out is None else _judge(ensemble, held_out)
+    figures = _figures(labels[traced.leaf], people, unfair, objective.groups)
     return Candidate(
         **asdict(figures),
-        held_out=None if held_out is None else _judge(ensemble, held_out),
+        held_out=judged,
         n_leaves=n_leaves(tree),
         fitness=objective.scored(traced).fitness,
-        ensemble=ensemble,
+        blank=blank,
+        trees=trees,
         tree=objective.people.portable(tree),
         hints=Hints(
             max_depth=max(1, depth_of(tree)),
             min_samples_leaf=max(1, int(at_leaves.min())),
         ),
-        importances=_importances(tree, objective.people, people),
+        importances=_importances(traced, objective.people, people),
     )
 
 
-def _importances(tree: Genome, training_set: TrainingSet, people: People) -> Matrix:
+def _importances(traced: Traced, training_set: TrainingSet, people: People) -> Matrix:
     """Return how much purer the splits on each column make leaves, as parts of 1."""
+    tree = traced.tree
     first, last = leaf_spans(tree)
-    leaf_of = training_set.leaf_of(tree)
-    at_leaves = [np.bincount(leaf_of, mine, last[0]) for mine in people.worth.T]
+    at_leaves = [np.bincount(traced.leaf, mine, last[0]) for mine in people.worth.T]
     up_to: Matrix = np.zeros((len(at_leaves[0]) + 1, len(at_leaves)))
     np.cumsum(np.stack(at_leaves, axis=1), axis=0, out=up_to[1:])
     mixed = impurity(up_to[last] - up_to[first])
@@ -95,16 +102,17 @@ def _importances(tree: Genome, training_set: TrainingSet, people: People) -> Mat
     return gains / gains.sum() if gains.any() else gains
 
 
-def as_model(tree: Genome, training_set: TrainingSet, people: People) -> Ensemble:
-    """Return a tree as a model whose leaves tell the shares of the classes.
+def as_trees(traced: Traced, training_set: TrainingSet, people: People) -> Trees:
+    """Return a tree in the form of models; its leaves tell the shares of the classes.
 
     Parameters
     ----------
-    tree
+    traced
         The tree.
     training_set, people
         The training people.
     """
+    tree = traced.tree
     inner = tree >= 0
     places = np.flatnonzero(inner)
     splits = [training_set.splits[code] for code in tree[inner].tolist()]
@@ -116,7 +124,7 @@ def as_model(tree: Genome, training_set: TrainingSet, people: People) -> Ensembl
         array[inner] = values
         return array
 
-    trees = Trees.lay_out(
+    return Trees.lay_out(
         roots=[0],
         feature=spread([split.column for split in splits], -1),
         threshold=spread([split.threshold for split in splits], 0.0),
@@ -124,12 +132,11 @@ def as_model(tree: Genome, training_set: TrainingSet, people: People) -> Ensembl
         right=spread(ends(tree)[places + 1], -1),
         missing_left=spread([split.missing_left for split in splits], False),
         leaf=np.cumsum(~inner) - 1,
-        values=_leaf_shares(tree, training_set.leaf_of(tree), people.worth),
+        values=_leaf_shares(tree, traced.leaf, people.worth),
         targets=[-1],
         subset=spread(np.where(has_set, np.cumsum(has_set) - 1, -1), -1),
         sets=sets,
     )
-    return replace(people.variables.model, trees=trees)
 
 
 def _leaf_shares(tree: Genome, leaf_of: NDArray[np.int64], worth: Matrix) -> Matrix:

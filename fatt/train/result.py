@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fatt.ensemble import Ensemble
+from fatt.ensemble import Ensemble, Trees
 from fatt.errors import MissingDependencyError, SpecError
 from fatt.markup import notebook, table
 from fatt.train.splits import Portable
@@ -95,8 +96,8 @@ class Candidate(Figures):
         Number of leaves.
     fitness
         What the search maximised.
-    ensemble
-        The tree as a model.
+    blank, trees
+        A model without splits, and the tree that belongs into it.
     tree
         The tree in prefix order.
     hints
@@ -109,10 +110,16 @@ class Candidate(Figures):
     held_out: Figures | None
     n_leaves: int
     fitness: float
-    ensemble: Ensemble
+    blank: Ensemble
+    trees: Trees
     tree: Portable
     hints: Hints
     importances: NDArray[np.float64]
+
+    @cached_property
+    def ensemble(self) -> Ensemble:
+        """The tree as a model."""
+        return replace(self.blank, trees=self.trees)
 
     def __repr__(self) -> str:
         return (

@@ -9,7 +9,9 @@ import pytest
 
 import fatt
 from fatt import FATTClassifier, Similarity
+from tests.laws.effort import for_seeds
 from tests.train import town
+from tests.train.cases import relation, table
 
 X_MIXED, Y_MIXED = town.mixed()
 X_PLAIN, Y_PLAIN = town.plain()
@@ -84,3 +86,20 @@ def test_a_larger_weight_of_fairness_gives_fairer_trees() -> None:
     assert fairness == sorted(fairness)
     assert fairness[0] < fairness[2]
     assert accuracy == sorted(accuracy, reverse=True)
+
+
+@for_seeds(20)
+def test_on_any_table_the_answer_is_as_fair_as_proved_and_tells_people_apart(
+    seed: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    X, similarity = table(rng, 30), relation(rng)
+    y = rng.permutation(np.resize([0, 0, 1], len(X)))
+    weight = rng.integers(1, 4, len(X)).astype(float)
+    tree = FATTClassifier(similarity, max_iter=4, min_samples_leaf=2, random_state=seed)
+    tree.fit(X, y, sample_weight=weight)
+    auditor = fatt.Auditor(tree, similarity=similarity, schema=tree.schema_)
+    report = auditor.verify(X, sample_weight=weight)
+    assert report.fairness == (tree.fairness_, tree.fairness_)
+    shares = tree.ensemble_.trees.values
+    assert len(np.unique(np.argmax(shares, axis=1))) == 2
