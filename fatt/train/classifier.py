@@ -529,6 +529,17 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         schema = Schema.infer(blank, X)
         # What an encoder with set_output("pandas") makes of a column is called sex_F.
         known = {*schema.columns, *(variable.name for variable in schema.variables)}
+        strange = [
+            move.name
+            for move in self.similarity.moves
+            if move.name is not None and move.name not in known
+        ]
+        if strange and not blank.inputs.named:
+            raise SpecError(
+                f"similarity names {strange[0]!r}, and the table has no names of "
+                "columns; pass a data frame, or, behind a step of scikit-learn, let "
+                "the step make one with set_output(transform='pandas')."
+            )
         encoded = {
             move.name
             for move in self.similarity.moves

@@ -24,7 +24,7 @@ COMPILED = {
     # Sums are rounded as another library does.
     "return number",
     # At their own rank people are taken to be outside.
-    "            n_inside += low[one] < place\n",
+    "n_inside += low[one] < place",
 }
 
 #: A few that are compiled, each in some seconds, and a few of the others.

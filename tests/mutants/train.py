@@ -12,8 +12,8 @@ MUTANTS = tuple(
         # At its own rank a person is inside.
         (
             "kernels.pyx",
-            "            n_inside += low[one] <= place\n",
-            "            n_inside += low[one] < place\n",
+            "n_inside += low[one] <= place",
+            "n_inside += low[one] < place",
         ),
         # From its second rank on a box no longer reaches the outside.
         (

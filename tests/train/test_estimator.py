@@ -201,6 +201,13 @@ def test_a_one_hot_step_with_names_stands_before_the_tree() -> None:
         quick(Similarity(vary=["pay"])).fit(yearly, Y_MIXED)
 
 
+def test_a_step_that_loses_the_names_is_explained() -> None:
+    encoder = OneHotEncoder(sparse_output=False)
+    step = make_column_transformer((encoder, ["sex"]), remainder="drop")
+    with pytest.raises(SpecError, match=r"'sex', and the table has no names.*set_out"):
+        make_pipeline(step, quick(Similarity(vary=["sex"]))).fit(X_MIXED, Y_MIXED)
+
+
 def test_loading() -> None:
     tree = quick(town.SIMILARITY)
     with pytest.raises(UnsupportedModelError, match="is not fitted; call fit"):
