@@ -183,7 +183,7 @@ def _run(request: Request) -> Exit:
         groups=[*request.groups, *(n for n in similarity.names if n in table.columns)],
         others=named,
         ignored=request.ignored,
-        one_hot=request.one_hot,
+        one_hot=request.one_hot or request.said().one_hot,
     )
     sensitive = _sensitive(request, table)
     with progress("searching", quiet=request.quiet) as show:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 import re
 import shlex
@@ -41,6 +42,8 @@ _OUTCOMES = {
 _SYNONYMS = (("sex", "gender"), ("race", "ethnicity"), ("income", "salary"))
 _IDS = {"id", "name", "key", "uuid", "number", "no", "index"}
 _GUESS = "# GUESS:"
+#: What files write for flags.
+_ONES, _ZEROS = {"1", "1.0", "True", "true"}, {"0", "0.0", "False", "false"}
 #: How many categories of a column are listed.
 _SHOWN = 12
 
@@ -173,6 +176,40 @@ class _Places:
                 found[free.pop(match)] = name
         return found
 
+    @functools.cached_property
+    def one_hot(self) -> list[str]:
+        """The variables that seem to be in several columns, as pandas names these."""
+        import numpy as np
+
+        from fatt.ensemble import Numeric
+        from fatt.region.one_hot import flags_of
+
+        read = [one.name for one in self.ensemble.features if isinstance(one, Numeric)]
+        others = {self.label, self.identity, *self.ignored}
+        columns = {
+            name: cells
+            for name, cells in self.table.renamed(self.rename).columns.items()
+            if name in (read if self.ensemble.inputs.named else {name} - others)
+        }
+        flags = {
+            name: np.array([str(cell) in _ONES for cell in cells])
+            for name, cells in columns.items()
+            if set(map(str, cells)) <= _ONES | _ZEROS
+        }
+        found: dict[str, None] = {}
+        taken: set[str] = set()
+        for name in flags:
+            ends = [place for place, sign in enumerate(name) if sign == "_" and place]
+            for stem in (name[:end] for end in reversed(ends)):
+                mine = flags_of(stem, columns)
+                is_new = len(mine) > 1 and not {*mine, stem} & taken
+                if is_new and stem not in columns and set(mine) <= set(flags):
+                    if np.sum([flags[one] for one in mine], axis=0).max() == 1:
+                        found[stem] = None
+                        taken |= set(mine)
+                    break
+        return list(found)
+
     @property
     def _n_more(self) -> int:
         """How many columns there are beside those that the model reads."""
@@ -217,6 +254,7 @@ class _Places:
             self.ensemble,
             others=others,
             ignored=self.ignored,
+            one_hot=self.one_hot,
             groups=[name for name in groups if name in renamed.columns],
         )
 
@@ -236,7 +274,7 @@ class _Places:
 
     def columns(self, request: ModelRequest) -> Iterator[str]:
         """Yield the table that says which column is which."""
-        from fatt.region.toml import in_toml
+        from fatt.region.toml import in_toml, toml_key
 
         yield "[columns]"
         said = request.said()
@@ -261,9 +299,12 @@ class _Places:
             yield f"rename = {in_toml(said.rename)}"
         else:
             yield "# Every column that the model reads is in the table under its name."
+        if self.one_hot:
+            yield f"one_hot = {in_toml(self.one_hot)}  {_GUESS} one 1 in a row at most"
         if not said.answers and self.ensemble.classes:
             yield "# What the answers mean, if these are codes:"
-            pairs = ", ".join(f'{c} = "..."' for c in self.ensemble.classes)
+            keys = [toml_key(str(answer)) for answer in self.ensemble.classes]
+            pairs = ", ".join(f'{key} = "..."' for key in keys)
             yield f"# answers = {{ {pairs} }}"
 
 

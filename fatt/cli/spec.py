@@ -33,6 +33,8 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         The new names of some columns of the people.
     by_position
         Whether a model without names takes the columns of the people in their order.
+    one_hot
+        Variables whose columns ``NAME_...`` have one 1 in a row.
     """
 
     names: list[str] | None = None
@@ -40,6 +42,7 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     answers: dict[str, str] = {}
     rename: dict[str, str] = {}
     by_position: bool = False
+    one_hot: list[str] = []
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -108,6 +108,7 @@ def _person(request: Request, ensemble: Ensemble) -> TypedPeople:
     from fatt.people.files import Table
     from fatt.people.typed import TypedPeople, type_for_model
 
+    one_hot = request.one_hot or request.said().one_hot
     if request.people is None:
         if request.row is not None or request.where is not None:
             raise SpecError("--row and --where choose from PEOPLE; name the file.")
@@ -115,10 +116,10 @@ def _person(request: Request, ensemble: Ensemble) -> TypedPeople:
             raise SpecError("nobody is named; write fatt twin MODEL PEOPLE --row 0.")
         names = [feature.name for feature in ensemble.features]
         typed = Table("--set", "", _typed(request, names))
-        return type_for_model(typed, ensemble, one_hot=request.one_hot)
+        return type_for_model(typed, ensemble, one_hot=one_hot)
     table = request.read_people(request.people)
     everybody = type_for_model(
-        table, ensemble, ignored=request.ignored, one_hot=request.one_hot
+        table, ensemble, ignored=request.ignored, one_hot=one_hot
     )
     names = list(table.columns)
     chosen = {**_chosen(request, table), **_typed(request, names)}

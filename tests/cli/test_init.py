@@ -232,6 +232,7 @@ def vendor(kind: str, folder: Path) -> list[str]:
             ),
             DecisionTreeClassifier(max_depth=5, random_state=0),
         )
+        y = y.map({0: "<= 50K", 1: "> 50K"})
         joblib.dump(own.fit(frame, y), model := model.with_suffix(".joblib"))
         table, more = frame, ["--allow-pickle"]
     else:
@@ -269,12 +270,46 @@ def test_whatever_one_is_handed_can_be_audited_at_once(
     assert audited.stdout.startswith("Of 200 people, ")
     said = tomllib.loads(spec.read_text(encoding="utf-8"))
     assert said["similar"] == [{"vary": ["sex", "race"], "noise": {"age": "0.2 sd"}}]
+    # What is only proposed can be taken up as it is.
+    text = spec.read_text(encoding="utf-8")
+    tomllib.loads(text.replace("# answers = ", "answers = "))
     # Outcomes are compared where they are answers: not of prices, nor of grades.
     is_binary = kind not in {"LightGBM of three classes", "a regressor"}
     assert said["audit"].get("label") == ("status" if is_binary else None)
     if kind == "CatBoost with categories":
         # Also of a column of which the model asks for few categories, or for none.
         assert "  Asian  " in audited.stdout
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_columns_as_pandas_makes_them_are_one_variable(
+    named: bool, tmp_path: Path
+) -> None:
+    frame = applicants().assign(paid_rent=1)
+    rng = np.random.default_rng(2)
+    frame["paid_loan"], frame["paid_rent"] = rng.integers(0, 2, (2, 200))
+    flags = pandas.get_dummies(frame).astype(int)
+    y = ((frame["race"] == "Asian") ^ (frame["sex"] == "M")).astype(int)
+    own = DecisionTreeClassifier(random_state=0).fit(
+        flags if named else flags.to_numpy(), y
+    )
+    library.load(own).save(tmp_path / "model.fatt")
+    flags.assign(status=y).to_csv(tmp_path / "people.csv", index=False)
+    spec = str(tmp_path / "audit.toml")
+    files = [str(tmp_path / "model.fatt"), str(tmp_path / "people.csv")]
+    assert run("init", *files, "-o", spec).exit_code == 0
+    said = tomllib.loads(Path(spec).read_text(encoding="utf-8"))
+    # Whoever pays rent may pay off a loan as well.
+    assert said["columns"]["one_hot"] == ["sex", "race"]
+    assert said["similar"][0]["vary"] == ["sex", "race"]
+    audited = run("audit", "--spec", spec)
+    assert audited.exit_code == 0
+    assert "By race and sex:\n  Asian, F " in audited.stdout
+    position = [] if named else ["--by-position"]
+    asked = run(
+        "twin", *files, "--row", "0", "--spec", spec, "--ignore", "status", *position
+    )
+    assert "Unfair" in asked.stdout
 
 
 def test_what_was_told_of_the_model_is_written_down(tmp_path: Path) -> None:
