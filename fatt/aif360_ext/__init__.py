@@ -26,13 +26,17 @@ if TYPE_CHECKING:
         IndividualFairnessTextExplainer,
     )
     from fatt.aif360_ext.inprocessing import FATT
-    from fatt.aif360_ext.metric import IndividualFairnessMetric
+    from fatt.aif360_ext.metric import (
+        IndividualFairnessMetric,
+        IndividualFairnessRegressionMetric,
+    )
     from fatt.aif360_ext.raw_files import datasets_from
 
 __all__ = [
     "FATT",
     "IndividualFairnessJSONExplainer",
     "IndividualFairnessMetric",
+    "IndividualFairnessRegressionMetric",
     "IndividualFairnessTextExplainer",
     "datasets_from",
     "schema_of",
@@ -42,6 +46,7 @@ _HOME = {
     "FATT": "fatt.aif360_ext.inprocessing",
     "IndividualFairnessJSONExplainer": "fatt.aif360_ext.explainers",
     "IndividualFairnessMetric": "fatt.aif360_ext.metric",
+    "IndividualFairnessRegressionMetric": "fatt.aif360_ext.metric",
     "IndividualFairnessTextExplainer": "fatt.aif360_ext.explainers",
     "datasets_from": "fatt.aif360_ext.raw_files",
     "schema_of": "fatt.aif360_ext.dataset",

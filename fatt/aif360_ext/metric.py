@@ -1,4 +1,4 @@
-"""Individual fairness as a metric of AIF360."""
+"""Individual fairness as metrics of AIF360."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 from typing import Any, TypeVar
 
 import numpy as np
-from aif360.metrics import ClassificationMetric
+from aif360.metrics import ClassificationMetric, RegressionDatasetMetric
 
 from fatt.aif360_ext.dataset import (
     Groups,
@@ -30,6 +30,9 @@ from fatt.aif360_ext.question import (
 )
 from fatt.audit.questions import auditor_of
 from fatt.audit.spot_checks import SPOT_CHECKS
+from fatt.ensemble.allowed import Direction, allowed_of
+from fatt.errors import SpecError
+from fatt.model import Model
 from fatt.region import Relation, Schema
 from fatt.report import Report
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN, Counterexamples
@@ -51,8 +54,170 @@ def _without_memory(cls: C) -> C:
     return cls
 
 
+class _Treated:
+    """How many people are treated fairly, for metrics that know whom and what to ask.
+
+    Parameters
+    ----------
+    dataset
+        Dataset with the people.
+    model
+        The model, loaded.
+    similarity, schema, budget, spot_checks
+        As in `IndividualFairnessMetric`.
+    **fair
+        What is fair, as in `fatt.verify`.
+    """
+
+    def _prepare(
+        self,
+        dataset: Any,
+        model: Model,
+        *,
+        similarity: Relation | None,
+        schema: Schema | None,
+        budget: Budget | None,
+        spot_checks: int,
+        **fair: Any,
+    ) -> None:
+        ensemble = model.ensemble
+        self._labelled, self._model = dataset, model
+        # A model without names of its own knows its columns by position.
+        self._people = rows_of(dataset, named=ensemble.inputs.named)
+        self._schema = derive(dataset, ensemble) if schema is None else schema
+        if similarity is None:
+            similarity = free(self._schema, protected_names(dataset))
+        self._similarity, self._budget = similarity, budget
+        self._spot_checks, self._fair = spot_checks, fair
+
+    @functools.cached_property
+    def _report(self) -> Report:
+        auditor = auditor_of(
+            self._model,
+            self._people,
+            similarity=self._similarity,
+            schema=self._schema,
+            **self._fair,
+        )
+        report = auditor.verify(
+            self._people,
+            budget=self._budget,
+            sample_weight=weights_of(self._labelled),
+            spot_checks=self._spot_checks,
+        )
+        if report.interrupted:
+            # Half a result must not pass for the whole.
+            raise KeyboardInterrupt
+        return report
+
+    def report(self) -> Report:
+        """Return the report on all people; labels in it are those of the model."""
+        return self._report
+
+    def counterexamples(self) -> Counterexamples:
+        """Return each unfair person with a twin, closest first."""
+        return self._report.counterexamples
+
+    def individual_fairness(self, privileged: bool | None = None) -> np.float64:
+        """Return the share of people who are proved to be treated fairly.
+
+        Parameters
+        ----------
+        privileged
+            Whether to count the privileged or the unprivileged groups only; by default
+            everybody.
+
+        Returns
+        -------
+        float
+            A lower bound: people whom the budget leaves unknown do not count as fair.
+            NaN if nobody belongs to the group.
+        """
+        return self._shares(privileged).fair
+
+    def individual_fairness_upper(self, privileged: bool | None = None) -> np.float64:
+        """Return an upper bound on the share of people who are treated fairly.
+
+        Parameters
+        ----------
+        privileged
+            As in `individual_fairness`, and equal to it if nobody is unknown.
+        """
+        return self._shares(privileged).fair_upper
+
+    def individual_unfairness(self, privileged: bool | None = None) -> np.float64:
+        """Return the share of people who are proved to be treated unfairly.
+
+        Parameters
+        ----------
+        privileged
+            As in `individual_fairness`.
+        """
+        return self._shares(privileged).unfair
+
+    def individual_unfairness_difference(self) -> np.float64:
+        """Return how much larger the share of unfairly treated unprivileged people is.
+
+        Only people with a counterexample count. If some are unknown (`num_unknown`),
+        the true difference may be another one.
+        """
+        # AIF360's own `difference`, which every metric of a dataset has.
+        found: Any = self.difference(self.individual_unfairness)  # type: ignore[attr-defined]
+        return np.float64(found)
+
+    def individual_unfairness_ratio(self) -> np.float64:
+        """Return how many times larger the share of unfairly treated unprivileged is.
+
+        Counts as `individual_unfairness_difference` does. Infinite if all unfairly
+        treated people are unprivileged, and NaN if there are none.
+        """
+        return ratio(
+            self.individual_unfairness(privileged=False),
+            self.individual_unfairness(privileged=True),
+        )
+
+    def num_fair(self, privileged: bool | None = None) -> np.float64:
+        """Return the weight of the people who are proved to be treated fairly.
+
+        Parameters
+        ----------
+        privileged
+            As in `individual_fairness`.
+        """
+        return self._weight(FAIR, privileged)
+
+    def num_unfair(self, privileged: bool | None = None) -> np.float64:
+        """Return the weight of the people who are proved to be treated unfairly.
+
+        Parameters
+        ----------
+        privileged
+            As in `individual_fairness`.
+        """
+        return self._weight(UNFAIR, privileged)
+
+    def num_unknown(self, privileged: bool | None = None) -> np.float64:
+        """Return the weight of the people whom the budget leaves unknown.
+
+        Parameters
+        ----------
+        privileged
+            As in `individual_fairness`.
+        """
+        return self._weight(UNKNOWN, privileged)
+
+    def _shares(self, privileged: bool | None) -> Shares:
+        weight = weights_of(self._labelled)
+        return shares(self._report, weight, counted_in(self, privileged))
+
+    def _weight(self, verdict: int, privileged: bool | None) -> np.float64:
+        found = self._report.findings.verdict == verdict
+        weights = weights_of(self._labelled)[found & counted_in(self, privileged)]
+        return np.float64(np.sum(weights, dtype=np.float64))
+
+
 @_without_memory
-class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
+class IndividualFairnessMetric(_Treated, ClassificationMetric):  # type: ignore[misc]
     """Classification metrics, and the share of people who are treated fairly.
 
     A person is treated fairly if the model provably gives all similar people, in the
@@ -127,143 +292,101 @@ class IndividualFairnessMetric(ClassificationMetric):  # type: ignore[misc]
             unprivileged_groups=unprivileged_groups,
             privileged_groups=privileged_groups,
         )
-        self._model = load_with(
+        loaded = load_with(
             model, prepare, threshold, favorable_label(classified_dataset)
         )
-        self._labelled = dataset
-        ensemble = self._model.ensemble
-        # A model without names of its own knows its columns by position.
-        self._people = rows_of(dataset, named=ensemble.inputs.named)
+        self._prepare(
+            dataset,
+            loaded,
+            similarity=similarity,
+            schema=schema,
+            budget=budget,
+            spot_checks=spot_checks,
+        )
+        ensemble = loaded.ensemble
         refuse_other_labels(
             ensemble,
             self._people,
             labels_of(classified_dataset),
             codings_of(ensemble.classes, possible_labels(classified_dataset)),
         )
-        self._schema = derive(dataset, ensemble) if schema is None else schema
-        if similarity is None:
-            similarity = free(self._schema, protected_names(dataset))
-        self._similarity, self._budget = similarity, budget
-        self._spot_checks = spot_checks
 
-    @functools.cached_property
-    def _report(self) -> Report:
-        auditor = auditor_of(
-            self._model,
-            self._people,
-            similarity=self._similarity,
-            schema=self._schema,
+
+@_without_memory
+class IndividualFairnessRegressionMetric(_Treated, RegressionDatasetMetric):  # type: ignore[misc]
+    """Metrics of a regression dataset, and the share of people who are treated fairly.
+
+    A person is treated fairly if the model provably gives all similar people, in the
+    data or not, a prediction that is near enough. People are verified when a number is
+    first asked for, and each person counts with the dataset's instance weight.
+
+    Parameters
+    ----------
+    dataset
+        AIF360's ``RegressionDataset``, whose features the model reads. AIF360 brings
+        features and outcomes to a range from 0 to 1, and a model that was trained on
+        these predicts in that range.
+    unprivileged_groups, privileged_groups
+        Groups, as in every metric of AIF360.
+    model
+        The regressor: whatever `fatt.load` takes.
+    tolerance, direction
+        How far the predictions of similar people may differ, and which way counts, as
+        in `fatt.verify`.
+    similarity, prepare, schema, budget, spot_checks
+        As in `IndividualFairnessMetric`.
+
+    Raises
+    ------
+    SpecError
+        If there is neither a tolerance nor a direction, or the similarity names
+        something absent.
+    ModelError
+        If the model cannot be imported exactly.
+
+    Examples
+    --------
+    >>> metric = IndividualFairnessRegressionMetric(    # doctest: +SKIP
+    ...     test, unprivileged_groups=[{"sex": 0}], privileged_groups=[{"sex": 1}],
+    ...     model=price, tolerance="5%")
+    >>> metric.individual_fairness()                    # doctest: +SKIP
+    0.812
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        unprivileged_groups: Groups | None = None,
+        privileged_groups: Groups | None = None,
+        *,
+        model: Any,
+        tolerance: float | str | None = None,
+        direction: Direction | None = None,
+        similarity: Relation | None = None,
+        prepare: Any = None,
+        schema: Schema | None = None,
+        budget: Budget | None = None,
+        spot_checks: int = SPOT_CHECKS,
+    ) -> None:
+        super().__init__(
+            dataset,
+            unprivileged_groups=unprivileged_groups,
+            privileged_groups=privileged_groups,
         )
-        report = auditor.verify(
-            self._people,
-            budget=self._budget,
-            sample_weight=weights_of(self._labelled),
-            spot_checks=self._spot_checks,
+        loaded = load_with(model, prepare)
+        if loaded.classes:
+            raise SpecError(
+                "the model gives labels, and a RegressionDataset is about numbers: "
+                "pass a regressor, or fatt.load(model).predicting(label)."
+            )
+        allowed_of(loaded.ensemble, tolerance, direction, None)
+        self._prepare(
+            dataset,
+            loaded,
+            similarity=similarity,
+            schema=schema,
+            budget=budget,
+            spot_checks=spot_checks,
+            tolerance=tolerance,
+            direction=direction,
         )
-        if report.interrupted:
-            # Half a result must not pass for the whole.
-            raise KeyboardInterrupt
-        return report
-
-    def report(self) -> Report:
-        """Return the report on all people; labels in it are those of the model."""
-        return self._report
-
-    def counterexamples(self) -> Counterexamples:
-        """Return each unfair person with a twin, closest first."""
-        return self._report.counterexamples
-
-    def individual_fairness(self, privileged: bool | None = None) -> np.float64:
-        """Return the share of people who are proved to be treated fairly.
-
-        Parameters
-        ----------
-        privileged
-            Whether to count the privileged or the unprivileged groups only; by default
-            everybody.
-
-        Returns
-        -------
-        float
-            A lower bound: people whom the budget leaves unknown do not count as fair.
-            NaN if nobody belongs to the group.
-        """
-        return self._shares(privileged).fair
-
-    def individual_fairness_upper(self, privileged: bool | None = None) -> np.float64:
-        """Return an upper bound on the share of people who are treated fairly.
-
-        Parameters
-        ----------
-        privileged
-            As in `individual_fairness`, and equal to it if nobody is unknown.
-        """
-        return self._shares(privileged).fair_upper
-
-    def individual_unfairness(self, privileged: bool | None = None) -> np.float64:
-        """Return the share of people who are proved to be treated unfairly.
-
-        Parameters
-        ----------
-        privileged
-            As in `individual_fairness`.
-        """
-        return self._shares(privileged).unfair
-
-    def individual_unfairness_difference(self) -> np.float64:
-        """Return how much larger the share of unfairly treated unprivileged people is.
-
-        Only people with a counterexample count. If some are unknown (`num_unknown`),
-        the true difference may be another one.
-        """
-        return np.float64(self.difference(self.individual_unfairness))
-
-    def individual_unfairness_ratio(self) -> np.float64:
-        """Return how many times larger the share of unfairly treated unprivileged is.
-
-        Counts as `individual_unfairness_difference` does. Infinite if all unfairly
-        treated people are unprivileged, and NaN if there are none.
-        """
-        return ratio(
-            self.individual_unfairness(privileged=False),
-            self.individual_unfairness(privileged=True),
-        )
-
-    def num_fair(self, privileged: bool | None = None) -> np.float64:
-        """Return the weight of the people who are proved to be treated fairly.
-
-        Parameters
-        ----------
-        privileged
-            As in `individual_fairness`.
-        """
-        return self._weight(FAIR, privileged)
-
-    def num_unfair(self, privileged: bool | None = None) -> np.float64:
-        """Return the weight of the people who are proved to be treated unfairly.
-
-        Parameters
-        ----------
-        privileged
-            As in `individual_fairness`.
-        """
-        return self._weight(UNFAIR, privileged)
-
-    def num_unknown(self, privileged: bool | None = None) -> np.float64:
-        """Return the weight of the people whom the budget leaves unknown.
-
-        Parameters
-        ----------
-        privileged
-            As in `individual_fairness`.
-        """
-        return self._weight(UNKNOWN, privileged)
-
-    def _shares(self, privileged: bool | None) -> Shares:
-        weight = weights_of(self._labelled)
-        return shares(self._report, weight, counted_in(self, privileged))
-
-    def _weight(self, verdict: int, privileged: bool | None) -> np.float64:
-        found = self._report.findings.verdict == verdict
-        weights = weights_of(self._labelled)[found & counted_in(self, privileged)]
-        return np.float64(np.sum(weights, dtype=np.float64))

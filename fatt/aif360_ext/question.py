@@ -103,8 +103,12 @@ def refuse_other_labels(
             f"there are {len(given):,} predicted labels for {len(rows):,} people; pass "
             "one label each."
         )
-    possible = ensemble.possible_labels(rows)
-    differs = [_differs(possible, given, coding) for coding in codings]
+    if not ensemble.classes:
+        lower, upper = ensemble.prediction_bounds(rows)
+        differs = [~((lower <= given) & (given <= upper))]
+    else:
+        possible = ensemble.possible_labels(rows)
+        differs = [_differs(possible, given, coding) for coding in codings]
     if not all(wrong.any() for wrong in differs):
         return
     is_own = codings[0] == ensemble.classes

@@ -20,7 +20,8 @@ def datasets_from(folder: str | Path | None = None) -> Iterator[None]:
     AIF360 looks for raw files inside its own installation only, ends the process if one
     is missing, and cannot handle the texts of pandas 3. Within this context its dataset
     classes read from the folder, a missing file is an error like any other, and texts
-    are handed to `StandardDataset` as objects. Everything is as before afterwards.
+    are handed to `StandardDataset` and `RegressionDataset` as objects. Everything is as
+    before afterwards.
 
     Parameters
     ----------
@@ -50,13 +51,13 @@ def datasets_from(folder: str | Path | None = None) -> Iterator[None]:
         raise DataError(f"there is no folder {folder}; pass one with the raw files.")
     package = Path(datasets.__file__).resolve().parents[1] / "data" / "raw"
     reader = _Pandas(package, package if folder is None else Path(folder).resolve())
-    standard = datasets.StandardDataset
     with contextlib.ExitStack() as changes:
         for module in vars(datasets).values():
             if isinstance(module, ModuleType) and hasattr(module, "pd"):
                 changes.enter_context(_replaced(module, "pd", reader))
-        adapted = _on_objects(standard.__init__)
-        changes.enter_context(_replaced(standard, "__init__", adapted))
+        for made in (datasets.StandardDataset, datasets.RegressionDataset):
+            adapted = _on_objects(made.__init__)
+            changes.enter_context(_replaced(made, "__init__", adapted))
         yield
 
 
@@ -98,7 +99,7 @@ class _Pandas:
 
 
 def _on_objects(init: Callable[..., None]) -> Callable[..., None]:
-    """Return the constructor of `StandardDataset`, with texts as objects."""
+    """Return the constructor of a dataset, with texts as objects."""
     signature = inspect.signature(init)
 
     @functools.wraps(init)

@@ -32,7 +32,8 @@ from fatt.aif360_ext.question import (
 )
 from fatt.audit.questions import auditor_of
 from fatt.audit.spot_checks import SPOT_CHECKS
-from fatt.ensemble import Ensemble
+from fatt.ensemble import Ensemble, Label
+from fatt.ensemble.allowed import Direction
 from fatt.errors import SpecError
 from fatt.importers import load
 from fatt.metrics import WeightedScorer
@@ -196,6 +197,10 @@ def certified_fairness_score(
     budget: Budget | None = None,
     sample_weight: Any = None,
     spot_checks: int = SPOT_CHECKS,
+    threshold: float | None = None,
+    tolerance: float | str | None = None,
+    direction: Direction | None = None,
+    favorable: Label | None = None,
 ) -> float:
     """Return the share of people who are proved to be treated fairly.
 
@@ -205,7 +210,8 @@ def certified_fairness_score(
         The people: data frame with the protected attributes in its index, or whatever
         `fatt.verify` takes if there is a similarity.
     y_pred
-        Labels that the estimator gave them, if it is to be checked that it did.
+        Labels or predictions that the estimator gave them, if it is to be checked that
+        it did.
     estimator
         Fitted model, as `fatt.load` takes it.
     prot_attr
@@ -215,7 +221,8 @@ def certified_fairness_score(
     similarity
         Who is similar. By default the protected attributes may have any of their
         values, and nothing else may change.
-    schema, budget, sample_weight, spot_checks
+    schema, budget, sample_weight, spot_checks, threshold, tolerance, direction, \
+favorable
         As in `fatt.verify`.
 
     Returns
@@ -239,6 +246,10 @@ def certified_fairness_score(
         budget=budget,
         sample_weight=sample_weight,
         spot_checks=spot_checks,
+        threshold=threshold,
+        tolerance=tolerance,
+        direction=direction,
+        favorable=favorable,
     )
     return float(shares(report, _weights(sample_weight, len(report))).fair)
 
@@ -255,6 +266,10 @@ def individual_unfairness_difference(
     budget: Budget | None = None,
     sample_weight: Any = None,
     spot_checks: int = SPOT_CHECKS,
+    threshold: float | None = None,
+    tolerance: float | str | None = None,
+    direction: Direction | None = None,
+    favorable: Label | None = None,
 ) -> float:
     """Return how much larger the share of unfairly treated unprivileged people is.
 
@@ -263,7 +278,8 @@ def individual_unfairness_difference(
 
     Parameters
     ----------
-    X, y_pred, estimator, similarity, schema, budget, sample_weight, spot_checks
+    X, y_pred, estimator, similarity, schema, budget, sample_weight, spot_checks, \
+threshold, tolerance, direction, favorable
         As in `certified_fairness_score`.
     prot_attr
         What makes the groups: as in `certified_fairness_score`, or arrays with one
@@ -290,6 +306,10 @@ def individual_unfairness_difference(
         budget=budget,
         sample_weight=sample_weight,
         spot_checks=spot_checks,
+        threshold=threshold,
+        tolerance=tolerance,
+        direction=direction,
+        favorable=favorable,
     )
     return float(unprivileged - privileged)
 
@@ -306,12 +326,17 @@ def individual_unfairness_ratio(
     budget: Budget | None = None,
     sample_weight: Any = None,
     spot_checks: int = SPOT_CHECKS,
+    threshold: float | None = None,
+    tolerance: float | str | None = None,
+    direction: Direction | None = None,
+    favorable: Label | None = None,
 ) -> float:
     """Return how many times larger the share of unfairly treated unprivileged is.
 
     Parameters
     ----------
-    X, y_pred, estimator, similarity, schema, budget, sample_weight, spot_checks
+    X, y_pred, estimator, similarity, schema, budget, sample_weight, spot_checks, \
+threshold, tolerance, direction, favorable
         As in `certified_fairness_score`.
     prot_attr, priv_group
         As in `individual_unfairness_difference`.
@@ -332,6 +357,10 @@ def individual_unfairness_ratio(
         budget=budget,
         sample_weight=sample_weight,
         spot_checks=spot_checks,
+        threshold=threshold,
+        tolerance=tolerance,
+        direction=direction,
+        favorable=favorable,
     )
     return float(ratio(unprivileged, privileged))
 
@@ -374,8 +403,10 @@ def _verify(
     budget: Budget | None,
     sample_weight: Any,
     spot_checks: int,
+    threshold: float | None,
+    **fair: Any,
 ) -> Report:
-    model = load(estimator)
+    model = load(estimator, threshold=threshold)
     ensemble = model.ensemble
     if y_pred is not None:
         refuse_other_labels(ensemble, X, np.ravel(y_pred), [ensemble.classes])
@@ -386,7 +417,12 @@ def _verify(
     people = X.reset_index(drop=True) if is_pandas(X) else X
     # Tables and models of AIF360 share the order of their columns.
     auditor = auditor_of(
-        model, people, similarity=similarity, schema=schema, by_position=True
+        model,
+        people,
+        similarity=similarity,
+        schema=schema,
+        by_position=True,
+        **fair,
     )
     report = auditor.verify(
         people,

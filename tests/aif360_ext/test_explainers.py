@@ -19,7 +19,7 @@ from tests.aif360_ext.made import predicted, town, village
 
 OURS = [
     name
-    for name in vars(IndividualFairnessMetric)
+    for name in dir(IndividualFairnessMetric)
     if not name.startswith("_") and not hasattr(ClassificationMetric, name)
 ]
 
