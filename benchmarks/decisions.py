@@ -29,8 +29,8 @@ import fatt
 from benchmarks import paper
 from benchmarks.output import print_table, progress
 from benchmarks.paper.setting import BOOSTED, FORESTS
-from benchmarks.veritas import LIMIT, Veritas, pick
 from benchmarks.verify import seconds, warm_up
+from benchmarks.veritas import LIMIT, Veritas, pick
 from fatt.ensemble import Cut, Ensemble
 from fatt.ensemble.allowed import Allowed
 from fatt.region import Boxes, Space, Variables
@@ -81,9 +81,7 @@ class BothEnds(Veritas):
 
         for label in (0, 1):
             if label not in self.peers:
-                self.peers[label] = Peer(
-                    self.ensemble, label, 1 - label, missing=False
-                )
+                self.peers[label] = Peer(self.ensemble, label, 1 - label, missing=False)
         stop = time.process_time() + LIMIT
         # The classifier's margins are the prediction less 0.5, or 0.5 less it.
         for label, end in ((0, own + tolerance - 0.5), (1, 0.5 - own + tolerance)):
@@ -129,7 +127,8 @@ def main() -> None:
     options = parser.parse_args()
     warm_up()
     titles = ["case", "leaves", "fair", "solved", "mean ms", "as a classifier", "times"]
-    titles += [] if options.no_peers else ["Veritas solved", "mean ms", "ratio", "agree"]
+    peer = ["Veritas solved", "mean ms", "ratio", "agree"]
+    titles += [] if options.no_peers else peer
     lines = []
     for name, kind, relations in cases(options.case):
         ensemble = fatt.load(fit(name, kind)).ensemble
@@ -144,7 +143,8 @@ def main() -> None:
 def _compared(
     options: argparse.Namespace, name: str, relation: str, ensemble: Ensemble
 ) -> list[str]:
-    schema, similarity = paper.schema(name, ensemble), paper.similarities(name)[relation]
+    schema = paper.schema(name, ensemble)
+    similarity = paper.similarities(name)[relation]
     variables = Variables(ensemble, schema)
     rows = paper.people(name).test[: options.people]
     values = variables.gather(ensemble.read(rows))
