@@ -159,6 +159,15 @@ SAID = {
         r"Unfair: this person gets released, and a similar one gets held:\n  colour ",
         r"exit code 0\n",
     ],
+    "price": [
+        r"\+?-?\d+\.\d%\n",
+        r"half of the people: up to \d+\.\d% of their premium\n",
+        r"True\n",
+        r"[1-9]\d\.\d% are proved never to pay more\n",
+        r"100\.0% are proved never to pay more\n",
+        r"trees leaves +error proved fair\n",
+        r"True True\n",
+    ],
     "train_and_read": [
         r"CART: \d\d\.\d% of the test people proved fair\n",
         r"FATT: (9\d\.\d|100\.0)% of the test people proved fair\n",

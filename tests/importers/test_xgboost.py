@@ -599,6 +599,18 @@ def test_refused_objects(make: Callable[[], Any], reason: str) -> None:
         fatt.load(make())
 
 
+def test_survival_has_no_meaning_here() -> None:
+    X, two, _ = table()
+    data = xgboost.DMatrix(X)
+    data.set_float_info("label_lower_bound", two + 1.0)
+    data.set_float_info("label_upper_bound", two + 2.0)
+    booster = xgboost.train({"objective": "survival:aft"}, data, 2)
+    with pytest.raises(
+        UnsupportedModelError, match=r"survival:aft.*models of survival"
+    ):
+        fatt.load(booster)
+
+
 def test_two_classes_of_softprob_are_decided_by_the_larger() -> None:
     X, two, _ = table()
     options = {"objective": "multi:softprob", "num_class": 2}
