@@ -372,3 +372,20 @@ def test_other_models_of_imbalanced_learn_are_named() -> None:
     ensemble = pytest.importorskip("imblearn.ensemble")
     with pytest.raises(UnsupportedModelError, match="an imbalanced-learn RUSBoost"):
         fatt.load(ensemble.RUSBoostClassifier())
+
+
+def test_a_catboost_file_without_some_columns_is_not_called_damaged(
+    tmp_path: Path,
+) -> None:
+    kept = Path(__file__).parents[1] / "data" / "models" / "catboost-1.2.10-json.json"
+    document = json.loads(kept.read_text())
+    columns = document["features_info"]["float_features"]
+    path = tmp_path / "model.json"
+    columns[-1]["flat_feature_index"] += 7
+    path.write_text(json.dumps(document))
+    with pytest.raises(UnsupportedModelError, match="leaves out columns"):
+        fatt.load(path)
+    columns[-1]["flat_feature_index"] = columns[0]["flat_feature_index"]
+    path.write_text(json.dumps(document))
+    with pytest.raises(MalformedModelError, match="two of its columns have one place"):
+        fatt.load(path)

@@ -28,6 +28,7 @@ from fatt.importers.catboost.file import (
 )
 from fatt.importers.catboost.flatbuffers import fail
 from fatt.importers.registry import CODES, FEATURES, SET_BITS
+from fatt.importers.versions import releases_of
 
 Bits = NDArray[np.bool_]
 
@@ -122,8 +123,15 @@ def _names(file: ModelFile) -> list[str]:
             f"{FEATURES}."
         )
     by_place = {column.place: column.name for column in columns}
-    if sorted(by_place) != list(range(len(columns))):
-        raise fail("its columns have no places one after the other")
+    if len(by_place) < len(columns) or min(by_place, default=0) < 0:
+        raise fail("two of its columns have one place, or one has none")
+    if max(by_place, default=-1) >= len(columns):
+        some = ", ".join(str(place) for place in sorted(by_place)[:3])
+        raise UnsupportedModelError(
+            "the CatBoost file leaves out columns that the model does not read, as old "
+            f"versions did (it tells of those at {some}, ...), and not what they are. "
+            f"Train the model again with CatBoost {releases_of('CatBoost')}."
+        )
     return [by_place[place] or str(place) for place in range(len(columns))]
 
 
