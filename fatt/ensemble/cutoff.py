@@ -281,7 +281,7 @@ def one_output(ensemble: Ensemble, place: int) -> Ensemble:
     other: Label = f"not {classes[place]}"
     if len(classes) == 2:
         other = classes[1 - place]
-    if bool(np.all(trees.targets == -1)):
+    if len(trees) and bool(np.all(trees.targets == -1)):
         trees = replace(trees, values=trees.values[:, [place]].copy())
     else:
         trees = trees.only(trees.targets == place)

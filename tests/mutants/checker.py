@@ -13,6 +13,7 @@ TAMPERING = (f"{_TESTS}/test_tampering.py",)
 CLAIMS = (f"{_TESTS}/test_claims.py",)
 CODES = ("tests/laws/test_unknown_codes.py",)
 WHOLE = (f"{_TESTS}/test_certificate.py",)
+DECISIONS = (f"{_TESTS}/test_decisions.py",)
 
 
 def _of(file: str, kills: tuple[str, ...], *pairs: tuple[str, str]) -> list[Mutant]:
@@ -251,6 +252,25 @@ _TOLD = _of(
     ("if not self.model.inputs.named:", "if self.model.inputs.named:"),
 )
 
+#: What is fair is read otherwise than it is written.
+_KEPT = _of(
+    "keeping.py",
+    DECISIONS,
+    ("if not _has_meaning(model, allowed):", "if False:"),
+    (
+        "too_low = (other < own) & ~(np.abs(other - own) <= limit)",
+        "too_low = (other < own) & ~(np.abs(other - own) < limit)",
+    ),
+    (
+        "too_high = (other > own) & ~(np.abs(other - own) <= limit)",
+        "too_high = (other > own) & (np.abs(other - own) > 2 * limit)",
+    ),
+    (
+        "allowed.favorable == model.classes[0]",
+        "allowed.favorable == model.classes[-1]",
+    ),
+)
+
 MUTANTS = (
     *_CLOSED,
     *_CUT,
@@ -260,4 +280,5 @@ MUTANTS = (
     *_SIMILAR,
     *_BELIEVED,
     *_TOLD,
+    *_KEPT,
 )
