@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     Binarizer,
     FunctionTransformer,
+    MinMaxScaler,
     QuantileTransformer,
     StandardScaler,
 )
@@ -243,3 +244,14 @@ def test_a_function_that_turns_back_is_refused() -> None:
 def test_a_function_that_hardly_changes_is_refused() -> None:
     with pytest.raises(UnsupportedModelError, match="hardly changes near"):
         cuts(lambda numbers: np.exp(1e-9 * numbers), np.exp(1e-9))
+
+
+def test_a_scaler_may_make_infinity_before_a_function() -> None:
+    table = people()
+    steps = make_pipeline(MinMaxScaler((1, 4)), FunctionTransformer(np.arcsinh))
+    table["gain"] = table["income"] / table["income"].max()
+    own = make_pipeline(steps, HistGradientBoostingClassifier(max_iter=5))
+    own.fit(table, granted(people()))
+    model = fatt.load(own)
+    assert_same(model, own, table)
+    assert_same(model, own, near(model, table, "income"))

@@ -406,6 +406,9 @@ def _unsure_of(
     """
     place, low, high = (int(to_ordinal(one)) for one in (at, *ends))
     own = rounded(np.array([at]))[0]
+    if np.isinf(own):
+        # Infinity is never rounded: it is that of numbers beyond all, or a pole.
+        return np.array([at])
     found = []
     for sign, end in ((-1, low), (1, high)):
         step, other = 1, place
