@@ -356,25 +356,6 @@ _TWO_SIDED = [
         ),
         ("screen.pyx", "totals[HIGHER].margin = totals[0].high", ".high", ".low"),
         (
-            "screen.pyx",
-            "score < regions.below[person] or score >= regions.above[person]",
-            "score < ",
-            "score <= ",
-        ),
-        (
-            "screen.pyx",
-            "score < regions.below[person] or score >= regions.above[person]",
-            "score >= ",
-            "score > ",
-        ),
-        ("reach.pyx", "if score < regions.below[person]:", "<", "<="),
-        (
-            "reach.pyx",
-            "return HIGHER if score >= regions.above[person] else -1",
-            ">=",
-            ">",
-        ),
-        (
             "decide.pyx",
             "                rival,\n                _at(regions, person, rival),\n",
             "_at(regions, person, rival)",
@@ -395,7 +376,7 @@ _TWO_SIDED = [
     )
 ]
 
-#: What only models tell that nobody draws: the last bits of links and of sums, labels
+#: What only models tell that nobody draws: the last bits of links and of sums, answers
 #: of one tree, hundreds of cells.
 _RARE = [
     Mutant(f"{_FOLDER}/{file}", *_lost(*change), ("tests/verifier/test_search.py",))
@@ -421,6 +402,19 @@ _RARE = [
             "",
         ),
         ("reach.pyx", "possible[rival] = True", "True", "False"),
+        (
+            "screen.pyx",
+            "score < regions.below[person] or score >= regions.above[person]",
+            "score >= ",
+            "score > ",
+        ),
+        ("reach.pyx", "if score < regions.below[person]:", "<", "<="),
+        (
+            "reach.pyx",
+            "return HIGHER if score >= regions.above[person] else -1",
+            ">=",
+            ">",
+        ),
         ("records.pxd", "        word = ~<uint64_t>0\n", "~<uint64_t>0", "0"),
         (
             "local_search.pyx",

@@ -11,7 +11,17 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
-from fatt.ensemble import Argmax, Cut, Ensemble, Numeric, Scoring, Source, Trees
+from fatt.ensemble import (
+    Argmax,
+    Cut,
+    Ensemble,
+    Numeric,
+    Prediction,
+    Scoring,
+    Source,
+    Trees,
+)
+from fatt.ensemble.allowed import Allowed
 from fatt.errors import SpecError
 from fatt.region import Boxes
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
@@ -202,6 +212,19 @@ def test_the_only_twin_may_lie_in_any_of_many_cells(top: int) -> None:
     found = Verifier(ensemble).extremes(person, boxes, 0)
     assert found.highest.lower[0] == found.highest.upper[0] == n
     assert found.lowest.lower[0] == found.lowest.upper[0] == min(top, n - top)
+
+
+@pytest.mark.parametrize("own", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("tolerance", "verdict"), [(1.0, FAIR), (float(np.nextafter(1.0, 0.0)), UNFAIR)]
+)
+def test_one_tree_keeps_both_ends_of_a_tolerance(
+    own: float, tolerance: float, verdict: int
+) -> None:
+    ensemble = stumps([(0.0, 1.0)], [0], Cut(at=0.5), dtype="float64", base=(0.0,))
+    number = replace(ensemble, classes=(), decision=Prediction())
+    verifier = Verifier(number, allowed=Allowed(tolerance=tolerance))
+    assert verifier.verify(np.array([[own]]), cube(1)).verdict[0] == verdict
 
 
 def test_no_threads_and_no_time_are_refused() -> None:
