@@ -10,8 +10,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import RandomForestRegressor
 from xgboost import XGBClassifier
 
 import fatt
@@ -335,6 +338,12 @@ def test_inspect_says_the_decision(folder: Path) -> None:
         return str(json.loads(run("inspect", *words, "--json").stdout)["decision"])
 
     assert decision(price) == "no label: the model predicts a number, the score"
+    logarithm = TransformedTargetRegressor(
+        RandomForestRegressor(3, random_state=0), func=np.log1p, inverse_func=np.expm1
+    )
+    fatt.load(logarithm.fit(TABLE, PRICE)).save(folder / "logarithm.fatt")
+    made = "no label: the model predicts a number, the exponential of the score, less 1"
+    assert decision(folder / "logarithm.fatt") == made
     assert decision(price, "--cuts=low=-inf,high=400") == (
         "by its prediction: 'high' if >= 400.0, else 'low'"
     )
