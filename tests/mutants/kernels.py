@@ -355,6 +355,13 @@ _TWO_SIDED = [
             "0.0,",
         ),
         ("screen.pyx", "totals[HIGHER].margin = totals[0].high", ".high", ".low"),
+        ("reach.pyx", "if score < regions.below[person]:", "<", "<="),
+        (
+            "reach.pyx",
+            "return HIGHER if score >= regions.above[person] else -1",
+            ">=",
+            ">",
+        ),
         (
             "decide.pyx",
             "                rival,\n                _at(regions, person, rival),\n",
@@ -407,13 +414,6 @@ _RARE = [
             "score < regions.below[person] or score >= regions.above[person]",
             "score >= ",
             "score > ",
-        ),
-        ("reach.pyx", "if score < regions.below[person]:", "<", "<="),
-        (
-            "reach.pyx",
-            "return HIGHER if score >= regions.above[person] else -1",
-            ">=",
-            ">",
         ),
         ("records.pxd", "        word = ~<uint64_t>0\n", "~<uint64_t>0", "0"),
         (
