@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from fatt import __version__
-from fatt.cli.names import ModelRequest, model_names, people_names
 from fatt.cli.options import (
+    ModelRequest,
     SimilarityRequest,
     budget_of,
+    model_names,
     model_options,
+    people_names,
     question_options,
     search_options,
     similarity_options,

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fatt.cli.names import ModelRequest, model_names, people_names
 from fatt.cli.options import (
+    ModelRequest,
     favourable_option,
+    model_names,
     model_options,
+    people_names,
     question_options,
     read_similarity,
 )

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fatt.cli.names import ModelRequest, model_names, rename_option
-from fatt.cli.options import model_options
+from fatt.cli.options import ModelRequest, model_names, model_options, rename_option
 from fatt.cli.terminal import printable, say
 from fatt.errors import SpecError
 from fatt.storage import require_writable, write_text

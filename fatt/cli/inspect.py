@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fatt.cli.names import ModelRequest, model_names
-from fatt.cli.options import model_options
+from fatt.cli.options import ModelRequest, model_names, model_options
 from fatt.cli.terminal import printable
 
 if TYPE_CHECKING:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fatt.cli.names import ModelRequest, model_names, people_names
 from fatt.cli.options import (
+    ModelRequest,
     SimilarityRequest,
     budget_of,
     favourable_option,
+    model_names,
     model_options,
+    people_names,
     question_options,
     search_options,
     similarity_options,
