@@ -181,7 +181,7 @@ class _Places:
         import numpy as np
 
         from fatt.ensemble import Numeric
-        from fatt.region.one_hot import flags_of
+        from fatt.region.one_hot import flags_of, prefixes
 
         read = [one.name for one in self.ensemble.features if isinstance(one, Numeric)]
         others = {self.label, self.identity, *self.ignored}
@@ -195,6 +195,7 @@ class _Places:
             for name, cells in columns.items()
             if set(map(str, cells)) <= _ONES | _ZEROS
         }
+        equal = list(prefixes(list(columns), columns).values())
         found: dict[str, None] = {}
         taken: set[str] = set()
         for name in flags:
@@ -202,6 +203,8 @@ class _Places:
             for stem in (name[:end] for end in reversed(ends)):
                 mine = flags_of(stem, columns)
                 is_new = len(mine) > 1 and not {*mine, stem} & taken
+                if mine in equal:
+                    continue  # ``home_town=A`` and ``home_town=B`` say it themselves
                 if is_new and stem not in columns and set(mine) <= set(flags):
                     if np.sum([flags[one] for one in mine], axis=0).max() == 1:
                         found[stem] = None

@@ -32,6 +32,18 @@ def is_writable(label: Label) -> bool:
     return not any("\ud800" <= sign <= "\udfff" for sign in label)
 
 
+def names_a_level(name: str) -> bool:
+    """Tell whether a column is named ``variable=level``; a comparison names none.
+
+    Examples
+    --------
+    >>> [names_a_level(name) for name in ("race=White", "age<=30", "age")]
+    [True, False, False]
+    """
+    variable, _, level = name.partition("=")
+    return bool(variable and level) and variable[-1] not in "<>!"
+
+
 NumberTypes: TypeAlias = Literal[
     "any",
     "wide",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric
+from fatt.ensemble.features import names_a_level
 from fatt.export.averaged import left_codes
 
 _NUMBER, _CATEGORY = "is any number", "is any category"
@@ -108,7 +109,7 @@ class Words:
             index
             for index, feature in enumerate(ensemble.features)
             if isinstance(feature, Numeric)
-            and all(feature.name.partition("="))
+            and names_a_level(feature.name)
             and all(0 <= cut < 1 for cut in ensemble.thresholds(index).tolist())
         }
 

@@ -305,14 +305,20 @@ class _Table:
 
     def groups(self, one_hot: Collection[str] = (), n_threads: int = 1) -> Groups:
         """Look for variables behind groups of columns, in so many threads."""
-        groups = prefixes(self.names, self.numbers)
-        for name in one_hot:
-            groups[name] = flags_of(name, self.numbers)
-            if not groups[name]:
+        told = {name: flags_of(name, self.numbers) for name in one_hot}
+        for name, columns in told.items():
+            if not columns:
                 raise SpecError(
                     f"one_hot names {name!r}, and no column of numbers is called "
                     f"{name}_...; {hint(name, self.numbers)}"
                 )
+        # What somebody said stands above names: ``status_0_lt=_5`` may be a level.
+        taken = {column for columns in told.values() for column in columns}
+        groups = {
+            name: columns
+            for name, columns in prefixes(self.names, self.numbers).items()
+            if taken.isdisjoint(columns)
+        } | told
         if not groups:
             return Groups({}, [])
         # Where nothing is copied it is faster to look at all columns than to pick some.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
+from fatt.ensemble.features import names_a_level
 from fatt.errors import SpecError
 from fatt.region.kinds import AnyVariable, Binary, Number, OneHot
 from fatt.region.schema import Schema
@@ -35,9 +36,9 @@ def prefixes(names: list[str], numbers: Collection[str]) -> dict[str, list[str]]
     """
     groups: dict[str, list[str]] = {}
     for name in numbers:
-        prefix, _, level = name.partition("=")
+        prefix = name.partition("=")[0]
         # With a column of the group's own name nobody could tell the two apart.
-        if prefix and level and prefix not in names:
+        if names_a_level(name) and prefix not in names:
             groups.setdefault(prefix, []).append(name)
     return groups
 
@@ -100,10 +101,14 @@ class Groups:
 def _variable(prefix: str, columns: tuple[str, ...], has_none: bool) -> Binary | OneHot:
     levels = tuple(name[len(prefix) + 1 :] for name in columns)
     if len(columns) == 1:
-        pair = (f"not {levels[0]}", levels[0])
-        return Binary(name=prefix, columns=columns, levels=pair)
+        return Binary(name=prefix, columns=columns, levels=_pair(levels[0]))
     dropped = NONE if has_none else None
     return OneHot(name=prefix, columns=columns, levels=levels, dropped=dropped)
+
+
+def _pair(level: str) -> tuple[str, str]:
+    """Return the levels of a variable of which only one has a column."""
+    return f"not {level}", level
 
 
 class _Suspect(NamedTuple):
@@ -183,15 +188,17 @@ def _lone_flags(
     To vary ``race_White`` alone would ask about people of no race, or of two. As a
     condition it is fine.
     """
-    known = {variable.name for variable in schema.variables}
+    known = {variable.name: variable for variable in schema.variables}
     flags = [one.columns[0] for one in schema.variables if _may_be_flag(one)]
     for said, name in _moved(relation, ()):
-        parts = name.split("_")
+        # A lone ``race_a=b`` is taken for a variable ``race_a``.
+        column = known[name].columns[0] if name in known else name
+        parts = column.split("_")
         # What comes before each underscore, the longest first; or all, if no variable.
         stems = ["_".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
-        for stem in stems if name in known else [name]:
+        for stem in stems if column in schema.columns else [name]:
             columns = flags_of(stem, flags)
-            if stem not in known and len(columns) > 1 and name in {stem, *columns}:
+            if stem not in known and len(columns) > 1 and column in {stem, *columns}:
                 place = places(schema, model)
                 wanted = [place[column] for column in columns]
                 yield _Suspect(said, stem, columns, wanted)
@@ -201,10 +208,14 @@ def _may_be_flag(variable: AnyVariable) -> bool:
     """Tell whether nobody said of a column of its own that it is a flag."""
     if isinstance(variable, Number):
         return variable.lower is None and variable.upper is None
+    if not isinstance(variable, Binary):
+        return False
     # What a column of truth values is taken for; to Python 0 and 1 are the same.
-    return isinstance(variable, Binary) and all(
-        isinstance(level, bool) for level in variable.levels
-    )
+    if all(isinstance(level, bool) for level in variable.levels):
+        return True
+    # What a lone column ``variable=level`` is taken for.
+    level = variable.columns[0].removeprefix(f"{variable.name}=")
+    return variable.levels == _pair(level)
 
 
 def _exclude_each_other(cells: NDArray[np.float64]) -> bool:

@@ -312,6 +312,30 @@ def test_columns_as_pandas_makes_them_are_one_variable(
     assert "Unfair" in asked.stdout
 
 
+def test_equal_signs_are_no_levels_where_pandas_made_the_columns(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(3)
+    saved = rng.choice(["lt_0_DM", "0_lt=_..._lt_200_DM", "gt=_200_DM"], 90)
+    frame = pandas.DataFrame({"age": rng.integers(18, 70, 90), "saved": saved})
+    table = pandas.get_dummies(frame, dtype=int)
+    for level in "AB":  # these say themselves that they are one variable
+        table[f"home_town={level}"] = (table["age"] % 2 == ord(level) % 2).astype(int)
+    own = DecisionTreeClassifier(random_state=0).fit(table, saved == "lt_0_DM")
+    library.load(own).save(tmp_path / "model.fatt")
+    table.to_csv(tmp_path / "people.csv", index=False)
+    spec = str(tmp_path / "audit.toml")
+    files = [str(tmp_path / "model.fatt"), str(tmp_path / "people.csv")]
+    assert run("init", *files, "-o", spec).exit_code == 0
+    said = tomllib.loads(Path(spec).read_text(encoding="utf-8"))
+    assert said["columns"]["one_hot"] == ["saved"]
+    wanted = ["--vary", "saved", "--vary", "home_town", "--one-hot", "saved"]
+    audited = run("audit", *files, *wanted)
+    assert audited.exit_code == 0
+    assert "saved lt_0_DM → 0_lt=_..._lt_200_DM" in audited.stdout
+    assert run("audit", "--spec", spec).exit_code == 0
+
+
 def test_what_was_told_of_the_model_is_written_down(tmp_path: Path) -> None:
     model, table, *_ = vendor("a scaler beside", tmp_path)
     renamed = pandas.read_csv(table).rename(columns={"sex": "Gender", "race": "R"})

@@ -101,6 +101,7 @@ GRADE = Categorical(name="grade", categories=(1, 2, 3, 4, 5, 6), **NO_MISSING)
         ),
         # A number like any other, although its name looks like a flag.
         (Numeric(name="a=b", **NO_MISSING), 3.0, "a=b <= 3.00", "a=b > 3.00"),
+        (Numeric(name="a<=3", **NO_MISSING), 0.5, "a<=3 <= 0.50", "a<=3 > 0.50"),
         (
             RACE,
             [True, False, True, False],

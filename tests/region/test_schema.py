@@ -482,6 +482,50 @@ def test_one_of_the_columns_of_a_variable_cannot_vary_alone(
     assert len(fatt.verify(model, table, similarity=alone, schema=schema)) == 4
 
 
+def amounts(dtype: type) -> tuple[Ensemble, pd.DataFrame]:
+    """People whose levels are comparisons, as in public tables on credit."""
+    levels = ["lt_0", "0_lt=_x_lt_200", "gt=_200", "gt=_900", "<=_0", "none"]
+    people = pd.DataFrame({"saved": levels * 2, "age": range(20, 44, 2)})
+    table = pd.get_dummies(people, columns=["saved"], dtype=dtype)
+    tree = DecisionTreeClassifier(random_state=0).fit(table, [0, 1, 1, 0, 0, 1] * 2)
+    return fatt.load(tree).ensemble, table
+
+
+@pytest.mark.parametrize("dtype", [bool, int, float])
+def test_columns_with_equal_signs_may_be_levels_of_what_pandas_made(
+    dtype: type,
+) -> None:
+    model, table = amounts(dtype)
+    schema = Schema.infer(model, table, one_hot=["saved"])
+    assert [variable.name for variable in schema.variables] == ["age", "saved"]
+    assert schema.find("saved").columns == tuple(table.columns[1:])
+    varied = fatt.Similarity(vary=["saved"])
+    report = fatt.verify(model, table, similarity=varied, schema=schema)
+    assert report.counts["unfair"] > 0
+
+
+@pytest.mark.parametrize("dtype", [bool, int, float])
+@pytest.mark.parametrize("name", ["saved_0_lt", "saved_0_lt=_x_lt_200", "saved_<=_0"])
+def test_a_lone_column_with_an_equal_sign_is_no_way_around_its_siblings(
+    name: str, dtype: type
+) -> None:
+    model, table = amounts(dtype)
+    alone = fatt.Similarity(vary=[name])
+    with pytest.raises(SpecError, match="look like one variable 'saved'"):
+        fatt.verify(model, table, similarity=alone)
+    schema = Schema.infer(model, table).with_({name: Binary()})
+    assert len(fatt.verify(model, table, similarity=alone, schema=schema)) == 12
+
+
+@pytest.mark.parametrize("name", ["age<=30", "age>=30", "age!=30"])
+def test_comparisons_are_columns_of_their_own(name: str) -> None:
+    found = infer({name: [1.0, 0.0], f"{name}5": [0.0, 1.0]})
+    assert [(one.name, type(one)) for one in found.values()] == [
+        (name, Number),
+        (f"{name}5", Number),
+    ]
+
+
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("drop_first", [False, True])
 def test_the_names_of_one_hot_columns_change_no_verdict(
