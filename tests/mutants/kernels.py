@@ -190,7 +190,6 @@ _SCREEN = _of(
     "screen.pyx",
     _lost("found = LEFT if lower[feature] <= threshold else 0", "<=", "<"),
     _lost("found = LEFT if lower[place] <= threshold else 0", "<=", "<"),
-    _lost("is_left = lower[feature] <= nodes[node].threshold", "<=", "<"),
     _lost("size += is_left & is_right", "is_left & is_right", "0"),
     _lost(
         "if forest.variables[index].kind != ORDERED or missing[index]:",
@@ -402,6 +401,8 @@ _RARE = [
         ),
         ("margins.pyx", "if rule.link == IDENTITY:", "== IDENTITY", "!= SIGMOID"),
         ("screen.pyx", "total.mass += largest(low, high)", "largest(", "min("),
+        ("screen.pyx", "lower[feature] <= nodes[node].threshold", "<=", "<"),
+        ("screen.pyx", "lower[feature] <= nodes[parts_at].threshold", "<=", "<"),
         (
             "decide.pyx",
             "if totals[rival].margin + error < least - 1 and",

@@ -227,6 +227,32 @@ def test_one_tree_keeps_both_ends_of_a_tolerance(
     assert verifier.verify(np.array([[own]]), cube(1)).verdict[0] == verdict
 
 
+@pytest.mark.parametrize("is_below", [False, True])
+def test_the_first_look_reaches_a_leaf_at_the_very_end_of_the_box(
+    is_below: bool,
+) -> None:
+    """The box begins at a threshold, of a root or below where it first parts."""
+    inner = Trees.lay_out(
+        roots=[0, 5],
+        feature=[0 if is_below else 1, 1, -1, -1, -1, 0, -1, -1],
+        threshold=[0.5, 0.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0],
+        left=[1, 3, -1, -1, -1, 6, -1, -1],
+        right=[2, 4, -1, -1, -1, 7, -1, -1],
+        missing_left=np.zeros(8, dtype=bool),
+        leaf=[0, 0, 0, 1, 0, 0, 2, 2],
+        values=np.array([-10.0, 10.0, -1.0]),
+        targets=[0, 0],
+    )
+    plain = stumps(
+        [(0.0, 0.0), (0.0, 0.0)], [0, 0], Cut(at=0.0), dtype="float64", base=(0.0,)
+    )
+    ensemble = replace(plain, trees=inner)
+    boxes = replace(cube(2), lower=np.array([[0.0, 0.5]]))
+    outcomes = Verifier(ensemble).verify(np.ones((1, 2)), boxes)
+    assert outcomes.verdict[0] == UNFAIR
+    assert outcomes.twins.twin(0)[1] == 0.5
+
+
 def test_no_threads_and_no_time_are_refused() -> None:
     ensemble = stumps([(0.0, 1.0)], [0], Cut(at=0.5), dtype="float64", base=(0.0,))
     with pytest.raises(SpecError, match="n_jobs is 0"):
