@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import LabelEncoder, StandardScaler
+from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
@@ -313,6 +314,18 @@ def test_a_model_that_needs_too_much_memory_says_so(
     path.write_bytes(pickle.dumps(TREE))
     with pytest.raises(UnsupportedModelError, match=r"more memory.*32\.8 GiB"):
         fatt.load(path, allow_pickle=True)
+
+
+@pytest.mark.parametrize("sparse_output", [True, False])
+def test_a_one_hot_column_of_too_many_categories_is_named(sparse_output: bool) -> None:
+    people = pd.DataFrame({"age": range(9), "street": [f"{i} St" for i in range(9)]})
+    streets = [f"{i} St" for i in range(17_000)]
+    encoder = OneHotEncoder(categories=[streets], sparse_output=sparse_output)
+    flags = make_column_transformer((encoder, ["street"]), remainder="passthrough")
+    model = make_pipeline(flags, DecisionTreeClassifier()).fit(people, [0, 1, 0] * 3)
+    words = "17,000 categories of the column 'street' and makes 17,000 columns"
+    with pytest.raises(UnsupportedModelError, match=words):
+        fatt.load(model)
 
 
 def test_a_pickle_that_needs_a_package_or_a_script_says_which(tmp_path: Path) -> None:

@@ -40,6 +40,9 @@ _TABULATED = {
 #: How many levels are asked for in rows of their own.
 _ALONE = 50
 
+#: How many numbers the table of one column may have: 2 GiB of them.
+_CELLS = 2**28
+
 
 def encoder(encoder: Any) -> Work:
     """Ask an encoder what it makes of each category, of unknown and missing cells."""
@@ -78,9 +81,23 @@ def _asked(encoder: Any, cells: list[list[Any]], i: int) -> Floats:
         # The encoder may warn of unknown cells and of absent column names: both are
         # meant here.
         warnings.simplefilter("ignore")
+        width = encoder.transform(table[:1]).shape[1]
+        if len(table) * width > _CELLS:
+            raise UnsupportedModelError(_too_wide(encoder, i, width))
         codes = encoder.transform(table)
     dense = codes.toarray() if hasattr(codes, "toarray") else codes
     return np.asarray(dense).astype(np.float64)
+
+
+def _too_wide(encoder: Any, i: int, width: int) -> str:
+    kind = type(encoder).__name__
+    column = getattr(encoder, "feature_names_in_", range(i + 1))[i]
+    return (
+        f"the {kind} knows {len(encoder.categories_[i]):,} categories of the column "
+        f"{column!r} and makes {width:,} columns: a table of both is too large. Leave "
+        "the column out if it names single people, or train with fewer columns: "
+        "OneHotEncoder(min_frequency=...), or a TargetEncoder."
+    )
 
 
 def _labels_of(encoder: Any, i: int) -> tuple[list[Label], dict[object, Any]]:
