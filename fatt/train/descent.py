@@ -29,6 +29,8 @@ _CLASSES = 3
 
 #: What may stand at a node: a new leaf or split, or nodes that are there already.
 Piece: TypeAlias = int | slice
+#: The best change at a node of a tree, for trees and nodes that were looked at.
+Known: TypeAlias = "dict[tuple[bytes, int], Change | None]"
 
 
 class Change(NamedTuple):
@@ -71,6 +73,7 @@ def descend(
     passes: int,
     is_over: Callable[[], bool],
     found: list[Scored],
+    known: Known,
 ) -> int:
     """Improve a tree node by node as long as that helps.
 
@@ -88,6 +91,9 @@ def descend(
         Tells when to stop.
     found
         Receives the trees after each pass, the best last; no constant ones.
+    known
+        Receives the best changes; descents with the same objective share them, because
+        they often meet, and each ends with a pass that only confirms a tree.
 
     Returns
     -------
@@ -98,7 +104,7 @@ def descend(
     traced = trace(objective.tidied(start))
     if is_constant(traced.tree):
         # Whatever else it costs, a tree must tell people apart.
-        change = best_change(objective, traced, 0)
+        change = _look_up(known, objective, traced, 0)
         if change is None:
             return 0
         traced = trace(change.apply(traced.tree))
@@ -107,7 +113,7 @@ def descend(
     for number in range(passes):
         if is_over():
             return number
-        tree, has_changed = _pass(objective, traced, rng, is_over)
+        tree, has_changed = _pass(objective, traced, rng, is_over, known)
         if not has_changed:
             return number + 1
         # Tidying may undo what helped, and a descent would go round in circles.
@@ -121,7 +127,11 @@ def descend(
 
 
 def _pass(
-    objective: Objective, traced: Traced, rng: Generator, is_over: Callable[[], bool]
+    objective: Objective,
+    traced: Traced,
+    rng: Generator,
+    is_over: Callable[[], bool],
+    known: Known,
 ) -> tuple[Genome, bool]:
     """Go once through all nodes; return the tree, and whether anything changed."""
     # By these nodes are found again when the tree has changed.
@@ -131,12 +141,22 @@ def _pass(
         if is_over():
             break
         for place in np.flatnonzero(numbers == number).tolist():
-            change = best_change(objective, traced, place)
+            change = _look_up(known, objective, traced, place)
             if change is not None:
                 traced = objective.people.trace(change.apply(traced.tree))
                 numbers = change.follow(numbers)
                 has_changed = True
     return traced.tree, has_changed
+
+
+def _look_up(
+    known: Known, objective: Objective, traced: Traced, place: int
+) -> Change | None:
+    """Return the best of all changes at a node, worked out once for each tree."""
+    key = (traced.tree.tobytes(), place)
+    if key not in known:
+        known[key] = best_change(objective, traced, place)
+    return known[key]
 
 
 def best_change(objective: Objective, traced: Traced, place: int) -> Change | None:

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from fatt.threads import each
@@ -67,6 +65,10 @@ def soft_labels(
         or np.bincount(codes[known], minlength=n_classes).min() < 2 * _FOLDS
     ):
         return None
+    # Imported here, because it takes long, and many trainings have no teacher.
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.model_selection import StratifiedKFold
+
     few = (n_categories > 0) & (n_categories <= _MOST_CATEGORIES)
     # Weights that are all the same only cost time.
     weighted = weights if np.ptp(weights[known]) > 0 else None

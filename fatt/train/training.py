@@ -17,7 +17,7 @@ from numpy.random import Generator
 from fatt.ensemble import Categorical
 from fatt.threads import each
 from fatt.train import population
-from fatt.train.descent import descend
+from fatt.train.descent import Known, descend
 from fatt.train.fitness import Archive, Objective, Scored
 from fatt.train.genome import Genome, leaf
 from fatt.train.groups import Groups
@@ -496,6 +496,7 @@ def _improve(search: _Search, starts: list[Start]) -> None:
     objective, interrupted = search.objective, threading.Event()
     seeds = search.rng.spawn(len(starts))
     paths: list[list[Scored]] = [[] for _ in starts]
+    known: Known = {}
     finished = itertools.count(1)
 
     def is_over() -> bool:
@@ -511,6 +512,7 @@ def _improve(search: _Search, starts: list[Start]) -> None:
             passes=search.settings.max_iter,
             is_over=is_over,
             found=paths[number],
+            known=known,
         )
         for best in paths[number][-1:]:
             search.bar.show("descent", next(finished), len(starts), best)

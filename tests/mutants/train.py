@@ -156,5 +156,11 @@ MUTANTS = tuple(
         ),
         # A constant tree is worse than any other.
         ("descent.py", "and len(labels[inner] | labels[outer]) > 1\n", "\n"),
+        # What is known of one tree is not known of another.
+        (
+            "descent.py",
+            "key = (traced.tree.tobytes(), place)",
+            "key = (traced.tree[:1].tobytes(), place)",
+        ),
     )
 )

@@ -17,7 +17,8 @@ import pytest
 from fatt.ensemble import Categorical
 from fatt.region import code_words
 from fatt.train import kernels
-from fatt.train.descent import best_change
+from fatt.train.descent import Known, best_change, descend
+from fatt.train.fitness import Scored
 from fatt.train.genome import (
     Genome,
     ends,
@@ -309,6 +310,36 @@ def test_the_best_change_is_the_best_of_all(case: Case) -> None:
     assert (tree[numbers[kept]] == new[kept]).all()
     outside = np.r_[0:place, ends(tree)[place] : len(tree)]
     assert set(outside) <= set(numbers[kept].tolist())
+
+
+@for_cases(20)
+def test_descents_that_share_what_they_know_end_where_each_ends_alone(
+    case: Case,
+) -> None:
+    objective = case.objective
+    shared: Known = {}
+    for seed in range(3):
+        start = random_tree(case, depth=3)
+        paths: list[list[Scored]] = [[], []]
+        alone: Known = {}
+        n_passes = [
+            descend(
+                objective,
+                start,
+                np.random.default_rng(seed),
+                passes=50,
+                is_over=lambda: False,
+                found=path,
+                known=known,
+            )
+            for path, known in zip(paths, (alone, shared), strict=True)
+        ]
+        trees = [[one.tree.tolist() for one in path] for path in paths]
+        assert trees[0] == trees[1]
+        assert n_passes[0] == n_passes[1]
+    for (tree, place), change in shared.items():
+        traced = objective.people.trace(np.frombuffer(tree, dtype=np.int32))
+        assert best_change(objective, traced, place) == change
 
 
 @for_cases(20)
