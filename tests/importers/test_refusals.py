@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
@@ -314,6 +314,25 @@ def test_a_model_that_needs_too_much_memory_says_so(
     path.write_bytes(pickle.dumps(TREE))
     with pytest.raises(UnsupportedModelError, match=r"more memory.*32\.8 GiB"):
         fatt.load(path, allow_pickle=True)
+
+
+def test_a_model_whose_training_was_interrupted_says_so() -> None:
+    scores: list[float] = []
+
+    def interrupt(model: Any, rows: Any, answers: Any) -> float:
+        if len(scores) > 3:
+            raise KeyboardInterrupt
+        scores.append(model.score(rows, answers))
+        return scores[-1]
+
+    model = HistGradientBoostingClassifier(early_stopping=True, scoring=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    assert len(model._predictors) > 0
+    with pytest.raises(ValueError, match="dtype mismatch"):
+        model.predict(X)
+    with pytest.raises(UnsupportedModelError, match="was interrupted.*Fit it again"):
+        fatt.load(model)
 
 
 @pytest.mark.parametrize("sparse_output", [True, False])

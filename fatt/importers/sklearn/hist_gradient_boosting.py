@@ -40,6 +40,11 @@ _WORDS = 8
 def convert(model: Any) -> Ensemble:
     """Convert a HistGradientBoostingClassifier or HistGradientBoostingRegressor."""
     check_members(model._bin_mapper)
+    if getattr(model, "_in_fit", False):
+        raise UnsupportedModelError(
+            f"the training of the {type(model).__name__} was interrupted, and until it "
+            "ends the model takes rows for numbers of bins. Fit it again."
+        )
     table = _Table.of(model)
     base = np.asarray(model._baseline_prediction)
     if base.dtype != np.float64 or base.ndim != 2 or len(base) != 1:
