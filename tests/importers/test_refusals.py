@@ -15,7 +15,11 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
@@ -331,7 +335,50 @@ def test_a_model_whose_training_was_interrupted_says_so() -> None:
     assert len(model._predictors) > 0
     with pytest.raises(ValueError, match="dtype mismatch"):
         model.predict(X)
-    with pytest.raises(UnsupportedModelError, match="was interrupted.*Fit it again"):
+    with pytest.raises(UnsupportedModelError, match="training of the HistGrad"):
+        fatt.load(model)
+
+
+GRAPHS: dict[str, dict[str, list[int]]] = {
+    "a tree has two nodes with the same id": {"nodes_nodeids": [0, 1, 1]},
+    "tree 0 has no node 7, to which a node": {"nodes_falsenodeids": [7, 0, 0]},
+    "a tree or node id is out of range": {"nodes_nodeids": [0, 1, -1]},
+    "a weight belongs to a node with a split": {"class_nodeids": [0, 0, 2, 2]},
+}
+
+
+@pytest.mark.parametrize("reason", GRAPHS)
+def test_trees_of_an_onnx_graph_that_do_not_hang_together(reason: str) -> None:
+    fatt.load(stump())
+    with pytest.raises(MalformedModelError, match=reason):
+        fatt.load(stump(**GRAPHS[reason]))
+
+
+def stump(**changes: list[int]) -> Any:
+    builder = pytest.importorskip("tests.importers.onnx_builder")
+    no, yes = (builder.Leaf([(0, 1.0 - one), (1, one)]) for one in (0.0, 1.0))
+    tree = builder.Split("LEQ", 0, 0.5, no, yes)
+    return builder.classifier([tree], [0, 1], **changes)
+
+
+def test_onnx_graphs_that_are_not_whole(tmp_path: Path) -> None:
+    twice, closed = stump(), stump()
+    twice.graph.node.append(twice.graph.node[0])
+    with pytest.raises(MalformedModelError, match="'label' is computed by two nodes"):
+        fatt.load(twice)
+    del closed.graph.input[:]
+    with pytest.raises(MalformedModelError, match="the graph has no input"):
+        fatt.load(closed)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(stump().SerializeToString()[:-5])
+    with pytest.raises(MalformedModelError, match="no whole ONNX model"):
+        fatt.load(path)
+
+
+def test_a_bagged_tree_of_a_column_that_is_not_there() -> None:
+    model = BaggingClassifier(DecisionTreeClassifier(), 2).fit(X, Y)
+    model.estimators_features_ = [np.array([0, 1, 3])] * 2
+    with pytest.raises(MalformedModelError, match="a column that does not exist"):
         fatt.load(model)
 
 
