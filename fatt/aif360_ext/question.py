@@ -116,8 +116,8 @@ def refuse_other_labels(
     raise SpecError(
         f"the model gives other labels than those predicted in {wrong.sum():,} of "
         f"{len(given):,} rows, first in row {int(np.argmax(wrong))}. Pass the model "
-        "that made them, together with whatever transformer stood before it, and the "
-        "rows for which it made them."
+        "that made them, together with whatever transformer stood before it or the "
+        "cut-off, threshold=, and the rows for which it made them."
     )
 
 

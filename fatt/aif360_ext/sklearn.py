@@ -198,6 +198,7 @@ def certified_fairness_score(
     sample_weight: Any = None,
     spot_checks: int = SPOT_CHECKS,
     threshold: float | None = None,
+    pos_label: Label = 1,
     tolerance: float | str | None = None,
     direction: Direction | None = None,
     favorable: Label | None = None,
@@ -221,6 +222,9 @@ def certified_fairness_score(
     similarity
         Who is similar. By default the protected attributes may have any of their
         values, and nothing else may change.
+    pos_label
+        The class whose probability `threshold` cuts, 1 as in `aif360.sklearn`; nothing
+        depends on it without a threshold.
     schema, budget, sample_weight, spot_checks, threshold, tolerance, direction, \
 favorable
         As in `fatt.verify`.
@@ -234,7 +238,7 @@ favorable
     ------
     SpecError
         If the estimator gives other labels than `y_pred`, reads no protected attribute,
-        or a name is absent.
+        a name is absent, or `pos_label` is no class and there is a threshold.
     """
     report = _verify(
         X,
@@ -247,6 +251,7 @@ favorable
         sample_weight=sample_weight,
         spot_checks=spot_checks,
         threshold=threshold,
+        pos_label=pos_label,
         tolerance=tolerance,
         direction=direction,
         favorable=favorable,
@@ -267,6 +272,7 @@ def individual_unfairness_difference(
     sample_weight: Any = None,
     spot_checks: int = SPOT_CHECKS,
     threshold: float | None = None,
+    pos_label: Label = 1,
     tolerance: float | str | None = None,
     direction: Direction | None = None,
     favorable: Label | None = None,
@@ -279,7 +285,7 @@ def individual_unfairness_difference(
     Parameters
     ----------
     X, y_pred, estimator, similarity, schema, budget, sample_weight, spot_checks, \
-threshold, tolerance, direction, favorable
+threshold, pos_label, tolerance, direction, favorable
         As in `certified_fairness_score`.
     prot_attr
         What makes the groups: as in `certified_fairness_score`, or arrays with one
@@ -307,6 +313,7 @@ threshold, tolerance, direction, favorable
         sample_weight=sample_weight,
         spot_checks=spot_checks,
         threshold=threshold,
+        pos_label=pos_label,
         tolerance=tolerance,
         direction=direction,
         favorable=favorable,
@@ -327,6 +334,7 @@ def individual_unfairness_ratio(
     sample_weight: Any = None,
     spot_checks: int = SPOT_CHECKS,
     threshold: float | None = None,
+    pos_label: Label = 1,
     tolerance: float | str | None = None,
     direction: Direction | None = None,
     favorable: Label | None = None,
@@ -336,7 +344,7 @@ def individual_unfairness_ratio(
     Parameters
     ----------
     X, y_pred, estimator, similarity, schema, budget, sample_weight, spot_checks, \
-threshold, tolerance, direction, favorable
+threshold, pos_label, tolerance, direction, favorable
         As in `certified_fairness_score`.
     prot_attr, priv_group
         As in `individual_unfairness_difference`.
@@ -358,6 +366,7 @@ threshold, tolerance, direction, favorable
         sample_weight=sample_weight,
         spot_checks=spot_checks,
         threshold=threshold,
+        pos_label=pos_label,
         tolerance=tolerance,
         direction=direction,
         favorable=favorable,
@@ -404,9 +413,12 @@ def _verify(
     sample_weight: Any,
     spot_checks: int,
     threshold: float | None,
+    pos_label: Label,
     **fair: Any,
 ) -> Report:
-    model = load(estimator, threshold=threshold)
+    model = load(estimator)
+    if threshold is not None:
+        model = model.deciding(threshold=threshold, pos_label=pos_label)
     ensemble = model.ensemble
     if y_pred is not None:
         refuse_other_labels(ensemble, X, np.ravel(y_pred), [ensemble.classes])

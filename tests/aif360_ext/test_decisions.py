@@ -16,7 +16,11 @@ from sklearn.tree import DecisionTreeRegressor
 
 import fatt
 from fatt import Similarity
-from fatt.aif360_ext import IndividualFairnessRegressionMetric, datasets_from
+from fatt.aif360_ext import (
+    IndividualFairnessMetric,
+    IndividualFairnessRegressionMetric,
+    datasets_from,
+)
 from fatt.aif360_ext.sklearn import (
     certified_fairness_score,
     individual_unfairness_difference,
@@ -24,7 +28,7 @@ from fatt.aif360_ext.sklearn import (
     make_scorer,
 )
 from fatt.errors import SpecError
-from tests.aif360_ext.made import town
+from tests.aif360_ext.made import predicted, town
 
 WOMEN, MEN = [{"sex": 0}], [{"sex": 1}]
 
@@ -170,8 +174,64 @@ def test_functions_take_cut_offs_and_tolerances() -> None:
     own = np.sort(made[(made > 0.5) & (made < 1)])[-1]
     cut = made > own
     certified_fairness_score(frame, cut, threshold=np.nextafter(own, 1), **asked)
-    with pytest.raises(SpecError, match="other labels"):
+    with pytest.raises(SpecError, match="other labels .*threshold="):
         certified_fairness_score(frame, cut, **asked)
+
+
+def test_functions_cut_off_the_label_that_the_metric_does() -> None:
+    dataset = town()
+    coded = np.where(dataset.labels == 1, 1.0, 2.0)
+    dataset.labels, dataset.unfavorable_label = coded, 2.0
+    frame = pd.DataFrame(dataset.features, columns=dataset.feature_names)
+    frame = frame.set_index(["sex", "race"], drop=False)
+    forest = RandomForestClassifier(9, max_depth=5, random_state=0)
+    forest.fit(frame.to_numpy(), coded.ravel())
+    similarity = Similarity(vary=["sex"])
+    given: dict[str, Any] = {
+        "estimator": forest,
+        "similarity": similarity,
+        "sample_weight": dataset.instance_weights,
+        "threshold": 0.7,
+    }
+    groups: dict[str, Any] = {"prot_attr": "sex", "priv_group": 1}
+    found = []
+    for label in (1.0, 2.0):
+        chance = forest.predict_proba(frame.to_numpy())[:, int(label) - 1]
+        labels = np.where(chance >= 0.7, label, 3 - label)
+        dataset.favorable_label, dataset.unfavorable_label = label, 3 - label
+        metric = IndividualFairnessMetric(
+            dataset,
+            predicted(dataset, labels),
+            WOMEN,
+            MEN,
+            model=forest,
+            similarity=similarity,
+            threshold=0.7,
+        )
+        asked = {**given, "pos_label": label}
+        fair = certified_fairness_score(frame, labels, **asked)
+        assert fair == metric.individual_fairness()
+        assert (
+            individual_unfairness_difference(frame, labels, **asked, **groups)
+            == metric.individual_unfairness_difference()
+        )
+        assert (
+            individual_unfairness_ratio(frame, labels, **asked, **groups)
+            == metric.individual_unfairness_ratio()
+        )
+        arguments = {
+            name: asked[name] for name in ("similarity", "threshold", "pos_label")
+        }
+        scorer = make_scorer(certified_fairness_score, **arguments)
+        weight = dataset.instance_weights
+        assert scorer(forest, frame, sample_weight=weight) == fair
+        found.append(fair)
+    assert found[0] != found[1]
+    # As in AIF360 it is 1 where nothing is said.
+    assert certified_fairness_score(frame, **given) == found[0]
+    for wrong in (0, "good"):
+        with pytest.raises(SpecError, match=f"pos_label is {wrong!r}.*never answers"):
+            certified_fairness_score(frame, **given, pos_label=wrong)
 
 
 def test_functions_compare_predictions() -> None:
