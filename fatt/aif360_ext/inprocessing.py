@@ -42,14 +42,14 @@ class FATT(Transformer):  # type: ignore[misc]
     sensitive_attr : str, list of str or None
         What may be otherwise in a similar person, with any of its values, while nothing
         else may: names of protected attributes, columns, or groups of columns such as
-        `race` for ``race=White``. By default all attributes that the groups name, or
-        all protected attributes of the dataset if there are no groups.
+        `race` for ``race=White``. By default all protected attributes of the dataset,
+        as in `IndividualFairnessMetric`.
     unprivileged_groups, privileged_groups
-        Groups, as in other algorithms of AIF360. If both are named, their rates of the
+        Groups, as in other algorithms of AIF360, both or neither: their rates of the
         favorable label are brought together as well.
     similarity
         Who is similar, in the units of ``dataset.features``, instead of
-        `sensitive_attr` and groups.
+        `sensitive_attr`.
     max_gap
         The largest difference between the rates of the two groups; None for any. It is
         estimated, as ``model_.gap_interval_`` tells, where fairness to individuals is
@@ -95,6 +95,12 @@ class FATT(Transformer):  # type: ignore[misc]
         )
         if sensitive_attr is not None:
             refuse_both("sensitive_attr", sensitive_attr, similarity)
+        if bool(unprivileged_groups) != bool(privileged_groups):
+            absent = "privileged" if unprivileged_groups else "unprivileged"
+            raise SpecError(
+                f"there are no {absent}_groups to compare the others with: name both "
+                "unprivileged_groups and privileged_groups, or neither."
+            )
         self.sensitive_attr = sensitive_attr
         self.unprivileged_groups = unprivileged_groups
         self.privileged_groups = privileged_groups
@@ -214,10 +220,8 @@ class FATT(Transformer):  # type: ignore[misc]
 
     def _free(self, schema: Schema, dataset: Any) -> Relation:
         """Return the similarity in which the sensitive attributes vary."""
-        groups = [*(self.unprivileged_groups or ()), *(self.privileged_groups or ())]
-        in_groups = dict.fromkeys(name for group in groups for name in group)
         given = self.sensitive_attr
-        names = [given] if isinstance(given, str) else list(given or in_groups)
+        names = [given] if isinstance(given, str) else list(given or ())
         for name in names:
-            schema.find(name, said_in="sensitive_attr" if given else "groups")
+            schema.find(name, said_in="sensitive_attr")
         return free(schema, names or protected_names(dataset))

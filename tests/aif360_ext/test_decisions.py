@@ -174,7 +174,7 @@ def test_functions_take_cut_offs_and_tolerances() -> None:
     own = np.sort(made[(made > 0.5) & (made < 1)])[-1]
     cut = made > own
     certified_fairness_score(frame, cut, threshold=np.nextafter(own, 1), **asked)
-    with pytest.raises(SpecError, match="other labels .*threshold="):
+    with pytest.raises(SpecError, match=r"other labels .*threshold="):
         certified_fairness_score(frame, cut, **asked)
 
 
