@@ -42,7 +42,7 @@ def low_or_high(ensemble: Ensemble, name: str) -> Ensemble:
 
 @pytest.mark.parametrize("name", FILES)
 def test_verdicts_on_kept_files_equal_brute_force(name: str) -> None:
-    ensemble = fatt.load(KEPT / name).ensemble
+    ensemble = fatt.load(KEPT / name, allow_pickle=name.endswith(".pkl")).ensemble
     if isinstance(ensemble.decision, Prediction):
         ensemble = low_or_high(ensemble, name)
     case = draw(ensemble, name, 10 * EFFORT)
