@@ -16,12 +16,13 @@ from fatt.certificate.closing import Cut
 from fatt.certificate.file import Contents, Digests, Packed
 from fatt.ensemble import Label
 from fatt.ensemble.allowed import Allowed, Direction, allowed_of
-from fatt.errors import CertificateError
+from fatt.errors import CertificateError, SpecError
 from fatt.markup import code, facts, notebook, table
 from fatt.region import Relation, Schema
 
 if TYPE_CHECKING:
     from fatt.certificate.checker import Checked
+    from fatt.model import Model
 
 Floats = NDArray[np.float64]
 
@@ -273,13 +274,25 @@ class Certificate:
 
         loaded, allowed = load(model), None
         if self.allowed.tolerance is not None or tolerance is not None:
-            loaded = loaded.predicting()
+            loaded = self._predicting(loaded, is_asked=tolerance is not None)
         ensemble = loaded.ensemble
         if any(one is not None for one in (tolerance, direction, favorable)):
             allowed = allowed_of(ensemble, tolerance, direction, favorable)
         return check(
             self, ensemble, X, similarity=similarity, schema=schema, allowed=allowed
         )
+
+    @staticmethod
+    def _predicting(model: Model, *, is_asked: bool) -> Model:
+        """Return the model that predicts numbers, of which a tolerance speaks."""
+        try:
+            return model.predicting()
+        except SpecError as error:
+            if is_asked:
+                raise
+            raise CertificateError(
+                f"what it says to be fair has no meaning for the model: {error}"
+            ) from None
 
 
 def contents_of(  # noqa: PLR0913

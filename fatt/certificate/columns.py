@@ -6,8 +6,9 @@ Nothing here is shared with `fatt.region`, which derives the same for the search
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -161,6 +162,11 @@ def _column(model: Ensemble, variable: AnyVariable, places: tuple[int, ...]) -> 
     features = [model.features[place] for place in places]
     first = features[0]
     if isinstance(variable, Number) and isinstance(first, Numeric):
+        if places[0] in model.inputs.open_below:
+            # Its lower bound excludes nobody: who is below gets answers as well.
+            wide = msgspec.structs.replace(first, lower=-np.inf)
+            bounds = first.lower, first.upper
+            return replace(_numbers(variable, places, wide), taken=bounds)
         return _numbers(variable, places, first)
     if isinstance(variable, Category | Ordinal) and isinstance(first, Categorical):
         if isinstance(variable, Category):

@@ -340,6 +340,11 @@ def _numbers(column: Numbers, rule: Rule, values: Floats) -> Reach:
             least, most = np.ceil(least), np.floor(most)
         low, high = np.maximum(low, least), np.minimum(high, most)
         missing = np.zeros(len(values), dtype=bool)
+    if column.low < column.taken[0] and (low < column.taken[0]).any():
+        raise CertificateError(
+            f"people who are similar have {column.variable.name!r} below "
+            f"{column.taken[0]:g}, of whom nothing is proved."
+        )
     return Reach(low, high, missing, np.zeros((len(values), 0), dtype=bool))
 
 

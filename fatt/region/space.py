@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Numeric
-from fatt.errors import DataError
+from fatt.errors import DataError, SpecError
 from fatt.region import growth
 from fatt.region.amounts import from_to
 from fatt.region.boxes import Boxes, code_words
@@ -50,6 +51,7 @@ class Space:
     def __init__(self, similarity: Relation, variables: Variables) -> None:
         self._variables = variables
         self._words = code_words(variables.ensemble.features)
+        self._open = self._open_below()
         rules = [bind(one, variables) for one in similarity.alternatives]
         domains, anything = self._domains()
         # Behind the alternatives stands one that lets nothing move: it is for those
@@ -150,6 +152,8 @@ class Space:
         ------
         DataError
             If a person has a value that the schema excludes.
+        SpecError
+            If similar people have numbers whose answers are not followed.
         """
         count, n_variables = people.shape
         most = count * max(1, len(self._prepared[1]) - 1)
@@ -166,8 +170,32 @@ class Space:
         )
         if n_boxes < 0:
             self._refuse(people)
+        for index in self._open:
+            self._require_followed(index, boxes[1][:n_boxes, index])
         # What there might have been more was never touched, and takes no memory.
         return Boxes(*(array[:n_boxes] for array in boxes))
+
+    def _open_below(self) -> list[int]:
+        """Return the variables below whose bound the library gives other answers."""
+        schema, model = self._variables.schema, self._variables.model
+        columns = {schema.columns[place] for place in model.inputs.open_below}
+        return [
+            index
+            for index, variable in enumerate(schema.variables)
+            if not columns.isdisjoint(variable.columns)
+        ]
+
+    def _require_followed(self, index: int, lowest: Matrix) -> None:
+        """Refuse boxes that reach numbers whose answers are not followed."""
+        feature = self._variables.ensemble.features[index]
+        if (lowest < feature.lower).any():
+            name = self._variables.schema.variables[index].name
+            raise SpecError(
+                f"by the similarity {name!r} goes down to {lowest.min():g}, and fatt "
+                f"cannot follow exactly what the model makes of numbers below "
+                f"{feature.lower:g}, of which it has no logarithm: if nobody has them, "
+                f"say so, such as schema.with_({name}=Number(lower=...))."
+            )
 
     def _domains(self) -> tuple[NDArray[Any], Words]:
         """Return what values people can have, and bit sets of all their codes."""
@@ -185,7 +213,11 @@ class Space:
                 continue
             assert isinstance(variable, Number)
             domain["least"], domain["most"] = variable.bounds
-            domain["low"], domain["high"] = _bounds(variable, feature)
+            bounded = feature
+            if index in self._open:
+                # So that it is seen who would be below.
+                bounded = msgspec.structs.replace(feature, lower=-np.inf)
+            domain["low"], domain["high"] = _bounds(variable, bounded)
             domain["is_whole"] = feature.integer
             domain["must_be_whole"] = isinstance(variable, Integer)
             if feature.missing_range is not None:

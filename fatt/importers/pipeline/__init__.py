@@ -52,7 +52,6 @@ from fatt.importers.pullback.columns import (
     Flags,
     Floats,
     Same,
-    below,
     follow,
 )
 from fatt.importers.registry import library_of
@@ -212,10 +211,33 @@ def _first_reader(steps: Sequence[tuple[str, Any]]) -> Any:
 def _in_raw_columns(
     inner: Ensemble, table: Table, names: list[str] | None, width: int
 ) -> Ensemble:
+    """Pull a model back to the columns before a table.
+
+    Most models take what a logarithm makes of numbers below its pole, a missing value,
+    and refuse minus infinity, which it makes of the pole itself. Then the raw numbers
+    have a hole, and only those above it are followed.
+    """
+    try:
+        return _pulled_back(inner, table, names, width, is_open=False)
+    except UnsupportedModelError:
+        if not any(chain.has_pole for chain in (*table.columns, *table.idle)):
+            raise
+    return _pulled_back(inner, table.above_poles(), names, width, is_open=True)
+
+
+def _pulled_back(
+    inner: Ensemble,
+    table: Table,
+    names: list[str] | None,
+    width: int,
+    *,
+    is_open: bool,
+) -> Ensemble:
+    """Pull a model back, which may take numbers below the poles (`is_open`)."""
     features: list[Feature] = []
     columns: list[Column | None] = [None] * len(table.columns)
     first_steps: list[AnyStep] = []
-    left_out: list[str] = []
+    open_below: list[int] = []
     for index in range(width):
         name = f"x{index}" if names is None else names[index]
         mine = [i for i, chain in enumerate(table.columns) if chain.source == index]
@@ -230,7 +252,9 @@ def _in_raw_columns(
             columns[i] = column
         if isinstance(feature, Numeric):
             first_steps += [step for chain in chains for step in chain.steps[:1]]
-            left_out += _left_out(feature, chains)
+            has_pole = is_open and any(chain.has_pole for chain in (*chains, *idle))
+            if has_pole or not set(mine).isdisjoint(inner.inputs.open_below):
+                open_below.append(len(features) - 1)
     copied = any(
         all(isinstance(step, Replace) for step in chain.steps)
         for chain in table.columns
@@ -246,13 +270,14 @@ def _in_raw_columns(
             isinstance(step, Numbers) and step.number_types == "any"
             for step in first_steps
         ),
-        bounds_of="fatt" if left_out else inner.inputs.bounds_of,
+        bounds_of="fatt" if open_below else inner.inputs.bounds_of,
+        open_below=tuple(open_below),
     )
     import sklearn
 
     model = f"Pipeline with {inner.source.model}"
     newer = note_newer("scikit-learn", sklearn.__version__)
-    notes = (*newer, *inner.source.notes, *left_out)
+    notes = (*newer, *inner.source.notes)
     return pull_back(
         inner,
         features=features,
@@ -262,17 +287,6 @@ def _in_raw_columns(
             inner.source, model=model, notes=tuple(dict.fromkeys(notes))
         ),
     )
-
-
-def _left_out(feature: Numeric, chains: Sequence[Chain]) -> list[str]:
-    """Say which numbers are left out though the library takes them."""
-    steps = [step for chain in chains for step in chain.steps]
-    reasons = [step.leaves_out for step in steps if isinstance(step, Numbers)]
-    return [
-        f"Of {feature.name!r} only numbers above {below(feature.lower):g} are looked "
-        f"at: {why}."
-        for why in dict.fromkeys(filter(None, reasons))
-    ]
 
 
 def _number_types(chains: Sequence[Chain]) -> NumberTypes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any, TypeAlias
 
@@ -24,6 +24,7 @@ from fatt.importers.pullback.columns import (
     Flags,
     Floats,
     Step,
+    above,
     around,
     identity,
     table_of,
@@ -49,14 +50,21 @@ class Numbers(Step):
     ----------
     number_types
         In which types it computes as in float64; most turn all into that first.
-    leaves_out
-        Why it takes no numbers below some, though the library does; empty if it takes
-        all that the library takes.
+    pole
+        The number of which a logarithm makes minus infinity, and missing values of all
+        below; None for other steps.
     """
 
     taker: Feature = FINITE
     number_types: NumberTypes = "any"
-    leaves_out: str = ""
+    pole: float | None = None
+
+    def above_pole(self) -> Numbers:
+        """Return the step that takes only numbers above the pole, if there is one."""
+        if self.pole is None:
+            return self
+        taker = msgspec.structs.replace(self.taker, lower=float(above(self.pole)))
+        return replace(self, taker=taker, edges=())
 
     def of_cells(self, cells: NDArray[Any]) -> tuple[Floats, Flags]:
         """Return what becomes of cells, and which of them the step takes."""

@@ -50,6 +50,20 @@ class Chain:
             )
         return replace(self, steps=(*self.steps, step), narrow=narrow)
 
+    @property
+    def has_pole(self) -> bool:
+        """Whether it passed a logarithm."""
+        numbers = (step for step in self.steps if isinstance(step, Numbers))
+        return any(step.pole is not None for step in numbers)
+
+    def above_poles(self) -> Chain:
+        """Return the column whose logarithms take only numbers above their poles."""
+        steps = tuple(
+            step.above_pole() if isinstance(step, Numbers) else step
+            for step in self.steps
+        )
+        return replace(self, steps=steps)
+
     def in_frame(self) -> Chain:
         """Return the column after it was put into a frame of pandas."""
         return replace(self, framed=(*self.framed, len(self.steps)))
@@ -72,6 +86,14 @@ class Table:
     columns: list[Chain]
     sparse: bool = False
     idle: list[Chain] = field(default_factory=list)
+
+    def above_poles(self) -> Table:
+        """Return the table whose logarithms take only numbers above their poles."""
+        return replace(
+            self,
+            columns=[chain.above_poles() for chain in self.columns],
+            idle=[chain.above_poles() for chain in self.idle],
+        )
 
 
 @contextmanager

@@ -11,7 +11,6 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,7 +30,6 @@ from fatt.importers.pipeline.steps import (
 from fatt.importers.pullback.columns import (
     ANYTHING,
     Floats,
-    above,
     around,
     below,
     identity,
@@ -325,10 +323,6 @@ _EXACT: dict[Any, tuple[float, ...]] = {
     np.trunc: (),
     np.rint: (),
 }
-_AT_POLE = (
-    "the logarithm before the model makes missing values of those below, and minus "
-    "infinity of the one between"
-)
 
 
 def _function(transformer: Any) -> Work:
@@ -347,17 +341,16 @@ def _function(transformer: Any) -> Work:
                 f"its author alone. Followed are numpy's {named}. Do the same with a "
                 "step that is supported, or in the table."
             )
-        if function in _POLES:
-            lower = float(above(_POLES[function]))
-            taker = msgspec.structs.replace(taker, lower=lower)
+        pole = _POLES.get(function)
+        at_pole = () if pole is None else (float(below(pole)), pole)
         step = Numbers(
             function=functools.partial(_quietly, function=function),
             taker=taker,
-            edges=_EXACT.get(function, ()),
+            edges=_EXACT.get(function, at_pole),
             is_rounded=function in _ROUNDED,
             # It computes in the type that it gets: in float16 for an int8.
             number_types="long",
-            leaves_out=_AT_POLE if function in _POLES else "",
+            pole=pole,
         )
     return Work(outputs=[(i, step) for i in range(transformer.n_features_in_)])
 
