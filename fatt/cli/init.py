@@ -388,7 +388,7 @@ def _similar(typed: TypedPeople, ensemble: Ensemble, places: _Places) -> Iterato
     for name in sensitive:
         if name in vary:
             told = printable(stand_ins(people, name))
-            yield f"# {in_toml(name)}, which varies below. {told}"
+            yield f"# {told}"
     unread = [
         name for name in places.table.columns
         if _is_sensitive(name) and name not in {*known, *typed.schema.columns}

@@ -16,6 +16,7 @@ from fatt.ensemble.ensemble import Ensemble
 from fatt.ensemble.features import Label
 from fatt.ensemble.floats import largest_where, smallest_float
 from fatt.ensemble.scoring import (
+    CUT_SCORE,
     Argmax,
     Bands,
     Cut,
@@ -258,7 +259,7 @@ def _check_threshold(asked: CutOff) -> None:
     if asked.on == "probability" and not 0 <= asked.threshold <= 1:
         raise SpecError(
             f"threshold is {asked.threshold!r}, and probabilities lie between 0 and 1; "
-            "write cut_on='score' if it is a raw score."
+            f"write {CUT_SCORE} if it is a raw score."
         )
 
 
@@ -330,7 +331,7 @@ def _link(ensemble: Ensemble, said: str, label: Label | None) -> Link:
             f"{source.library} with the objective {source.objective or '(none)'!r} "
             f"gives no probability{of} that is known as a function of one "
             "score alone: those of several boosted classes depend on all their scores. "
-            "Cut its score (cut_on='score') if its library hands it out, or train a "
+            f"If its library hands its score out, cut that: {CUT_SCORE}. Or train a "
             "forest or a model of two classes."
         )
     return ensemble.link

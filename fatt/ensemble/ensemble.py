@@ -15,6 +15,7 @@ from fatt.ensemble.encoding import read
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Record
 from fatt.ensemble.numeric import Gaps, gaps_of, mark_missing
 from fatt.ensemble.scoring import (
+    CUT_SCORE,
     Argmax,
     Bands,
     Cut,
@@ -382,7 +383,7 @@ class Ensemble:
                 f"a {source.model or 'model'} of {source.library} with the objective "
                 f"{source.objective or '(none)'!r} has no probabilities that fatt "
                 "knows: they are known of forests and of logistic boosting with two "
-                "classes. Ask for scores: of='score', or cut_on='score'."
+                f"classes. Ask for scores: of='score'; for a cut-off, {CUT_SCORE}."
             )
         return self.link
 

@@ -234,9 +234,9 @@ def stand_ins(people: People, name: str) -> str:
     group, _ = people.column(name)
     near = _telling(people, people.values(0, count), group[:count], {name})
     if not near:
-        return "No column that it reads nearly gives it away."
+        return f"No column that the model reads nearly gives away {name!r}."
     option = f"--vary {_word(near[0][1])}"
-    return f"Nearly giving it away: {_listed(near)}. To vary the first: {option}"
+    return f"Nearly giving away {name!r}: {_listed(near)}. To vary the first: {option}"
 
 
 def _telling(

@@ -83,6 +83,7 @@ def to_html(
     details = Details() if details is None else details
     provenance = Provenance() if provenance is None else provenance
     groups = [*dict.fromkeys([*groups, *report.people.sensitive])]
+    assumed = favourable is None
     favourable = favourable_label(report.findings.classes, favourable)
     header = [
         tag("h1", provenance.title),
@@ -95,7 +96,9 @@ def to_html(
         sheet = [
             page_people.counts(report),
             similarity(report, in_full=False),
-            page_people.groups(report, groups, favourable, most=_SHEET_GROUPS),
+            page_people.groups(
+                report, groups, favourable, assumed=assumed, most=_SHEET_GROUPS
+            ),
             page_people.twins(report, ids, _SHEET_TWINS),
             meaning(),
             evidence(report, provenance, in_full=False),
@@ -106,7 +109,7 @@ def to_html(
     parts = {
         "findings": page_people.counts(report),
         "similarity": similarity(report),
-        "groups": page_people.groups(report, groups, favourable),
+        "groups": page_people.groups(report, groups, favourable, assumed=assumed),
         "twins": page_people.twins(report, ids),
         "columns": page_figures.columns(report, details, favourable),
         "radius": page_figures.radii(report, details.radii),

@@ -80,6 +80,7 @@ def groups(
     names: Sequence[str],
     favourable: Label | None,
     *,
+    assumed: bool,
     most: int | None = None,
 ) -> Markup | None:
     """Show the counts of each group, and the intersections that fare worst.
@@ -92,6 +93,8 @@ def groups(
         What people are grouped by.
     favourable
         The answer whose rates are shown.
+    assumed
+        Whether nobody said that it is the favourable one.
     most
         To be brief: group by the first name only, and show so many rows of it, and of
         the intersections of all.
@@ -117,6 +120,16 @@ def groups(
                 "of thumb, it is marked.",
             )
         )
+        if assumed:
+            explained.append(
+                note(
+                    "That people want ",
+                    name_of(in_words(favourable)),
+                    " is assumed, as the second of two answers, and the ratio means "
+                    "nothing if they do not: say which with --favourable, in Python "
+                    "with favourable=.",
+                )
+            )
     explained.append(
         note(
             f"Caution: groups with fewer than {FEW} people are marked “few”; their "

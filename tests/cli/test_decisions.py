@@ -55,7 +55,7 @@ SIMILAR = ("--noise", "income=0.2", "--vary", "sex", "--ignore", "paid")
 
 #: The options, the model, and what [decision] says instead of them.
 COMMANDS: list[tuple[str, list[str], str, str]] = [
-    ("credit", ["--threshold", "1.2"], "threshold = 1.2", "between 0 and 1"),
+    ("credit", ["--threshold", "1.2"], "threshold = 1.2", 'cut_on = "score"'),
     ("credit", ["--threshold", "nan"], "threshold = nan", "write a finite number"),
     ("credit", ["--cuts", "a=0,b=1.5"], "cuts = {a = 0, b = 1.5}", "beyond 1"),
     ("credit", ["--cuts", "a=0,c=.5,b=.4"], "cuts={a=0,c=0.5,b=0.4}", "in order"),

@@ -175,6 +175,8 @@ def test_columns_of_a_one_hot_variable_are_read(tmp_path: Path) -> None:
     run("init", *files, "--output", str(spec))
     text = spec.read_text(encoding="utf-8")
     assert 'vary = ["sex"]' in text
+    assert "varies below" not in text
+    assert "# No column that the model reads nearly gives away 'sex'.\n" in text
     assert "does not read" not in text
 
 

@@ -128,6 +128,9 @@ def test_groups_have_rates_and_ratios() -> None:
     assert re.search(r"F</bdi>.*?50\.0%.*?<mark>0\.75</mark>", page)
     assert re.search(r"M</bdi>.*?66\.7%.*?1\.00", page)
     assert "Findings by sex and city" in page
+    for brief in (False, True):
+        assumed = Reader(made.report().to_html(groups=["sex"], summary=brief)).text
+        assert "That people want grant is assumed, as the second of two" in assumed
     assert "<bdi>missing</bdi>" in page
 
 
@@ -136,6 +139,7 @@ def test_the_favourable_answer_can_be_the_other_one() -> None:
     assert re.search(r"F</bdi>.*?50\.0%.*?1\.00", page)
     assert re.search(r"M</bdi>.*?33\.3%.*?<mark>0\.67</mark>", page)
     assert made.report().to_html(groups=["sex"], favorable="deny") == page
+    assert "is assumed" not in page
     with pytest.raises(SpecError, match="mean the same"):
         made.report().to_html(favourable="deny", favorable="grant")
     with pytest.raises(SpecError, match="Did you mean 'grant'"):
