@@ -15,8 +15,8 @@ from fatt.errors import SpecError
 
 Scores = NDArray[Any]
 
-#: How to say that a cut-off is one of the raw score: in Python, and on the command line.
-CUT_SCORE = "cut_on='score' (in the file of --spec: [decision] with cut_on = \"score\")"
+#: How to say that a cut-off is one of the raw score, in Python and on the command line.
+CUT_SCORE = """cut_on='score' (in the file of --spec, [decision]: cut_on = "score")"""
 
 
 class Scoring(Record, frozen=True, kw_only=True):
