@@ -214,6 +214,15 @@ def test_the_readme_takes_a_few_minutes_and_its_links_lead_somewhere() -> None:
             assert tested in text
 
 
+def test_links_of_the_guide_lead_somewhere_on_a_git_host_too() -> None:
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        # Sphinx alone follows its roles.
+        assert not re.findall(r"\{(?:doc|ref|func|class)\}`", text), page.name
+        for path in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
+            assert (page.parent / path).exists(), (page.name, path)
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_pages_print_what_they_say(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
