@@ -81,7 +81,7 @@ def headline(report: Report, min_fairness: float | None = None) -> str:
     if min_fairness is None:
         return f"Of {everybody}, {counted}."
     asked = {
-        Judgement.PROVEN: "Proven: at least",
+        Judgement.PROVEN: "Requirement met, as is proved: at least",
         Judgement.REFUTED: "Refuted: fewer than",
         Judgement.UNDECIDED: "Undecided: it is not known whether",
     }[judge(report.fairness, min_fairness)]

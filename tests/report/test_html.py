@@ -107,7 +107,7 @@ def test_all_parts_are_there(plain: str) -> None:
     ("min_fairness", "verdict", "sentence"),
     [
         (None, "verdict", "Of 5 people, 1 is proved to be treated like everybody"),
-        (0.2, "verdict proven", "Proven: at least 20% of 5 people are treated"),
+        (0.2, "verdict proven", "Requirement met, as is proved: at least 20% of 5"),
         (0.5, "verdict refuted", "Refuted: fewer than 50% of 5 people are treated"),
         (0.3, "verdict undecided", "Undecided: it is not known whether 30% of 5"),
     ],
