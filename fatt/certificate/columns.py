@@ -162,12 +162,15 @@ def _column(model: Ensemble, variable: AnyVariable, places: tuple[int, ...]) -> 
     features = [model.features[place] for place in places]
     first = features[0]
     if isinstance(variable, Number) and isinstance(first, Numeric):
+        # An open end excludes nobody: who is beyond gets answers as well.
+        wide = first
         if places[0] in model.inputs.open_below:
-            # Its lower bound excludes nobody: who is below gets answers as well.
-            wide = msgspec.structs.replace(first, lower=-np.inf)
-            bounds = first.lower, first.upper
-            return replace(_numbers(variable, places, wide), taken=bounds)
-        return _numbers(variable, places, first)
+            wide = msgspec.structs.replace(wide, lower=-np.inf)
+        if places[0] in model.inputs.open_above:
+            wide = msgspec.structs.replace(wide, upper=np.inf)
+        return replace(
+            _numbers(variable, places, wide), taken=(first.lower, first.upper)
+        )
     if isinstance(variable, Category | Ordinal) and isinstance(first, Categorical):
         if isinstance(variable, Category):
             first = first.named_after(variable.texts)

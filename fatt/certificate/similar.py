@@ -340,11 +340,16 @@ def _numbers(column: Numbers, rule: Rule, values: Floats) -> Reach:
             least, most = np.ceil(least), np.floor(most)
         low, high = np.maximum(low, least), np.minimum(high, most)
         missing = np.zeros(len(values), dtype=bool)
-    if column.low < column.taken[0] and (low < column.taken[0]).any():
-        raise CertificateError(
-            f"people who are similar have {column.variable.name!r} below "
-            f"{column.taken[0]:g}, of whom nothing is proved."
-        )
+    least, most = column.taken
+    for is_open, beyond, end in (
+        (column.low < least, low < least, f"below {least:g}"),
+        (column.high > most, high > most, f"above {most:g}"),
+    ):
+        if is_open and beyond.any():
+            raise CertificateError(
+                f"people who are similar have {column.variable.name!r} {end}, of whom "
+                "nothing is proved."
+            )
     return Reach(low, high, missing, np.zeros((len(values), 0), dtype=bool))
 
 

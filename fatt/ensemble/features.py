@@ -266,9 +266,9 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
         Who refuses what lies beyond the bounds of the features: the library, or fatt,
         which cannot follow exactly what the library computes there. It has no part in
         the digest either.
-    open_below
-        Places of the columns below whose lower bound the library gives answers that
-        fatt does not follow: nobody similar may be there.
+    open_below, open_above
+        Places of the columns below whose lower bound, or above whose upper one, the
+        library gives answers that fatt does not follow: nobody similar may be there.
     renamed
         What some columns of data frames are called there, and what the model calls
         them. It has no part in the digest either.
@@ -282,3 +282,4 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     bounds_of: Literal["library", "fatt"] = "library"
     open_below: tuple[int, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    open_above: tuple[int, ...] = ()

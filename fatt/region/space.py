@@ -51,7 +51,9 @@ class Space:
     def __init__(self, similarity: Relation, variables: Variables) -> None:
         self._variables = variables
         self._words = code_words(variables.ensemble.features)
-        self._open = self._open_below()
+        inputs = variables.model.inputs
+        self._open_below = self._of_columns(inputs.open_below)
+        self._open_above = self._of_columns(inputs.open_above)
         rules = [bind(one, variables) for one in similarity.alternatives]
         domains, anything = self._domains()
         # Behind the alternatives stands one that lets nothing move: it is for those
@@ -170,32 +172,40 @@ class Space:
         )
         if n_boxes < 0:
             self._refuse(people)
-        for index in self._open:
-            self._require_followed(index, boxes[1][:n_boxes, index])
+        for index in sorted({*self._open_below, *self._open_above}):
+            self._require_followed(
+                index, *(ends[:n_boxes, index] for ends in boxes[1:3])
+            )
         # What there might have been more was never touched, and takes no memory.
         return Boxes(*(array[:n_boxes] for array in boxes))
 
-    def _open_below(self) -> list[int]:
-        """Return the variables below whose bound the library gives other answers."""
-        schema, model = self._variables.schema, self._variables.model
-        columns = {schema.columns[place] for place in model.inputs.open_below}
+    def _of_columns(self, places: tuple[int, ...]) -> list[int]:
+        """Return the variables that columns at these places belong to."""
+        schema = self._variables.schema
+        columns = {schema.columns[place] for place in places}
         return [
             index
             for index, variable in enumerate(schema.variables)
             if not columns.isdisjoint(variable.columns)
         ]
 
-    def _require_followed(self, index: int, lowest: Matrix) -> None:
+    def _require_followed(self, index: int, lowest: Matrix, highest: Matrix) -> None:
         """Refuse boxes that reach numbers whose answers are not followed."""
         feature = self._variables.ensemble.features[index]
+        assert isinstance(feature, Numeric)
         if (lowest < feature.lower).any():
-            name = self._variables.schema.variables[index].name
-            raise SpecError(
-                f"by the similarity {name!r} goes down to {lowest.min():g}, and fatt "
-                f"cannot follow exactly what the model makes of numbers below "
-                f"{feature.lower:g}, of which it has no logarithm: if nobody has them, "
-                f"say so, such as schema.with_({name}=Number(lower=...))."
-            )
+            reached = f"down to {lowest.min():g}", f"below {feature.lower:g}", "lower"
+        elif (highest > feature.upper).any():
+            reached = f"up to {highest.max():g}", f"above {feature.upper:g}", "upper"
+        else:
+            return
+        end, beyond, bound = reached
+        name = self._variables.schema.variables[index].name
+        raise SpecError(
+            f"by the similarity {name!r} goes {end}, and fatt cannot follow exactly "
+            f"what the model makes of numbers {beyond}: if nobody has them, say so, "
+            f"such as schema.with_({name}=Number({bound}=...))."
+        )
 
     def _domains(self) -> tuple[NDArray[Any], Words]:
         """Return what values people can have, and bit sets of all their codes."""
@@ -214,9 +224,11 @@ class Space:
             assert isinstance(variable, Number)
             domain["least"], domain["most"] = variable.bounds
             bounded = feature
-            if index in self._open:
-                # So that it is seen who would be below.
-                bounded = msgspec.structs.replace(feature, lower=-np.inf)
+            # So that it is seen who would be beyond an open end.
+            if index in self._open_below:
+                bounded = msgspec.structs.replace(bounded, lower=-np.inf)
+            if index in self._open_above:
+                bounded = msgspec.structs.replace(bounded, upper=np.inf)
             domain["low"], domain["high"] = _bounds(variable, bounded)
             domain["is_whole"] = feature.integer
             domain["must_be_whole"] = isinstance(variable, Integer)

@@ -13,10 +13,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
 
 import fatt
+from fatt import Similarity
 from fatt.ensemble import Categorical, Ensemble
 from fatt.errors import (
+    CertificateError,
     DataError,
     FattError,
     MalformedModelError,
@@ -24,6 +27,8 @@ from fatt.errors import (
     SpecError,
     UnsupportedModelError,
 )
+from fatt.region import Integer
+from tests.certificate.forgery import Draft
 from tests.probes import probe_rows, same_bits
 
 onnx = pytest.importorskip("onnx")
@@ -1316,3 +1321,78 @@ def test_a_file_reads_as_its_model(tmp_path: Any) -> None:
     )
     assert [feature.name for feature in read.features] == ["X0", "X1"]
     assert not read.inputs.named
+
+
+# Numbers beyond those that fatt follows, of which onnxruntime still makes something.
+
+
+def wrapping() -> Any:
+    """Return a model of integers that loses their upper bits."""
+    nodes = [cast_to(TensorProto.INT32, "X", "a"), cast_to(TensorProto.FLOAT, "a", "Z")]
+    return stairs(nodes, TensorProto.INT64, 0.5, 2.0)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_who_is_beyond_a_cast_is_never_left_out(sign: int) -> None:
+    model, end = wrapping(), 2**31 - 1
+    own, twin = np.array([[sign * (end - 5)]]), np.array([[sign * (end + 5)]])
+    assert run(model, {"X": own})[0] != run(model, {"X": twin})[0]
+    read = fatt.load(model)
+    beyond = (
+        r"'X' goes up to .* above 2.14748e\+09.*\(X=Number\(upper"
+        if sign > 0
+        else r"'X' goes down to .* below -2.14748e\+09.*\(X=Number\(lower"
+    )
+    with pytest.raises(SpecError, match=beyond):
+        fatt.verify(read, own, similarity=Similarity(noise={"X": 10}))
+    near = fatt.verify(read, own, similarity=Similarity(noise={"X": 4}))
+    assert near.counts == {"fair": 1, "unfair": 0, "unknown": 0}
+    bounds = {"upper" if sign > 0 else "lower": sign * (end - 1)}
+    schema = fatt.Schema.infer(read, own).with_(X=Integer(**bounds))
+    report = fatt.verify(
+        read, own, similarity=Similarity(noise={"X": 10}), schema=schema
+    )
+    assert report.counts == near.counts
+    made = report.certificate()
+    assert made.check(read).fair == 1
+    forged = Draft(
+        model=read.ensemble,
+        schema=fatt.Schema.infer(read, own),
+        similarity=made.similarity,
+        values=made.values,
+        verdicts=made.verdicts,
+        labels=made.labels,
+        proofs={0: [None]},
+        twins={},
+    ).certificate()
+    with pytest.raises(CertificateError, match=r"'X' (above|below) .*nothing is prov"):
+        forged.check(read)
+
+
+@pytest.mark.parametrize("scale", [2.0, -2.0])
+def test_who_is_beyond_a_cast_behind_a_preparation_is_never_left_out(
+    scale: float,
+) -> None:
+    nodes = [cast_to(TensorProto.INT32, "X", "a"), cast_to(TensorProto.FLOAT, "a", "Z")]
+    model = stairs(nodes, TensorProto.FLOAT, 0.5, 2.0)
+    scaler = StandardScaler().fit([[0.0], [2.0]])
+    scaler.scale_ = np.array([scale])
+    people = np.array([[2.0**31 - 64.0], [64.0 - 2.0**31]])
+    read = fatt.load(model, prepare=scaler)
+    for person in people:
+        with pytest.raises(SpecError, match=r"'x0' goes (up|down) to .* cannot follow"):
+            fatt.verify(read, [person], similarity=Similarity(noise={"x0": 1e4}))
+
+
+def test_integers_of_64_bits_may_vary_freely_unless_a_split_lies_beyond() -> None:
+    nodes = [cast_to(TensorProto.FLOAT, "X", "Z")]
+    similarity = Similarity(vary=["X"])
+    people = np.arange(40).reshape(-1, 1)
+    for far, is_followed in ((2.0**40, True), (2.0**60, False), (-(2.0**60), False)):
+        read = fatt.load(stairs(nodes, TensorProto.INT64, *sorted([0.5, far])))
+        if is_followed:
+            report = fatt.verify(read, people, similarity=similarity)
+            assert report.counts["unfair"] == 40
+            continue
+        with pytest.raises(SpecError, match=r"'X' goes (up|down) to"):
+            fatt.verify(read, people, similarity=similarity)

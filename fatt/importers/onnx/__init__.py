@@ -66,10 +66,16 @@ def _import(model: Any, form: str) -> Ensemble:
     answer = follow(model, inputs)
     made = answer.table.numbers(f"the {answer.operator}")
     features = _raw_features(inputs, made)
-    # onnxruntime itself takes every number.
-    reading = Inputs(named=all(item.width == 1 for item in inputs), bounds_of="fatt")
     source = _source(model, form, answer, inputs)
     forest, columns = _only_read(answer.labelled.scored.forest, made)
+    # onnxruntime itself takes every number.
+    beyond = _answered_beyond(inputs, forest, columns)
+    reading = Inputs(
+        named=all(item.width == 1 for item in inputs),
+        bounds_of="fatt",
+        open_below=beyond,
+        open_above=beyond,
+    )
     if all(column.plain for column in columns):
         sources = np.array([column.source for column in columns], dtype=np.int64)
         forest = replace(forest, feature=sources[forest.feature])
@@ -142,6 +148,28 @@ def _raw_features(
             _names(inputs), kinds, made, bounds, strict=True
         )
     )
+
+
+def _answered_beyond(
+    inputs: tuple[Input, ...], forest: Forest, columns: tuple[Column, ...]
+) -> tuple[int, ...]:
+    """Return the raw columns beyond whose bounds the trees may answer otherwise.
+
+    What is cast or multiplied may turn round there. Integers of 64 bits beyond those
+    that float64 knows go on in one direction, which matters if a split lies there.
+    """
+    kinds = [item.kind for item in inputs for _ in range(item.width)]
+    beyond = {source for column in columns for source, _ in column.limits}
+    for place, column in enumerate(columns):
+        if kinds[column.source] == INT64 and column.values is None:
+            mine = (forest.mode != LEAF) & (forest.feature == place)
+            sets = [each for node, each in forest.members.items() if mine[node]]
+            numbers = np.concatenate([forest.value[mine], *sets])
+            for limit, end in ((INTEGER_LIMIT, 2.0**63), (-INTEGER_LIMIT, -(2.0**63))):
+                low, high = np.sort(column.of(np.array([limit, end])))
+                if ((numbers >= low) & (numbers <= high)).any():
+                    beyond.add(column.source)
+    return tuple(sorted(beyond))
 
 
 def _names(inputs: tuple[Input, ...]) -> list[str]:

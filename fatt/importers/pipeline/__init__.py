@@ -238,6 +238,7 @@ def _pulled_back(
     columns: list[Column | None] = [None] * len(table.columns)
     first_steps: list[AnyStep] = []
     open_below: list[int] = []
+    open_above: list[int] = []
     for index in range(width):
         name = f"x{index}" if names is None else names[index]
         mine = [i for i, chain in enumerate(table.columns) if chain.source == index]
@@ -253,8 +254,13 @@ def _pulled_back(
         if isinstance(feature, Numeric):
             first_steps += [step for chain in chains for step in chain.steps[:1]]
             has_pole = is_open and any(chain.has_pole for chain in (*chains, *idle))
-            if has_pole or not set(mine).isdisjoint(inner.inputs.open_below):
+            # A step may turn the line round: an open end of a column opens both.
+            ends = {*inner.inputs.open_below, *inner.inputs.open_above}
+            is_beyond = not ends.isdisjoint(mine)
+            if has_pole or is_beyond:
                 open_below.append(len(features) - 1)
+            if is_beyond:
+                open_above.append(len(features) - 1)
     copied = any(
         all(isinstance(step, Replace) for step in chain.steps)
         for chain in table.columns
@@ -272,6 +278,7 @@ def _pulled_back(
         ),
         bounds_of="fatt" if open_below else inner.inputs.bounds_of,
         open_below=tuple(open_below),
+        open_above=tuple(open_above),
     )
     import sklearn
 
