@@ -80,7 +80,7 @@ def exponentiated_gradient(train: Any, test: Any) -> tuple[np.ndarray, list]:
 
 def fatt(train: Any, test: Any) -> tuple[np.ndarray, list]:
     effort = {"max_iter": 2} if options.quick else {}
-    learner = FATT(similarity=SIMILARITY, seed=0, **effort).fit(train)
+    learner = FATT(similarity=SIMILARITY, seed=0, **GROUPS, **effort).fit(train)
     return learner.predict(test).labels, [learner]
 
 

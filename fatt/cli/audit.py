@@ -342,7 +342,7 @@ def _write(
             groups=groups,
             ids=ids,
             min_fairness=request.min_fairness,
-            favourable=request.favourable,
+            favourable=request.favourable or report.allowed.favorable,
             details=details,
             provenance=_provenance(request, sources, agreement),
             summary=path == request.summary,

@@ -194,9 +194,17 @@ class Space:
         feature = self._variables.ensemble.features[index]
         assert isinstance(feature, Numeric)
         if (lowest < feature.lower).any():
-            reached = f"down to {lowest.min():g}", f"below {feature.lower:g}", "lower"
+            reached = (
+                f"down to {lowest.min():.15g}",
+                f"below {feature.lower:.15g}",
+                "lower",
+            )
         elif (highest > feature.upper).any():
-            reached = f"up to {highest.max():g}", f"above {feature.upper:g}", "upper"
+            reached = (
+                f"up to {highest.max():.15g}",
+                f"above {feature.upper:.15g}",
+                "upper",
+            )
         else:
             return
         end, beyond, bound = reached

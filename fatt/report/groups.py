@@ -287,11 +287,15 @@ class Rate(NamedTuple):
         95 %.
     ratio
         That share divided by the largest of any group; None if no group gets it.
+    is_rough
+        Whether the ratio says little: this group, or all with the largest share, have
+        fewer than `FEW` people.
     """
 
     selected: float
     interval: Bounds
     ratio: float | None
+    is_rough: bool
 
 
 def wilson(chosen: float, size: int) -> Bounds:
@@ -367,10 +371,14 @@ def selection_rates(
     )
     shares = chosen / sizes
     largest = float(shares.max(initial=0.0))
+    compared = int(sizes[shares == largest].max(initial=0))
     return {
         tuple(value[place] for place, (_, value) in zip(key, columns, strict=True)): (
             Rate(
-                share, wilson(share * size, size), share / largest if largest else None
+                share,
+                wilson(share * size, size),
+                share / largest if largest else None,
+                is_rough=min(size, compared) < FEW,
             )
         )
         for key, share, size in zip(

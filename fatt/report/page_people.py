@@ -117,7 +117,8 @@ def groups(
                 "them. "
                 "The impact ratio divides it by that of the group in which it is "
                 f"largest; below {FOUR_FIFTHS:g}, the four fifths of US agencies' rule "
-                "of thumb, it is marked.",
+                "of thumb, it is marked, unless one of the two groups has fewer "
+                f"than {FEW} people.",
             )
         )
         if assumed:
@@ -217,17 +218,19 @@ def _group_row(
     if rate is not None:
         low, high = rate.interval
         likely = tag("div", tag("small", f"{low:.1%} to {high:.1%}"))
-        row += [[f"{rate.selected:.1%}", likely], _ratio(rate.ratio)]
+        row += [[f"{rate.selected:.1%}", likely], _ratio(rate)]
     elif has_rates:
         row += [NONE, NONE]
     return row
 
 
-def _ratio(ratio: float | None) -> Part:
-    if ratio is None:
+def _ratio(rate: Rate) -> Part:
+    if rate.ratio is None:
         return NONE
-    written = f"{ratio:.2f}"
-    return tag("mark", written) if ratio < FOUR_FIFTHS else written
+    written = f"{rate.ratio:.2f}"
+    # A mark is an accusation, which a handful of people cannot bear.
+    is_marked = rate.ratio < FOUR_FIFTHS and not rate.is_rough
+    return tag("mark", written) if is_marked else written
 
 
 def twins(
