@@ -16,9 +16,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from fatt.train import kernels
 from fatt.train.fitness import Objective, Scored
 from fatt.train.genome import Genome, depths, ends, is_constant
+from fatt.train.kernels import changes
 from fatt.train.training_set import Traced
 
 Integers = NDArray[np.int64]
@@ -199,15 +199,15 @@ def best_change(objective: Objective, traced: Traced, place: int) -> Change | No
     )
     best: Change | None = None
     most = (
-        kernels.NEVER if len(labels[-1]) == 1 else int(alone[-1]) - per_leaf * sizes[-1]
+        changes.NEVER if len(labels[-1]) == 1 else int(alone[-1]) - per_leaf * sizes[-1]
     )
     for part, piece in enumerate(pieces[:-1]):
         worth = int(alone[part]) - per_leaf * sizes[part]
-        if alone[part] != kernels.NEVER and len(labels[part]) > 1 and worth > most:
+        if alone[part] != changes.NEVER and len(labels[part]) > 1 and worth > most:
             best, most = Change(here, (piece,)), worth
     for (inner, outer), row in zip(pairs, scores, strict=True):
         split = int(np.argmax(row)) if len(row) else -1
-        if split < 0 or row[split] == kernels.NEVER:
+        if split < 0 or row[split] == changes.NEVER:
             continue
         worth = int(row[split]) - per_leaf * (sizes[inner] + sizes[outer])
         if worth > most:

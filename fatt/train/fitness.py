@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.train import kernels
 from fatt.train.genome import (
     Genome,
     depth_of,
@@ -19,6 +18,7 @@ from fatt.train.genome import (
     tidy,
 )
 from fatt.train.groups import Groups
+from fatt.train.kernels import changes
 from fatt.train.training_set import UNITS, Traced, TrainingSet
 
 Integers = NDArray[np.int64]
@@ -189,7 +189,7 @@ class Objective:
         place
             The node.
         pairs : ndarray of shape (n_pairs, 2)
-            What stands inside and outside of a new split; see `kernels.score_changes`.
+            What stands inside and outside of a new split; see `changes.score_changes`.
 
         Returns
         -------
@@ -200,7 +200,7 @@ class Objective:
         """
         alone = np.empty(self.people.n_classes + 3, dtype=np.int64)
         scores = np.empty((len(pairs), self.people.n_splits), dtype=np.int64)
-        kernels.score_changes(
+        changes.score_changes(
             self.people.ranks,
             traced,
             place,

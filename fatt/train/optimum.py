@@ -2,7 +2,7 @@
 
 Whatever tree has at most four leaves, one of its splits has two leaves with different
 labels below it. Without that split it is a *prefix*: a tree with one open leaf. One
-pass of `kernels.score_changes` tells the best split for the open leaf of a prefix, so
+pass of `changes.score_changes` tells the best split for the open leaf of a prefix, so
 all trees are looked at if all prefixes are. Most need not be: the labels of a prefix
 tell what its other leaves are worth, and what people at the open leaf can be worth at
 most has a bound (branch and bound, best bound first). What is not looked at within the
@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.train import kernels
 from fatt.train.fitness import Objective
 from fatt.train.genome import Genome, join, leaf, n_leaves, replace
+from fatt.train.kernels import changes
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -132,7 +132,7 @@ class _Search:
         self.n_splits = people.n_splits
         classes = range(people.n_classes)
         self.pairs = np.array(list(itertools.permutations(classes, 2)), dtype=np.int64)
-        self.tree, self.best, self.beyond = start, kernels.NEVER, kernels.NEVER
+        self.tree, self.best, self.beyond = start, changes.NEVER, changes.NEVER
         if start is not None:
             alone, _ = self._scores(start, 0, objective.priced, cost, 1)
             self.best = int(alone[-1]) - objective.per_leaf * n_leaves(start)
@@ -156,7 +156,7 @@ class _Search:
         if not scores.size:
             return
         pair, split = np.unravel_index(int(np.argmax(scores)), scores.shape)
-        if scores[pair, split] == kernels.NEVER:
+        if scores[pair, split] == changes.NEVER:
             return
         worth = int(scores[pair, split]) - objective.per_leaf * (n_leaves(tree) + 1)
         if worth > self.best:
@@ -173,7 +173,7 @@ class _Search:
         alone = np.empty(people.n_classes + 3, dtype=np.int64)
         scores = np.empty((len(self.pairs), people.n_splits), dtype=np.int64)
         traced = people.trace(tree)
-        kernels.score_changes(
+        changes.score_changes(
             people.ranks,
             traced,
             place,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.train import kernels
 from fatt.train.genome import Genome, leaf_spans, n_leaves
+from fatt.train.kernels import sending, tallies
 from fatt.train.people import People
 from fatt.train.ranks import Ranks, rank
 from fatt.train.splits import Portable, Split, as_stumps, candidates
@@ -160,7 +160,7 @@ class TrainingSet:
     def leaf_of(self, tree: Genome) -> Integers:
         """Return at which leaf of a tree each person arrives, from 0 on."""
         leaf = np.empty(self.n_people, dtype=np.int64)
-        kernels.send_people(self.ranks, tree, self.n_classes, leaf)
+        sending.send_people(self.ranks, tree, self.n_classes, leaf)
         return leaf
 
     def trace(self, tree: Genome) -> Traced:
@@ -168,7 +168,7 @@ class TrainingSet:
         n_boxes, n_words = self.ranks.low.shape[1], -(-n_leaves(tree) // 64)
         reached = np.zeros((n_boxes, n_words), dtype=np.uint64)
         unfair = np.empty(self.n_people, dtype=bool)
-        kernels.send_boxes(self.ranks, tree, self.n_classes, reached, unfair)
+        sending.send_boxes(self.ranks, tree, self.n_classes, reached, unfair)
         return Traced(tree, self.leaf_of(tree), reached, unfair)
 
     def count(self, tree: Genome) -> Integers:
@@ -194,7 +194,7 @@ class TrainingSet:
             np.empty(self.n_splits, dtype=np.int64),
         )
         weight = np.repeat(self.weight, np.diff(self.ranks.box_start))
-        kernels.tally_splits(self.ranks, people, boxes, worth, weight, *tally)
+        tallies.tally_splits(self.ranks, people, boxes, worth, weight, *tally)
         return tally
 
     def portable(self, tree: Genome) -> Portable:

@@ -11,129 +11,129 @@ MUTANTS = tuple(
     for file, old, new in (
         # At its own rank a person is inside.
         (
-            "kernels.pyx",
+            "kernels/sending.pyx",
             "n_inside += low[one] <= place",
             "n_inside += low[one] < place",
         ),
         # From its second rank on a box no longer reaches the outside.
         (
-            "kernels.pyx",
+            "kernels/sending.pyx",
             "            n_outside += high[one] > place\n",
             "            n_outside += high[one] >= place\n",
         ),
         (
-            "kernels.pyx",
+            "kernels/records.pxd",
             "(OUTSIDE if ranks.high[at] > place else 0)",
             "(OUTSIDE if ranks.high[at] >= place else 0)",
         ),
         # Whoever misses a value may be inside everywhere.
         (
-            "kernels.pyx",
+            "kernels/sending.pyx",
             "reached = (low[one] == place) | (low[one] == always)",
             "reached = low[one] == place",
         ),
         # The right side counts as inside where a split is flipped.
         (
-            "kernels.pyx",
+            "kernels/sending.pyx",
             "    if ranks.flipped[tree.codes[node]]:\n",
             "    if ranks.flipped[tree.codes[node]] > 1:\n",
         ),
         # Leaves are many more than fit into a word.
         (
-            "kernels.pyx",
+            "kernels/sending.pyx",
             "reached[chosen[number] * tree.n_words + at // 64] |= bit",
             "reached[chosen[number] * tree.n_words] |= bit",
         ),
         (
-            "kernels.pyx",
+            "kernels/sending.pyx",
             "        bit = <uint64_t>1 << at % 64\n",
             "        bit = <uint64_t>1 << at % 32\n",
         ),
         # What leaving and entering a split costs, and exchanged.
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "left[0] -= one.cost[INSIDE] - one.cost[BOTH]",
             "left[0] -= one.cost[OUTSIDE] - one.cost[BOTH]",
         ),
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "entered[0] -= one.cost[BOTH] - one.cost[OUTSIDE]",
             "entered[0] -= one.cost[BOTH]",
         ),
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "left[1] -= one.cost[OUTSIDE] - one.cost[BOTH]",
             "left[1] -= one.cost[INSIDE] - one.cost[BOTH]",
         ),
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "sum_of[1] -= pair.gain[place]",
             "sum_of[1] += pair.gain[place]",
         ),
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "            base[1] += sums[2 * size + 3]\n",
             "",
         ),
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "return reached if reached == BOTH else BOTH - reached",
             "return reached",
         ),
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "pair.outer[0] = pair.inner[1] = my_pairs[2 * number + 1]",
             "pair.outer[0] = my_pairs[2 * number + 1]\n                pair.inner[1] = my_pairs[2 * number]",
         ),
         # Two sets of labels together are several.
         (
-            "kernels.pyx",
+            "kernels/records.pxd",
             "return others if labels == NONE else SEVERAL",
             "return others",
         ),
         # All boxes of a person count.
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "        if around.start[number + 1] - at > 1:\n            pair.many",
             "        if around.start[number + 1] - at > 2:\n            pair.many",
         ),
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "                if rank < high[around.box[at]] < following:\n",
             "                if rank < high[around.box[at]] < low[around.box[at]]:\n",
         ),
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "        for at in range(around.start[number], around.start[number + 1]):\n            box = around.box[at]\n",
             "        for at in range(around.start[number], around.start[number] + 1):\n            box = around.box[at]\n",
         ),
         # A category that two boxes hold is counted once.
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "                        seen = True\n",
             "                        seen = False\n",
         ),
         # What a box reaches of others' categories.
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "base[0] -= one.cost[low[one.box]] - one.cost[OUTSIDE]",
             "base[0] -= one.cost[low[one.box]]",
         ),
         # Who is unfair elsewhere is so whatever stands here.
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "            around.rest -= around.unfair[person]\n",
             "            pass\n",
         ),
         # Too few people on the other side.
         (
-            "kernels.pyx",
+            "kernels/changes.pyx",
             "if counts[place] < min_leaf or around.n_here - counts[place] < min_leaf:",
             "if counts[place] < min_leaf:",
         ),
         # What is torn at a leaf.
         (
-            "kernels.pyx",
+            "kernels/tallies.pyx",
             "            sums[high] -= weight[box]\n",
             "            sums[low] -= weight[box]\n",
         ),

@@ -16,7 +16,6 @@ import pytest
 
 from fatt.ensemble import Categorical
 from fatt.region import code_words
-from fatt.train import kernels
 from fatt.train.descent import Known, best_change, descend
 from fatt.train.fitness import Scored
 from fatt.train.genome import (
@@ -29,6 +28,8 @@ from fatt.train.genome import (
     n_leaves,
     replace,
 )
+from fatt.train.kernels import sending
+from fatt.train.kernels.changes import NEVER
 from fatt.train.splits import as_stumps
 from fatt.train.training_set import UNITS
 from tests.laws.effort import for_seeds
@@ -177,11 +178,11 @@ def test_every_change_is_worth_what_the_changed_tree_is(case: Case) -> None:
     traced = people.trace(tree)
     alone, scores = case.objective.score_changes(traced, place, pairs)
     for part, found in zip(parts, alone.tolist(), strict=True):
-        if found == kernels.NEVER:
+        if found == NEVER:
             assert tree[place] < 0
         else:
             assert found == slow.worth(replace(tree, place, part))
-    assert (alone == kernels.NEVER).sum() == (2 if tree[place] < 0 else 0)
+    assert (alone == NEVER).sum() == (2 if tree[place] < 0 else 0)
     here, least = slow.here(tree, place), case.objective.limits.min_leaf
     for (inner, outer), row in zip(pairs.tolist(), scores, strict=True):
         for split in case.rng.permutation(people.n_splits)[:6].tolist():
@@ -194,7 +195,7 @@ def test_every_change_is_worth_what_the_changed_tree_is(case: Case) -> None:
                 slow.is_left(split, case.people.values[i, variable]) for i in here
             )
             if min(n_left, len(here) - n_left) < least:
-                assert row[split] == kernels.NEVER
+                assert row[split] == NEVER
             else:
                 assert row[split] == slow.worth(new)
 
@@ -285,7 +286,7 @@ def test_the_best_change_is_the_best_of_all(case: Case) -> None:
     possible = [
         fitness(replace(tree, place, part), worth)
         for part, worth in zip(parts, alone.tolist(), strict=True)
-        if worth != kernels.NEVER
+        if worth != NEVER
     ]
     now = possible[-1]
     n_classes = objective.people.n_classes
@@ -294,7 +295,7 @@ def test_the_best_change_is_the_best_of_all(case: Case) -> None:
         if is_stump or {inner, outer} == {n_classes, n_classes + 1}:
             split = int(np.argmax(row))
             new = replace(tree, place, join(split, parts[inner], parts[outer]))
-            if row[split] != kernels.NEVER and objective.allows(new):
+            if row[split] != NEVER and objective.allows(new):
                 possible.append(fitness(new, int(row[split])))
     change = best_change(objective, traced, place)
     if change is None:
@@ -373,4 +374,4 @@ def test_broken_trees_are_refused() -> None:
     leaves = np.zeros(case.objective.people.n_people, dtype=np.int64)
     for codes in ([], [0, -1], [-1, -1], [n_splits, -1, -1], [-9]):
         with pytest.raises(ValueError, match=r"tree|node"):
-            kernels.send_people(ranks, np.array(codes, dtype=np.int32), 2, leaves)
+            sending.send_people(ranks, np.array(codes, dtype=np.int32), 2, leaves)

@@ -11,9 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from fatt import FATTClassifier, Similarity
-from fatt.train import kernels, optimum
+from fatt.train import optimum
 from fatt.train.fitness import Limits, Objective
 from fatt.train.genome import Genome, is_constant, join, leaf, n_leaves
+from fatt.train.kernels import changes
 from fatt.train.optimum import best_small_tree
 from fatt.train.ranks import rank
 from fatt.train.splits import as_stumps
@@ -116,7 +117,7 @@ class AllTrees:
 
     def best(self) -> int:
         """Return what the best tree is worth that is allowed and tells people apart."""
-        objective, most = self.case.objective, kernels.NEVER
+        objective, most = self.case.objective, changes.NEVER
         for size, trees in self.of_size.items():
             for tried in trees if size > 1 else ():
                 count = np.bincount(tried.leaf_of, minlength=size)
@@ -144,7 +145,7 @@ def test_the_best_small_tree_is_the_best_of_all(seed: int) -> None:
     )
     assert found.upper == best
     if found.tree is None:
-        assert best == kernels.NEVER
+        assert best == changes.NEVER
         return
     assert objective.allows(found.tree)
     worth = tried.slow.worth(found.tree)

@@ -1,0 +1,543 @@
+"""What a tree is worth after every change at one of its nodes.
+
+With the rest of the tree as it is, one pass over people and boxes adds up, by rank or
+by category, what every split of a family would change. The sums are exact, because all
+numbers are whole.
+"""
+
+from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint16_t, uint64_t
+from libc.string cimport memset
+
+from fatt.ensemble.arrays cimport n_columns_of
+from fatt.train.kernels.boundary cimport (
+    check_places,
+    numbers_of,
+    read_ranks,
+    read_tree,
+    results_of,
+    sets_of,
+)
+from fatt.train.kernels.records cimport (
+    BOTH,
+    INSIDE,
+    is_member,
+    joined,
+    labels_of,
+    N_RANKS,
+    NONE,
+    OUTSIDE,
+    Ranks,
+    SEVERAL,
+    small,
+    Tree,
+    what_reaches,
+)
+from fatt.train.kernels.sending cimport send
+from fatt.train.kernels.tallies cimport count_inside
+from fatt.verifier.kernels.arena cimport (
+    Arena,
+    back_to,
+    close_arena,
+    integers,
+    mark,
+    Mark,
+    open_arena,
+    take,
+    words,
+)
+
+cdef enum:
+    # What may stand at a node, besides a leaf of each class.
+    LEFT = 0
+    RIGHT = 1
+    HERE = 2
+    N_SUBTREES = 3
+
+#: The score of what is not allowed.
+NEVER = INT64_MIN
+
+
+# What a change at a node needs to know about those who reach it.
+cdef struct Around:
+    const Ranks* ranks
+    const Tree* tree
+    # What each label is worth to each person, and what it costs to be unfair to them.
+    const int64_t* worth
+    const int64_t* unfair
+    # Who arrives at the node, and the leaf of each person in the subtrees there.
+    int64_t n_here
+    int32_t* here
+    const int64_t* leaf[N_SUBTREES]
+    # The people some of whose boxes reach the node, if they reach at most one label
+    # elsewhere; these boxes, and the labels of each in the subtrees.
+    int64_t n_near
+    int32_t* near
+    int32_t* elsewhere
+    int64_t* start
+    int32_t* box
+    int32_t* labels[N_SUBTREES]
+    # What all others are worth.
+    int64_t rest
+
+
+cdef int _look_around(
+    Around* around,
+    int64_t node,
+    const int64_t* leaf,
+    const uint64_t* reached,
+    Arena* arena,
+) except -1 nogil:
+    """Find out who reaches a node, and what the subtrees there mean to each of them."""
+    cdef const Ranks* ranks = around.ranks
+    cdef const Tree* tree = around.tree
+    cdef int64_t first = tree.first_leaf[node], last = tree.first_leaf[tree.end[node]]
+    cdef int64_t person, box, count, at, word, size = 0
+    cdef const uint64_t* mine
+    cdef uint64_t* within = words(arena, tree.n_words)
+    cdef uint64_t* beyond = words(arena, tree.n_words)
+    cdef uint64_t hit
+    cdef int32_t labels
+    for at in range(first, last):
+        within[at // 64] |= <uint64_t>1 << at % 64
+    for word in range(tree.n_words):
+        beyond[word] = ~within[word]
+    around.here = small(arena, ranks.n_people)
+    around.near = small(arena, ranks.n_people)
+    around.elsewhere = small(arena, ranks.n_people)
+    around.start = integers(arena, ranks.n_people + 1)
+    around.box = small(arena, ranks.n_boxes)
+    around.n_here = around.n_near = around.rest = 0
+    for person in range(ranks.n_people):
+        if first <= leaf[person] < last:
+            around.here[around.n_here] = <int32_t>person
+            around.n_here += 1
+        else:
+            at = tree.label[leaf[person]]
+            around.rest += around.worth[person * tree.n_classes + at]
+    for person in range(ranks.n_people):
+        if around.unfair[person] == 0:
+            continue
+        labels, count = NONE, size
+        for box in range(ranks.box_start[person], ranks.box_start[person + 1]):
+            mine = reached + box * tree.n_words
+            labels = joined(labels, labels_of(tree, mine, beyond))
+            if labels == SEVERAL:
+                break
+            hit = 0
+            for word in range(tree.n_words):
+                hit |= mine[word] & within[word]
+            if hit:
+                around.box[count] = <int32_t>box
+                count += 1
+        if labels == SEVERAL:
+            around.rest -= around.unfair[person]
+        elif count > size:
+            around.near[around.n_near] = <int32_t>person
+            around.elsewhere[around.n_near] = labels
+            around.start[around.n_near] = size
+            around.n_near += 1
+            size = count
+    around.start[around.n_near] = size
+    around.leaf[HERE] = leaf
+    around.labels[HERE] = small(arena, size)
+    for at in range(size):
+        mine = reached + around.box[at] * tree.n_words
+        around.labels[HERE][at] = labels_of(tree, mine, within)
+    if tree.codes[node] >= 0:
+        _look_below(around, LEFT, node + 1, within, arena)
+        _look_below(around, RIGHT, tree.end[node + 1], within, arena)
+    return 0
+
+
+cdef int _look_below(
+    Around* around, int64_t part, int64_t root, const uint64_t* within, Arena* arena
+) except -1 nogil:
+    """Send everybody who reaches a node to one of its subtrees."""
+    cdef const Tree* tree = around.tree
+    cdef int64_t at, size = around.start[around.n_near]
+    cdef int64_t n_words = around.ranks.n_boxes * tree.n_words
+    cdef int64_t* leaf = integers(arena, around.ranks.n_people)
+    cdef uint64_t* reached
+    cdef Mark before
+    send(around.ranks, tree, root, around.here, around.n_here, leaf, NULL, arena)
+    around.leaf[part] = leaf
+    around.labels[part] = small(arena, size)
+    before = mark(arena)
+    reached = <uint64_t*>take(arena, n_words, sizeof(uint64_t))
+    for at in range(size):
+        memset(
+            reached + around.box[at] * tree.n_words,
+            0,
+            <size_t>tree.n_words * sizeof(uint64_t),
+        )
+    send(around.ranks, tree, root, around.box, size, NULL, reached, arena)
+    for at in range(size):
+        around.labels[part][at] = labels_of(
+            tree, reached + around.box[at] * tree.n_words, within
+        )
+    back_to(arena, before)
+    return 0
+
+
+cdef inline int64_t _worth_in(
+    const Around* around, int64_t part, int64_t person
+) noexcept nogil:
+    """Return what a part is worth to somebody who arrives at the node."""
+    cdef int64_t n_classes = around.tree.n_classes, label = part
+    if part >= n_classes:
+        label = around.tree.label[around.leaf[part - n_classes][person]]
+    return around.worth[person * n_classes + label]
+
+
+cdef inline int32_t _labels_in(
+    const Around* around, int64_t part, int64_t at
+) noexcept nogil:
+    """Return the labels that a part gives to a box that reaches the node."""
+    if part < around.tree.n_classes:
+        return <int32_t>(part + 1)
+    return around.labels[part - around.tree.n_classes][at]
+
+
+cdef int64_t _score_alone(const Around* around, int64_t part) noexcept nogil:
+    """Return what the tree is worth with one part at the node."""
+    cdef int64_t place, number, total = around.rest
+    cdef int32_t labels
+    for place in range(around.n_here):
+        total += _worth_in(around, part, around.here[place])
+    for number in range(around.n_near):
+        labels = around.elsewhere[number]
+        for place in range(around.start[number], around.start[number + 1]):
+            labels = joined(labels, _labels_in(around, part, place))
+        if labels == SEVERAL:
+            total -= around.unfair[around.near[number]]
+    return total
+
+
+# The only box of somebody at the node, and what it costs, by the sides of a split that
+# it reaches.
+cdef struct Alone:
+    int64_t box
+    int64_t cost[BOTH + 1]
+
+
+# How two parts do on the two sides of any split, and how they do exchanged. Of each
+# two numbers the second is for the exchanged ones.
+cdef struct Pair:
+    int64_t inner[2]
+    int64_t outer[2]
+    # What it is worth if everybody were outside.
+    int64_t base[2]
+    # To whom it makes a difference to be inside, and how much they gain; exchanged,
+    # they lose as much.
+    int64_t n_moved
+    int32_t* moved
+    int64_t* gain
+    # The boxes of people who have one here, if they matter.
+    int64_t n_alone
+    Alone* alone
+    # The people who have several boxes here.
+    int64_t n_many
+    int64_t* many
+
+
+cdef inline int64_t _exchanged(int64_t reached) noexcept nogil:
+    """Return what a box reaches of a split if inside and outside change places."""
+    return reached if reached == BOTH else BOTH - reached
+
+
+cdef int _make_pair(const Around* around, Arena* arena, Pair* pair) except -1 nogil:
+    """Work out what does not depend on the split."""
+    cdef int64_t place, number, at, person, cost, inner, outer
+    cdef int32_t labels, within, without
+    cdef Alone* one
+    pair.base[0] = pair.base[1] = around.rest
+    pair.moved = small(arena, around.n_here)
+    pair.gain = integers(arena, around.n_here)
+    pair.alone = <Alone*>take(arena, around.n_near + 1, sizeof(Alone))
+    pair.many = integers(arena, around.n_near)
+    pair.n_moved = pair.n_alone = pair.n_many = 0
+    for place in range(around.n_here):
+        person = around.here[place]
+        inner = _worth_in(around, pair.inner[0], person)
+        outer = _worth_in(around, pair.outer[0], person)
+        pair.base[0] += outer
+        pair.base[1] += inner
+        pair.moved[pair.n_moved] = <int32_t>person
+        pair.gain[pair.n_moved] = inner - outer
+        pair.n_moved += inner != outer
+    for number in range(around.n_near):
+        at = around.start[number]
+        if around.start[number + 1] - at > 1:
+            pair.many[pair.n_many] = number
+            pair.n_many += 1
+            continue
+        cost, labels = around.unfair[around.near[number]], around.elsewhere[number]
+        within = joined(labels, _labels_in(around, pair.inner[0], at))
+        without = joined(labels, _labels_in(around, pair.outer[0], at))
+        if joined(within, without) != SEVERAL:
+            continue
+        one = pair.alone + pair.n_alone
+        one.box = around.box[at]
+        one.cost[0], one.cost[BOTH] = 0, cost
+        one.cost[INSIDE] = cost if within == SEVERAL else 0
+        one.cost[OUTSIDE] = cost if without == SEVERAL else 0
+        pair.base[0] -= one.cost[OUTSIDE]
+        pair.base[1] -= one.cost[INSIDE]
+        # Who is treated unfairly on either side is so at every split.
+        pair.n_alone += within != SEVERAL or without != SEVERAL
+    return 0
+
+
+cdef int64_t _cost(
+    const Around* around,
+    const Pair* pair,
+    int64_t way,
+    int64_t number,
+    int64_t family,
+    int64_t place,
+) noexcept nogil:
+    """Return what somebody costs at one split; before the first where it is -1."""
+    cdef const Ranks* ranks = around.ranks
+    cdef int32_t labels = around.elsewhere[number]
+    cdef int64_t at, reached
+    for at in range(around.start[number], around.start[number + 1]):
+        if ranks.row[family] >= 0 and place < 0:
+            reached = ranks.low[family * ranks.n_boxes + around.box[at]]
+        else:
+            reached = what_reaches(ranks, family, place, around.box[at])
+        if reached & INSIDE:
+            labels = joined(labels, _labels_in(around, pair.inner[way], at))
+        if reached & OUTSIDE:
+            labels = joined(labels, _labels_in(around, pair.outer[way], at))
+    return around.unfair[around.near[number]] if labels == SEVERAL else 0
+
+
+cdef void _add_chain(
+    const Around* around, const Pair* pair, int64_t family, int64_t* sums, int64_t* base
+) noexcept nogil:
+    """Add up by rank what changes along a chain, and what it is before the first."""
+    cdef const uint16_t* low = around.ranks.low + family * around.ranks.n_boxes
+    cdef const uint16_t* high = around.ranks.high + family * around.ranks.n_boxes
+    cdef int64_t place, number, at, rank, following, before, after, way
+    cdef int64_t* entered
+    cdef int64_t* left
+    cdef const Alone* one
+    for place in range(pair.n_alone):
+        one = pair.alone + place
+        entered, left = sums + 2 * low[one.box], sums + 2 * high[one.box]
+        entered[0] -= one.cost[BOTH] - one.cost[OUTSIDE]
+        entered[1] -= one.cost[BOTH] - one.cost[INSIDE]
+        left[0] -= one.cost[INSIDE] - one.cost[BOTH]
+        left[1] -= one.cost[OUTSIDE] - one.cost[BOTH]
+    for place in range(2 * pair.n_many):
+        number, way = pair.many[place // 2], place % 2
+        before = _cost(around, pair, way, number, family, -1)
+        base[way] -= before
+        rank = -1
+        while True:
+            # The next rank where anything changes.
+            following = N_RANKS
+            for at in range(around.start[number], around.start[number + 1]):
+                if rank < low[around.box[at]] < following:
+                    following = low[around.box[at]]
+                if rank < high[around.box[at]] < following:
+                    following = high[around.box[at]]
+            if following == N_RANKS:
+                break
+            rank = following
+            after = _cost(around, pair, way, number, family, rank)
+            sums[2 * rank + way] -= after - before
+            before = after
+
+
+cdef void _add_singles(
+    const Around* around, const Pair* pair, int64_t family, int64_t* sums, int64_t* base
+) noexcept nogil:
+    """Add up by category what is otherwise there, and what it is elsewhere."""
+    cdef const Ranks* ranks = around.ranks
+    cdef const uint16_t* low = ranks.low + family * ranks.n_boxes
+    cdef const uint16_t* high = ranks.high + family * ranks.n_boxes
+    cdef const int64_t* first = (
+        ranks.member_start + ranks.row[family] * (ranks.n_boxes + 1)
+    )
+    cdef int64_t place, box, number, at, other, member, single, usual, way
+    cdef int64_t more[2]
+    cdef const Alone* one
+    cdef bint seen
+    for place in range(pair.n_alone):
+        one = pair.alone + place
+        base[0] -= one.cost[low[one.box]] - one.cost[OUTSIDE]
+        base[1] -= one.cost[_exchanged(low[one.box])] - one.cost[INSIDE]
+        if low[one.box] == high[one.box]:
+            continue
+        more[0] = one.cost[high[one.box]] - one.cost[low[one.box]]
+        more[1] = one.cost[_exchanged(high[one.box])]
+        more[1] -= one.cost[_exchanged(low[one.box])]
+        for member in range(first[one.box], first[one.box + 1]):
+            sums[2 * ranks.members[member]] -= more[0]
+            sums[2 * ranks.members[member] + 1] -= more[1]
+    for place in range(2 * pair.n_many):
+        number, way = pair.many[place // 2], place % 2
+        usual = _cost(around, pair, way, number, family, -1)
+        base[way] -= usual
+        for at in range(around.start[number], around.start[number + 1]):
+            box = around.box[at]
+            for member in range(first[box], first[box + 1]):
+                single, seen = ranks.members[member], False
+                for other in range(around.start[number], at):
+                    if is_member(ranks, ranks.row[family], around.box[other], single):
+                        seen = True
+                if not seen:
+                    sums[2 * single + way] -= (
+                        _cost(around, pair, way, number, family, single) - usual
+                    )
+
+
+cdef void _score_pair(
+    const Around* around, const Pair* pair, int64_t* sums, int64_t** scores
+) noexcept nogil:
+    """Tell what the tree is worth with each split at the node, and two parts below.
+
+    `scores` receives it for both ways, unless it is NULL.
+    """
+    cdef const Ranks* ranks = around.ranks
+    cdef int64_t family, place, size, way
+    cdef int64_t base[2]
+    cdef const uint16_t* own
+    cdef int64_t* sum_of
+    for family in range(ranks.n_families):
+        size = ranks.start[family + 1] - ranks.start[family]
+        own = ranks.own + family * ranks.n_people
+        memset(sums, 0, <size_t>(2 * size + 4) * sizeof(int64_t))
+        for place in range(pair.n_moved):
+            sum_of = sums + 2 * own[pair.moved[place]]
+            sum_of[0] += pair.gain[place]
+            sum_of[1] -= pair.gain[place]
+        base[0], base[1] = pair.base[0], pair.base[1]
+        if ranks.row[family] < 0:
+            _add_chain(around, pair, family, sums, base)
+        else:
+            # Some are inside at every split.
+            base[0] += sums[2 * size + 2]
+            base[1] += sums[2 * size + 3]
+            _add_singles(around, pair, family, sums, base)
+        for way in range(2):
+            if scores[way] == NULL:
+                continue
+            for place in range(size):
+                scores[way][ranks.start[family] + place] = (
+                    base[way] + sums[2 * place + way]
+                )
+                if ranks.row[family] < 0:
+                    base[way] += sums[2 * place + way]
+
+
+def score_changes(
+    ranks, traced, int64_t node, pairs, worth, unfair, int64_t min_leaf, alone, scores
+):
+    """Tell what a tree is worth after every change at one node.
+
+    What may stand at the node, or on either side of a split there, are parts: a leaf of
+    each class, then the left and the right subtree that are there, then both together
+    as they are.
+
+    Parameters
+    ----------
+    ranks
+        As in `send_people`.
+    traced
+        A tree, and what `send_people` and `send_boxes` tell of it; see
+        `fatt.train.training_set.Traced`.
+    node
+        Where the tree is changed.
+    pairs : ndarray of int64, of shape (n_pairs, 2)
+        The parts inside and outside of a new split.
+    worth : ndarray of int64, of shape (n_people, n_classes)
+        What each label is worth to each person.
+    unfair : ndarray of int64, of shape (n_people,)
+        What it costs to be unfair to each person.
+    min_leaf
+        Smallest number of people on each side of a new split.
+    alone : ndarray of int64, of shape (n_classes + 3,)
+        Receives what the tree is worth with each part at the node; `NEVER` for subtrees
+        of a leaf. The last is what it is worth as it is.
+    scores : ndarray of int64, of shape (n_pairs, n_splits)
+        Receives what it is worth with each split and pair there; `NEVER` where too few
+        people are on a side.
+    """
+    cdef Ranks mine
+    cdef Tree my_tree
+    cdef Around around
+    cdef Pair pair
+    cdef Arena arena
+    cdef Mark before
+    cdef int64_t n_classes = n_columns_of(worth, "worth"), n_pairs = len(pairs)
+    cdef int64_t n_parts = n_classes + N_SUBTREES, first, number, other, place, part
+    cdef const int64_t* my_pairs
+    cdef const int64_t* my_leaf
+    cdef const uint64_t* my_reached
+    cdef int64_t* my_alone
+    cdef int64_t* my_scores
+    cdef int64_t* rows[2]
+    cdef int64_t* sums
+    cdef int64_t* counts
+    cdef uint64_t* is_scored
+    tree, leaf, reached, _ = traced
+    read_ranks(ranks, &mine)
+    around.ranks, around.tree = &mine, &my_tree
+    around.worth = numbers_of(worth, (mine.n_people, n_classes), "worth")
+    around.unfair = numbers_of(unfair, (mine.n_people,), "unfair")
+    my_pairs = numbers_of(pairs, (n_pairs, 2), "pairs")
+    my_leaf = numbers_of(leaf, (mine.n_people,), "leaf")
+    my_alone = results_of(alone, (n_parts,), "alone")
+    my_scores = results_of(scores, (n_pairs, mine.n_splits), "scores")
+    check_places(my_pairs, 2 * n_pairs, n_parts)
+    open_arena(&arena)
+    try:
+        read_tree(tree, mine.n_splits, n_classes, &arena, &my_tree)
+        check_places(my_leaf, mine.n_people, my_tree.n_leaves)
+        my_reached = sets_of(
+            reached, (mine.n_boxes, my_tree.n_words), False, "reached"
+        )
+        if not 0 <= node < my_tree.size:
+            raise ValueError(f"the tree has no node {node}")
+        first = 0 if my_tree.codes[node] >= 0 else HERE
+        for place in range(2 * n_pairs):
+            if n_classes <= my_pairs[place] < n_classes + first:
+                raise ValueError("a leaf has no subtrees")
+        with nogil:
+            _look_around(&around, node, my_leaf, my_reached, &arena)
+            for part in range(n_parts):
+                if n_classes <= part < n_classes + first:
+                    my_alone[part] = INT64_MIN
+                else:
+                    my_alone[part] = _score_alone(&around, part)
+            counts = integers(&arena, mine.n_splits)
+            sums = integers(&arena, 2 * N_RANKS)
+            count_inside(&mine, around.here, around.n_here, sums, counts)
+            is_scored = words(&arena, n_pairs)
+            before = mark(&arena)
+            for number in range(n_pairs):
+                if is_scored[number]:
+                    continue
+                pair.inner[0] = pair.outer[1] = my_pairs[2 * number]
+                pair.outer[0] = pair.inner[1] = my_pairs[2 * number + 1]
+                rows[0], rows[1] = my_scores + number * mine.n_splits, NULL
+                # Exchanged, two parts are scored at the same time.
+                for other in range(number + 1, n_pairs):
+                    if (
+                        my_pairs[2 * other] == pair.inner[1]
+                        and my_pairs[2 * other + 1] == pair.outer[1]
+                    ):
+                        rows[1] = my_scores + other * mine.n_splits
+                        is_scored[other] = 1
+                        break
+                back_to(&arena, before)
+                _make_pair(&around, &arena, &pair)
+                _score_pair(&around, &pair, sums, rows)
+            for place in range(mine.n_splits):
+                if counts[place] < min_leaf or around.n_here - counts[place] < min_leaf:
+                    for number in range(n_pairs):
+                        my_scores[number * mine.n_splits + place] = INT64_MIN
+    finally:
+        close_arena(&arena)
