@@ -259,7 +259,7 @@ def test_scorers_and_metrics() -> None:
     )
     with pytest.raises(SpecError, match="decides already"):
         fatt.verify(model, TABLE, similarity=similarity, threshold=0.3)
-    words = "1 if its probability >= 0.2, else 0"
+    words = "1 from a probability of 0.2 on, else 0"
     assert words in html.unescape(report.to_html())
     assert json.loads(report.to_json())["model"]["decision"] == words
     assert json.loads(plain.to_json())["model"]["decision"] == ""
@@ -318,19 +318,21 @@ def test_the_command_line(
         fitted, TABLE, similarity=Similarity(noise={"income": 0.2}), threshold=0.2
     )
     assert told["counts"] == report.counts
-    assert told["model"]["decision"] == "1 if its probability >= 0.2, else 0"
+    assert told["model"]["decision"] == "1 from a probability of 0.2 on, else 0"
     from_file = json.loads(run(*audit, "--spec", "audit.toml"))
     assert from_file["findings"] == told["findings"]
     strict = json.loads(run(*audit, "--spec", "strict.toml"))
-    assert strict["model"]["decision"] == "1 if its probability > 0.2, else 0"
+    assert strict["model"]["decision"] == "1 above a probability of 0.2, else 0"
     assert "keep one" in run(*audit, "--spec", "audit.toml", "--threshold=1", code=2)
     assert "[decision]" in run(*audit, "--spec", "wrong.toml", code=2)
-    assert "add threshold=" in run("inspect", "model.json", "--pos-label=1", code=2)
+    assert "add --threshold" in run("inspect", "model.json", "--pos-label=1", code=2)
     both = ("--threshold=0.2", "--pos-label=2")
     assert "never answers" in run("inspect", "model.json", *both, code=2)
-    assert "probability >= 0.2" in run("inspect", "model.json", "--threshold=0.2")
+    assert "from a probability of 0.2 on" in run(
+        "inspect", "model.json", "--threshold=0.2"
+    )
     plain = run(*audit[:3], "--spec", "audit.toml", "--certificate", "a.cert")
-    assert "decides by a cut-off: 1 if its probability >= 0.2, else 0." in plain
+    assert "decides by a cut-off: 1 from a probability of 0.2 on, else 0." in plain
     run("check", "a.cert", "model.json", "--threshold=0.2")
     run("check", "a.cert", "model.json", "--spec", "audit.toml")
     run("check", "a.cert", "model.json", code=1)

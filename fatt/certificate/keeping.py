@@ -52,7 +52,8 @@ class Keeping:
         if self.is_asked and not model.scoring.ordered:
             raise SpecError(
                 "there are no certificates yet on tolerances and directions of a model "
-                "whose library does not fix the order of its sums: set n_jobs=None."
+                "whose library does not fix the order of its sums: set n_jobs=None "
+                "on the model."
             )
         if not _has_meaning(model, allowed):
             raise SpecError(

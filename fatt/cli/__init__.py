@@ -15,6 +15,7 @@ import click
 
 from fatt import __version__
 from fatt.cli import audit, check, init, inspect, train, twin
+from fatt.cli.spelling import as_options
 from fatt.cli.terminal import Exit, printable, say
 from fatt.errors import FattError
 
@@ -79,7 +80,7 @@ def _run() -> int:
     except BrokenPipeError:
         _forget_output()
     except (FattError, OSError, click.ClickException) as error:
-        say(printable(str(error)))
+        say(printable(as_options(str(error))))
     except (KeyboardInterrupt, click.Abort):
         say("interrupted before there was anything to keep.")
         return Exit.UNDECIDED

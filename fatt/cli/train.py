@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt.cli.options import SimilarityRequest, similarity_options
+from fatt.cli.spelling import as_options
 from fatt.cli.terminal import Exit, exits, lines, printable, say
 from fatt.storage import require_writable
 
@@ -136,7 +137,7 @@ def _train(request: Request, similarity: Relation) -> FATTClassifier:
         with contextlib.nullcontext() if is_silent else lines("training"):
             classifier.fit(people.table, people.labels)
     for warning in told:
-        say(printable(str(warning.message)))
+        say(printable(as_options(str(warning.message))))
     return classifier
 
 

@@ -171,7 +171,7 @@ def _check_bands(asked: Cuts) -> None:
     elif ends[0] != -math.inf:
         raise SpecError(
             f"the first band, {names[0]!r}, begins at {ends[0]!r}, and a {asked.on} "
-            "can be lower: let it begin at -inf (float('-inf') in Python)."
+            "can be lower: let it begin at float('-inf')."
         )
 
 

@@ -15,8 +15,8 @@ from fatt.errors import SpecError
 
 Scores = NDArray[Any]
 
-#: How to say that a cut-off is one of the raw score, in Python and on the command line.
-CUT_SCORE = """cut_on='score' (in the file of --spec, [decision]: cut_on = "score")"""
+#: How to say that a cut-off is one of the raw score.
+CUT_SCORE = "cut_on='score'"
 
 
 class Scoring(Record, frozen=True, kw_only=True):
@@ -216,6 +216,11 @@ class Link(Record, frozen=True, kw_only=True):
         return np.array(linked, dtype=scores.dtype).reshape(scores.shape)
 
 
+def _beyond(end: str, strict: bool) -> str:
+    """Say whether a number itself belongs to what lies above it."""
+    return f"above {end}" if strict else f"from {end} on"
+
+
 class CutOff(Record, frozen=True, kw_only=True):
     """A decision as people say it: one class from some probability on.
 
@@ -251,9 +256,9 @@ class CutOff(Record, frozen=True, kw_only=True):
 
     def words(self) -> str:
         """Say the rule in words."""
-        sign = ">" if self.strict else ">="
         of = "the second class" if self.of is None else repr(self.of)
-        return f"{of} if its {self.on} {sign} {self.threshold!r}"
+        on = "raw score" if self.on == "score" else self.on
+        return f"{of} {_beyond(f'a {on} of {self.threshold!r}', self.strict)}"
 
 
 class Cut(Record, frozen=True, kw_only=True, tag="cut"):
@@ -311,10 +316,9 @@ class Cuts(Record, frozen=True, kw_only=True):
 
     def words(self) -> str:
         """Say the rule in words."""
-        sign = ">" if self.strict else ">="
         of = f" of {self.of!r}" if self.of is not None else ""
         bands = [
-            f"{name!r} if {sign} {end!r}"
+            f"{name!r} {_beyond(repr(end), self.strict)}"
             for name, end in zip(self.names[:0:-1], self.ends[:0:-1], strict=True)
         ]
         return f"by its {self.on}{of}: {', '.join(bands)}, else {self.names[0]!r}"

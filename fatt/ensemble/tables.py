@@ -209,9 +209,9 @@ def refuse_positions(frame: Any, features: Sequence[Feature]) -> None:
         "the model has no names of columns and the table has, so that only their "
         "order would tell which is which, and a wrong order gives a clean verdict "
         f"about something else. By position it would be {shown}{more}. If that is "
-        "how the model was trained, say so: by_position=True (--by-position); or name "
-        "the columns of the model in its order: fatt.load(model, columns=[...]) "
-        "(--columns FILE), and the table may have any order."
+        "how the model was trained, say so: by_position=True; or name the columns of "
+        "the model in its order: fatt.load(model, columns=[...]), and the table may "
+        "have any order."
     )
 
 

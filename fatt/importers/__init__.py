@@ -185,7 +185,7 @@ def _loaded(
             f"{path} is a pickle, plain or compressed, and loading one runs whatever "
             "code its author put inside. Ask for a .skops, .json, .txt, .cbm or .onnx "
             "file; or, if you made this file yourself, pass fatt.load(path, "
-            "allow_pickle=True) instead (on the command line: --allow-pickle)."
+            "allow_pickle=True) instead."
         )
     if kind.module != "xgboost":
         _refuse_iteration(iteration, f"the file {path}")

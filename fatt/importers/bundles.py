@@ -66,7 +66,7 @@ def unpack(content: Any) -> Bundle:
     if not models and any(True for _ in _steps_in(content)):
         raise UnsupportedModelError(
             f"the pickle holds a {kind} of what stands before a model: "
-            f"{_listed(items)}. Pass the model, and this as prepare= (--prepare)."
+            f"{_listed(items)}. Pass the model, and this as prepare=."
         )
     if len(models) != 1:
         found = "no model that fatt knows" if not models else "several models"
@@ -92,8 +92,8 @@ def unpack(content: Any) -> Bundle:
         f"read" + (f"; left aside are {_listed(others)}." if others else ".")
     ]
     notes += [
-        f"The file also holds {key!r}, {value}: if decisions are made there, pass "
-        f"threshold={value}."
+        f"The file also holds {key!r}, {value}: if decisions are made there, say so "
+        f"with --threshold {value}, in Python threshold={value}."
         for key, value in others
         if _CUT.search(str(key)) and isinstance(value, int | float | np.number)
     ]

@@ -78,7 +78,7 @@ def _opened(step: Any, allow_pickle: bool) -> Any:
         raise UntrustedModelError(
             f"{path} is no JSON, so that it may be a pickle, and loading one runs "
             "whatever code its author put inside. If you made it yourself, pass "
-            "allow_pickle=True (on the command line: --allow-pickle)."
+            "allow_pickle=True."
         )
     return unpickle(data)[0]
 

@@ -140,8 +140,8 @@ def _require_spread(amount: Step, numbers: Sequence[AnyVariable]) -> None:
         raise SpecError(
             f"noise is {amount.plain()!r} for all numeric variables, and in each of "
             f"them ({', '.join(names)}) all rows have the same value: their standard "
-            "deviations are 0, and nothing could change. Infer the schema from more "
-            "rows, or write the noise as a number."
+            "deviations are 0, and nothing could change. Pass more people, or write "
+            "the noise as a number."
         )
 
 
@@ -159,15 +159,15 @@ def _add_noise(
         if variable.sd is None:
             raise SpecError(
                 f"noise of {variable.name!r} is {amount.plain()!r}, and its standard "
-                "deviation is not known; infer the schema from rows, or set it: "
-                "schema.with_({...: Number(sd=...)})."
+                "deviation is not known; set it: "
+                f"schema.with_({{{variable.name!r}: Number(sd=...)}})."
             )
         if variable.sd == 0 and is_named:
             raise SpecError(
                 f"noise of {variable.name!r} is {amount.plain()!r}, and its standard "
                 "deviation is 0: all rows have the same value, and nothing could "
-                "change. Infer the schema from more rows, write the noise as a number, "
-                "or leave it out."
+                "change. Pass more people, write the noise as a number, or leave it "
+                "out."
             )
         rules.steps[index] = Step(
             amount.below * variable.sd, amount.above * variable.sd

@@ -212,7 +212,7 @@ class Space:
         raise SpecError(
             f"by the similarity {name!r} goes {end}, and fatt cannot follow exactly "
             f"what the model makes of numbers {beyond}: if nobody has them, say so, "
-            f"such as schema.with_({name}=Number({bound}=...))."
+            f"such as schema.with_({{{name!r}: Number({bound}=...)}})."
         )
 
     def _domains(self) -> tuple[NDArray[Any], Words]:
@@ -345,9 +345,15 @@ def _way_out(variable: AnyVariable) -> str:
     """Say how a schema tells that there are people beyond its levels."""
     name = variable.name
     if isinstance(variable, OneHot):
-        made = f"name the level for which all columns are 0: {name}=OneHot(dropped=...)"
+        made = (
+            "name the level for which all columns are 0: "
+            f"schema.with_({{{name!r}: OneHot(dropped=...)}})"
+        )
     elif isinstance(variable, Ordinal) and variable.unknown_value is not None:
         made = f"make {variable.unknown_value} a level of its own"
     else:
-        made = f"say that there are others: schema.with_({name}=Category(others=True))"
-    return f"Infer the schema from these rows, or {made}."
+        made = (
+            "say that there are others: "
+            f"schema.with_({{{name!r}: Category(others=True)}})"
+        )
+    return f"Correct the schema, or {made}."

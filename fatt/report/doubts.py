@@ -75,7 +75,7 @@ def warnings(report: Report) -> tuple[str, ...]:
             "These rows may not be prepared as the model's were: most values lie "
             f"beyond all thresholds of the model in {shown}{more}. If the model was "
             "trained on scaled or encoded columns, load it with its preparation "
-            "(prepare=, --prepare), or as the pipeline that holds both."
+            "(--prepare, in Python prepare=), or as the pipeline that holds both."
         )
     labels, classes = np.unique(report.findings.label), report.findings.classes
     is_known = len(labels) == 1 and (labels[0] >= 0 or not classes)

@@ -19,6 +19,7 @@ from xgboost import XGBClassifier
 
 import fatt
 from fatt.cli import fatt as command
+from fatt.cli.spelling import as_options
 from fatt.errors import FattError
 from tests.test_decisions import LABEL, PRICE, REGRESSOR, SEVERAL, SIMILARITY, TABLE
 
@@ -48,7 +49,9 @@ def run(*words: Any, code: int | None = 0) -> Result:
 
 
 def _told(done: Result) -> str:
-    return str(done.exception) if isinstance(done.exception, FattError) else done.stderr
+    if isinstance(done.exception, FattError):
+        return as_options(str(done.exception))
+    return done.stderr
 
 
 SIMILAR = ("--noise", "income=0.2", "--vary", "sex", "--ignore", "paid")
@@ -80,7 +83,7 @@ COMMANDS: list[tuple[str, list[str], str, str]] = [
         'direction = "not lower"\nfavorable = "yes"',
         "never answers|no answer 'yes'",
     ),
-    ("price", [], "", "tolerance=50"),
+    ("price", [], "", "--tolerance 50"),
     ("price", ["--threshold", "300"], "threshold = 300", "predicts a number"),
     ("price", ["--tolerance", "-5"], "tolerance = -5", "at least 0"),
     ("price", ["--tolerance", "nan"], "tolerance = nan", "at least 0"),
@@ -286,8 +289,8 @@ def test_files_about_prices(folder: Path, tmp_path: Path) -> None:
     [
         (
             ["--cuts=a=0,b=.3,c=.7"],
-            "The model decides by its probability of 1: 'c' if >= 0.7, 'b' if >= 0.3, "
-            "else 'a'.",
+            "The model decides by its probability of 1: 'c' from 0.7 on, "
+            "'b' from 0.3 on, else 'a'.",
             "another answer",
         ),
         (
@@ -345,13 +348,13 @@ def test_inspect_says_the_decision(folder: Path) -> None:
     made = "no label: the model predicts a number, the exponential of the score, less 1"
     assert decision(folder / "logarithm.fatt") == made
     assert decision(price, "--cuts=low=-inf,high=400") == (
-        "by its prediction: 'high' if >= 400.0, else 'low'"
+        "by its prediction: 'high' from 400.0 on, else 'low'"
     )
     assert decision(credit, "--cuts=a=0,b=.3") == (
-        "by its probability of 1: 'b' if >= 0.3, else 'a'"
+        "by its probability of 1: 'b' from 0.3 on, else 'a'"
     )
     assert decision(credit, "--threshold=.3", "--pos-label=0") == (
-        "0 if its probability >= 0.3, else 1"
+        "0 from a probability of 0.3 on, else 1"
     )
 
 

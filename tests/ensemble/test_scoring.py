@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fatt.ensemble import Argmax, Cut
-from fatt.ensemble.scoring import _linked, decide
+from fatt.ensemble.scoring import CutOff, Cuts, _linked, decide
 
 STEP = {"float32": 2.0**-25, "float64": 2.0**-54}
 
@@ -71,3 +71,15 @@ def test_a_cut_is_not_rounded_to_the_type_of_the_scores() -> None:
     scores = np.array([[tenth]])
     assert decide(scores, Cut(at=float(tenth))).tolist() == [1]
     assert decide(scores, Cut(at=float(tenth) + 1e-12)).tolist() == [0]
+
+
+def test_a_rule_in_words_says_whether_the_number_itself_suffices() -> None:
+    cut = CutOff(threshold=0.3, of="yes")
+    assert cut.words() == "'yes' from a probability of 0.3 on"
+    score = CutOff(threshold=-1.0, strict=True, on="score")
+    assert score.words() == "the second class above a raw score of -1.0"
+    bands = {"names": ("a", "b", "c"), "ends": (0.0, 0.3, 0.7), "of": 1}
+    by = "by its probability of 1:"
+    from_on, above = Cuts(**bands), Cuts(**bands, strict=True)  # type: ignore[arg-type]
+    assert from_on.words() == f"{by} 'c' from 0.7 on, 'b' from 0.3 on, else 'a'"
+    assert above.words() == f"{by} 'c' above 0.7, 'b' above 0.3, else 'a'"

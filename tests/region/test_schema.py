@@ -464,7 +464,7 @@ def test_one_of_the_columns_of_a_variable_cannot_vary_alone(
 ) -> None:
     model, table = dummies(dtype=dtype)
     similarity = fatt.Similarity(vary=[name])
-    words = r"'race_A', 'race_B', 'race_C' look like one variable 'race'.*--one-hot"
+    words = r"'race_A', 'race_B', 'race_C' look like one variable 'race'.*one_hot="
     with pytest.raises(SpecError, match=words):
         fatt.verify(model, table, similarity=similarity)
     schema = Schema.infer(model, table, one_hot=["race"])

@@ -80,7 +80,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
     if type(model) is not Pipeline:
         raise UnsupportedModelError(
             f"a {type(model).__name__} alone predicts nothing. Pass the whole Pipeline "
-            "with its classifier, or the model, and this as prepare= (--prepare)."
+            "with its classifier, or the model, and this as prepare=."
         )
     steps = _flat_steps(model)
     final = steps.pop()[1]

@@ -173,7 +173,7 @@ def _refusal(model: Any) -> UnsupportedModelError:
     if hasattr(model, "transform") and not hasattr(model, "predict"):
         return UnsupportedModelError(
             f"a {name} alone predicts nothing. Pass the model, and what stands before "
-            "it as prepare= (--prepare)."
+            "it as prepare=."
         )
     hint = _HINTS.get(name, f"supported are {_SUPPORTED}.")
     return UnsupportedModelError(f"cannot import a scikit-learn {name}: {hint}")
