@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Categorical, Ensemble, Label, Numeric
+from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric
 from fatt.ensemble.fingerprint import fingerprint
 from fatt.errors import CertificateError
 from fatt.region import Category, Integer, Number, OneHot, Ordinal, Schema
@@ -187,6 +187,8 @@ def _column(model: Ensemble, variable: AnyVariable, places: tuple[int, ...]) -> 
     if isinstance(variable, Levels) and all(isinstance(f, Numeric) for f in features):
         accepts_missing = all(feature.accepts_missing for feature in features)
         numbers, accepts_unknown = _level_numbers(variable)
+        for feature, column in zip(features, numbers.T, strict=True):
+            _require_taken(variable, feature, column)
         known = np.arange(len(variable.labels) + 1) < len(variable.labels)
         return Codes(
             variable,
@@ -241,6 +243,19 @@ def _numbers(variable: Number, places: tuple[int, ...], feature: Numeric) -> Num
         edges=feature.edges,
         taken=(feature.lower, feature.upper),
     )
+
+
+def _require_taken(variable: Levels, feature: Feature, numbers: Floats) -> None:
+    """Refuse levels beyond the bounds of a column: of these nothing is known."""
+    assert isinstance(feature, Numeric)
+    least, most = feature.missing_range or (1.0, 0.0)
+    taken = (numbers >= feature.lower) & (numbers <= feature.upper)
+    taken |= np.isnan(numbers) | ((numbers >= least) & (numbers <= most))
+    if not taken.all():
+        raise CertificateError(
+            f"the schema says that {variable.name!r} can be {numbers[~taken][0]:g} in "
+            f"column {feature.name!r}, of which nothing is proved."
+        )
 
 
 def _level_numbers(variable: Levels) -> tuple[Floats, bool]:

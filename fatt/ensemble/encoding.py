@@ -79,12 +79,10 @@ def read(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
         if isinstance(feature, Numeric):
             missing = np.isnan(without_gaps(values, feature))
         if not feature.accepts_missing and missing.any():
-            why = "the model does not take missing values"
-            if inputs.bounds_of == "fatt" and _is_float(feature):
-                why = "fatt cannot follow exactly what the model makes of it"
+            is_open = index in {*inputs.open_below, *inputs.open_above}
             raise DataError(
                 f"row {int(np.argmax(missing))}: column {feature.name!r} is missing, "
-                f"and {why}; drop or impute it."
+                f"and {why_never_missing(is_open)}; drop or impute it."
             )
         matrix[:, index] = values
     return matrix
@@ -151,5 +149,8 @@ def takes_type(dtype: np.dtype[Any], feature: Feature) -> bool:
     return kind in ALLOWED[feature.number_types]
 
 
-def _is_float(feature: Feature) -> bool:
-    return isinstance(feature, Numeric) and not feature.integer
+def why_never_missing(is_open: bool) -> str:
+    """Say why a column, with an open end or without one, may not be missing."""
+    if is_open:
+        return "fatt cannot follow exactly what the model makes of a missing value"
+    return "the model takes no missing values there"

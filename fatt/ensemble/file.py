@@ -12,11 +12,18 @@ from numpy.typing import NDArray
 
 from fatt import storage
 from fatt.ensemble.ensemble import Ensemble, Source
-from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Record
+from fatt.ensemble.features import (
+    Categorical,
+    Feature,
+    Inputs,
+    Label,
+    Numeric,
+    Record,
+)
 from fatt.ensemble.fingerprint import fingerprint
 from fatt.ensemble.scoring import Decision, Link, Scoring
 from fatt.ensemble.trees import NODE, Trees
-from fatt.errors import MalformedModelError
+from fatt.errors import MalformedModelError, UnsupportedModelError
 
 #: The first bytes of every file; the digest follows, then the payload.
 MAGIC = b"fatt-ensemble-1\n"
@@ -24,6 +31,17 @@ MAGIC = b"fatt-ensemble-1\n"
 #: Tell which tables are refused and why, not what is answered: a fitted model and its
 #: file have one digest, though only the file leaves the order of the columns open.
 _ASIDE = ("by_position", "bounds_of", "renamed", "other")
+
+#: Up to here float64 knows all whole numbers.
+_LARGEST_WHOLE = 2.0**53 - 1
+_LARGEST = float(np.finfo(np.float64).max)
+#: The numbers of each type of an ONNX graph, or those that scalers before it take.
+_OF_TYPES = [
+    (-np.inf, np.inf),
+    (-_LARGEST, _LARGEST),
+    (-(2.0**31), 2.0**31 - 1),
+    (-_LARGEST_WHOLE, _LARGEST_WHOLE),
+]
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
@@ -52,6 +70,8 @@ class Payload(Record, frozen=True, kw_only=True, array_like=True):
     source: Source
     # Files of earlier versions have none.
     link: Link | None = None
+    # Whether the inputs say where they have open ends; earlier versions knew none.
+    tells_open_ends: bool = False
 
 
 def _content(ensemble: Ensemble) -> _Content:
@@ -99,7 +119,12 @@ def _essence(value: Any) -> Any:
 def to_bytes(ensemble: Ensemble) -> bytes:
     """Return the file form of an ensemble."""
     content = _content(ensemble)
-    file = Payload(content=content, source=ensemble.source, link=ensemble.link)
+    file = Payload(
+        content=content,
+        source=ensemble.source,
+        link=ensemble.link,
+        tells_open_ends=True,
+    )
     payload = msgspec.msgpack.encode(file)
     return MAGIC + hashlib.sha256(payload).digest() + payload
 
@@ -111,6 +136,8 @@ def from_bytes(data: bytes) -> Ensemble:
     ------
     MalformedModelError
         If the bytes are damaged or were written in another version of the form.
+    UnsupportedModelError
+        If an earlier version left out people of whom the library gives answers.
     """
     if not data.startswith(MAGIC):
         raise MalformedModelError(
@@ -134,7 +161,7 @@ def from_bytes(data: bytes) -> Ensemble:
         )
     except (msgspec.MsgspecError, ValueError, TypeError) as error:
         raise MalformedModelError(f"the file cannot be decoded: {error}.") from error
-    return Ensemble(
+    ensemble = Ensemble(
         features=content.features,
         classes=content.classes,
         trees=trees,
@@ -144,6 +171,32 @@ def from_bytes(data: bytes) -> Ensemble:
         source=file.source,
         link=file.link,
     )
+    if not file.tells_open_ends and ensemble.source.library == "ONNX":
+        _require_no_open_end(ensemble)
+    return ensemble
+
+
+def _require_no_open_end(ensemble: Ensemble) -> None:
+    """Refuse a graph of which a file does not tell what lies beyond its bounds.
+
+    Regions would be cut there, though onnxruntime gives answers beyond.
+    """
+    nodes = ensemble.trees.nodes
+    for place, feature in enumerate(ensemble.features):
+        splits = nodes["threshold"][nodes["feature"] == place]
+        if not isinstance(feature, Numeric) or not splits.size:
+            continue
+        bounds = feature.lower, feature.upper
+        # Of integers of 64 bits those that float64 knows are followed, and the others
+        # are on the side of the last of these unless a split parts them.
+        is_parted = (np.abs(splits) > _LARGEST_WHOLE).any()
+        if bounds not in _OF_TYPES or (bounds == _OF_TYPES[-1] and is_parted):
+            raise UnsupportedModelError(
+                "the file was made of an ONNX graph by an earlier version of fatt, "
+                f"which left out people whose {feature.name!r} is beyond "
+                f"{bounds[0]:.15g} to {bounds[1]:.15g}, though onnxruntime answers "
+                "them. Load the ONNX file, and save the model again."
+            )
 
 
 def _array(data: bytes, dtype: Any) -> NDArray[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Numeric
+from fatt.ensemble.encoding import why_never_missing
 from fatt.ensemble.features import Label
 from fatt.errors import SpecError, hint
 from fatt.region.amounts import Amount, Between, Condition, Range, Step, is_number
@@ -81,9 +82,10 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
     for index in _by_variable("missing", names, variables):
         feature = variables.ensemble.features[index]
         if not feature.accepts_missing:
+            is_open = index in variables.open_below | variables.open_above
             raise SpecError(
-                f"missing names {feature.name!r}, and the model takes no missing "
-                "values there; leave it out."
+                f"missing names {feature.name!r}, and {why_never_missing(is_open)}; "
+                "leave it out."
             )
         rules.missing.append(index)
     return rules

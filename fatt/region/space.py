@@ -51,9 +51,6 @@ class Space:
     def __init__(self, similarity: Relation, variables: Variables) -> None:
         self._variables = variables
         self._words = code_words(variables.ensemble.features)
-        inputs = variables.model.inputs
-        self._open_below = self._of_columns(inputs.open_below)
-        self._open_above = self._of_columns(inputs.open_above)
         rules = [bind(one, variables) for one in similarity.alternatives]
         domains, anything = self._domains()
         # Behind the alternatives stands one that lets nothing move: it is for those
@@ -172,22 +169,13 @@ class Space:
         )
         if n_boxes < 0:
             self._refuse(people)
-        for index in sorted({*self._open_below, *self._open_above}):
+        variables = self._variables
+        for index in sorted({*variables.open_below, *variables.open_above}):
             self._require_followed(
                 index, *(ends[:n_boxes, index] for ends in boxes[1:3])
             )
         # What there might have been more was never touched, and takes no memory.
         return Boxes(*(array[:n_boxes] for array in boxes))
-
-    def _of_columns(self, places: tuple[int, ...]) -> list[int]:
-        """Return the variables that columns at these places belong to."""
-        schema = self._variables.schema
-        columns = {schema.columns[place] for place in places}
-        return [
-            index
-            for index, variable in enumerate(schema.variables)
-            if not columns.isdisjoint(variable.columns)
-        ]
 
     def _require_followed(self, index: int, lowest: Matrix, highest: Matrix) -> None:
         """Refuse boxes that reach numbers whose answers are not followed."""
@@ -233,9 +221,9 @@ class Space:
             domain["least"], domain["most"] = variable.bounds
             bounded = feature
             # So that it is seen who would be beyond an open end.
-            if index in self._open_below:
+            if index in self._variables.open_below:
                 bounded = msgspec.structs.replace(bounded, lower=-np.inf)
-            if index in self._open_above:
+            if index in self._variables.open_above:
                 bounded = msgspec.structs.replace(bounded, upper=np.inf)
             domain["low"], domain["high"] = _bounds(variable, bounded)
             domain["is_whole"] = feature.integer

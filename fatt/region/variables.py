@@ -54,6 +54,9 @@ class Variables:
         As given.
     ensemble
         The model over the variables, with the same scores bit for bit.
+    open_below, open_above
+        The numbers among the variables, by index, that have an open end there (see
+        `fatt.ensemble.Inputs`). One with levels has none: the model takes all of them.
 
     Raises
     ------
@@ -64,6 +67,8 @@ class Variables:
     model: Ensemble
     schema: Schema
     ensemble: Ensemble
+    open_below: frozenset[int]
+    open_above: frozenset[int]
 
     def __init__(self, model: Ensemble, schema: Schema) -> None:
         place = places(schema, model)
@@ -78,6 +83,14 @@ class Variables:
         if features != model.features:
             trees = merge_trees(model, self._merges)
             self.ensemble = replace(model, features=features, trees=trees)
+        self.open_below, self.open_above = (
+            frozenset(
+                index
+                for index, variable in enumerate(schema.variables)
+                if isinstance(variable, Number) and place[variable.columns[0]] in opened
+            )
+            for opened in (model.inputs.open_below, model.inputs.open_above)
+        )
 
     def gather(self, rows: Matrix) -> Matrix:
         """Turn rows of the model's columns into values and codes of the variables.
@@ -374,7 +387,7 @@ def _merge_levels(
             raise SpecError(
                 f"a level of variable {variable.name!r} has the number "
                 f"{numbers[~taken][0]} in column {feature.name!r}, which the model's "
-                "library refuses."
+                "library refuses or fatt cannot follow."
             )
     merged = Categorical(
         name=variable.name,

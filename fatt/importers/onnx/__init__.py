@@ -65,9 +65,9 @@ def _import(model: Any, form: str) -> Ensemble:
     inputs = inputs_of(model.graph)
     answer = follow(model, inputs)
     made = answer.table.numbers(f"the {answer.operator}")
-    features = _raw_features(inputs, made)
-    source = _source(model, form, answer, inputs)
     forest, columns = _only_read(answer.labelled.scored.forest, made)
+    features = _raw_features(inputs, made, columns)
+    source = _source(model, form, answer, inputs)
     # onnxruntime itself takes every number.
     beyond = _answered_beyond(inputs, forest, columns)
     reading = Inputs(
@@ -131,21 +131,26 @@ def _build(
 
 
 def _raw_features(
-    inputs: tuple[Input, ...], columns: tuple[Column, ...]
+    inputs: tuple[Input, ...], made: tuple[Column, ...], read: tuple[Column, ...]
 ) -> tuple[Feature, ...]:
-    """Return the raw columns with the values that the graph can be followed for."""
+    """Return the raw columns with the values that the graph can be followed for.
+
+    Of text, what any column made of it refuses is refused by onnxruntime. No number is,
+    so that only those columns count that the trees read.
+    """
     kinds = [item.kind for item in inputs for _ in range(item.width)]
-    made: list[list[Column]] = [[] for _ in kinds]
+    of_source: list[list[Column]] = [[] for _ in kinds]
+    for column in made:
+        of_source[column.source].append(column)
     bounds = [_BOUNDS.get(kind, _INFINITE) for kind in kinds]
-    for column in columns:
-        made[column.source].append(column)
+    for column in read:
         for source, limit in column.limits:
             lower, upper = bounds[source]
             bounds[source] = max(lower, -limit), min(upper, limit)
     return tuple(
         _categorical(name, mine) if kind == STRING else _numeric(name, kind, *ends)
         for name, kind, mine, ends in zip(
-            _names(inputs), kinds, made, bounds, strict=True
+            _names(inputs), kinds, of_source, bounds, strict=True
         )
     )
 
@@ -165,10 +170,9 @@ def _answered_beyond(
             mine = (forest.mode != LEAF) & (forest.feature == place)
             sets = [each for node, each in forest.members.items() if mine[node]]
             numbers = np.concatenate([forest.value[mine], *sets])
-            for limit, end in ((INTEGER_LIMIT, 2.0**63), (-INTEGER_LIMIT, -(2.0**63))):
-                low, high = np.sort(column.of(np.array([limit, end])))
-                if ((numbers >= low) & (numbers <= high)).any():
-                    beyond.add(column.source)
+            low, high = np.sort(column.of(np.array([-INTEGER_LIMIT, INTEGER_LIMIT])))
+            if ((numbers <= low) | (numbers >= high)).any():
+                beyond.add(column.source)
     return tuple(sorted(beyond))
 
 
