@@ -202,9 +202,7 @@ class Model:
     """
 
     ensemble: Ensemble
-    opened: Callable[[], Live] = NoLive(
-        "what was passed is its exact form, not the model itself"
-    )
+    opened: Callable[[], Live] = NoLive("only the model's exact form is here")
     given: Any = None
     file_digest: str = ""
     hands_out_scores: bool = True

@@ -10,6 +10,7 @@ import io
 import os
 import sys
 import traceback
+from typing import Any, TextIO
 
 import click
 
@@ -57,10 +58,41 @@ def completion(context: click.Context, shell: str) -> None:
 
 def main() -> None:
     """Run the command, and turn every known error into one sentence."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that lacks a letter of a name shows its number instead.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.stdout, sys.stderr = _forgiving(sys.stdout), _forgiving(sys.stderr)
     sys.exit(_run())
+
+
+def _forgiving(stream: TextIO) -> TextIO:
+    """Return a stream on which nothing that is written fails for want of a reader.
+
+    A letter that a terminal lacks is shown by its number. Whoever wants no more of our
+    output, such as ``head``, leaves the exit code as it is.
+    """
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.reconfigure(errors="backslashreplace")
+    try:
+        pipe = _Pipe(stream.fileno(), "w", closefd=False)
+    except io.UnsupportedOperation:
+        return stream
+    return io.TextIOWrapper(
+        io.BufferedWriter(pipe),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+    )
+
+
+class _Pipe(io.FileIO):
+    """What a stream writes to, as long as somebody reads it."""
+
+    def write(self, data: Any, /) -> int:
+        """Write bytes; without a reader they, and all later ones, go nowhere."""
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            return len(data)
 
 
 def _run() -> int:
@@ -72,13 +104,9 @@ def _run() -> int:
         command = error.ctx.command_path if error.ctx else "fatt"
         say(f"{error.format_message()} See '{command} --help'.")
     except SystemExit as end:
-        # So a shell's question for completions ends; and with 1, which would mean that
-        # fairness is refuted, if whoever read our output wants no more.
+        # So a shell's question for completions ends.
         if not end.code:
             return Exit.DONE
-        _forget_output()
-    except BrokenPipeError:
-        _forget_output()
     except (FattError, OSError, click.ClickException) as error:
         say(printable(as_options(str(error))))
     except (KeyboardInterrupt, click.Abort):
@@ -93,8 +121,3 @@ def _run() -> int:
     else:
         return code
     return Exit.COULD_NOT_RUN
-
-
-def _forget_output() -> None:
-    """Keep Python from complaining that nobody reads what is left to be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

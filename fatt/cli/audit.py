@@ -259,8 +259,10 @@ def _require_inputs(request: Request) -> None:
 def _inputs(request: Request) -> tuple[Model, Table]:
     if request.demo:
         from fatt.cli import demo
+        from fatt.model import NoLive
 
-        return request.load(demo.model()), demo.people()
+        model = replace(request.load(demo.model()), opened=NoLive(demo.NO_LIBRARY))
+        return model, demo.people()
     assert request.model is not None
     assert request.people is not None
     model = request.load(request.model)

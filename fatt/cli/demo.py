@@ -12,6 +12,8 @@ from fatt.people.files import Cells, Table
 
 #: What `--demo` audits if no option says otherwise.
 NOISE, VARY = ("age=2", "income=5%"), ("sex",)
+#: Why nothing else than what is proved about could be asked.
+NO_LIBRARY = "the bank is made up, and its model was written for fatt"
 
 _SEXES = ("female", "male")
 _DISTRICTS = ("harbour", "hill", "old town")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from fatt.cli.terminal import printable
+from fatt.cli.terminal import printable, twin_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ def to_junit(
         ET.SubElement(figures, "property", name=key, value=str(value))
     share = "" if min_fairness is None else f" {min_fairness:.10g} of"
     fair = _case(suite, f"{share} the people are treated fairly".strip())
-    twins = [str(case) for case in report.counterexamples[:_SHOWN_TWINS]]
+    twins = [twin_line(case) for case in report.counterexamples[:_SHOWN_TWINS]]
     found = "\n".join([headline(report, min_fairness), *twins])
     judged = (
         Judgement.PROVEN

@@ -17,6 +17,7 @@ from fatt.progress import Progress, bar
 
 if TYPE_CHECKING:
     from fatt.report import Report
+    from fatt.verdict import Counterexample
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -156,7 +157,7 @@ def print_report(
     min_fairness
         The share of fair people that was asked for.
     """
-    from fatt.report.sentences import caveats, decision, fair_of, headline
+    from fatt.report.sentences import CLOSEST, caveats, decision, fair_of, headline
 
     lines = [
         headline(report, min_fairness),
@@ -171,14 +172,21 @@ def print_report(
     for names in _together(groups):
         lines += ["", *_by_group(report, names)]
     if len(report.counterexamples):
-        lines += ["", "The closest twins:"]
+        lines += ["", f"The closest twins ({CLOSEST}; row 1 is the first person):"]
         lines += [
-            f"  {case if ids is None else f'{ids[case.index]}  {case}'}"
+            f"  {twin_line(case, ids)}"
             for case in report.counterexamples.closest(_SHOWN_TWINS)
         ]
     lines += ["", *caveats(report)] if caveats(report) else []
     for line in "\n".join(lines).split("\n"):
         click.echo(printable(line))
+
+
+def twin_line(case: Counterexample, ids: Sequence[str] | None = None) -> str:
+    """Write a pair in one line, with the person's row, counted from 1."""
+    row = f"row {case.index + 1}"
+    who = row if ids is None else f"{ids[case.index]} ({row})"
+    return f"{who}  {case.in_words}"
 
 
 def _together(groups: Sequence[str]) -> list[tuple[str, ...]]:

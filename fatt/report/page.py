@@ -32,7 +32,7 @@ from fatt.report import page_figures, page_people
 from fatt.report.charts import share_bar
 from fatt.report.details import Details, Provenance
 from fatt.report.groups import favourable_label
-from fatt.report.sentences import caveats, fair_of, headline, judge, rule
+from fatt.report.sentences import CLOSEST, caveats, fair_of, headline, judge, rule
 from fatt.threads import CHUNK
 
 if TYPE_CHECKING:
@@ -85,6 +85,9 @@ def to_html(
     groups = [*dict.fromkeys([*groups, *report.people.sensitive])]
     assumed = favourable is None
     favourable = favourable_label(report.findings.classes, favourable)
+    found = page_people.counts(
+        report, page_figures.protected(report, details, favourable)
+    )
     header = [
         tag("h1", provenance.title),
         _of_what(provenance),
@@ -94,7 +97,7 @@ def to_html(
     ]
     if summary:
         sheet = [
-            page_people.counts(report),
+            found,
             similarity(report, in_full=False),
             page_people.groups(
                 report, groups, favourable, assumed=assumed, most=_SHEET_GROUPS
@@ -107,11 +110,11 @@ def to_html(
             provenance, tag("header", header), tag("main", sheet), kind="sheet"
         )
     parts = {
-        "findings": page_people.counts(report),
+        "findings": found,
         "similarity": similarity(report),
         "groups": page_people.groups(report, groups, favourable, assumed=assumed),
         "twins": page_people.twins(report, ids),
-        "columns": page_figures.columns(report, details, favourable),
+        "columns": page_figures.columns(report, details),
         "radius": page_figures.radii(report, details.radii),
         "gaps": page_figures.gaps(details.gaps, len(report), ids),
         "limits": limits(report, details),
@@ -152,7 +155,7 @@ def notebook_of(report: Report) -> str:
         [tag("p", one, class_="note") for one in report.notes],
         tag(
             "details",
-            tag("summary", "The closest twins"),
+            tag("summary", f"The closest twins: {CLOSEST}"),
             cards(case.card(f"Person {case.index}") for case in cases[:_CARDS]),
         )
         if len(cases)
@@ -293,7 +296,7 @@ def evidence(report: Report, provenance: Provenance, *, in_full: bool = True) ->
         "Model file, SHA-256": _digest(provenance.model_digest),
         "What it computes, SHA-256": _digest(model.digest),
         "People": _named(provenance.data),
-        "Number of people": f"{len(report):,}",
+        "Number of people": f"{len(report):,}; row 1 is the first of them",
         "Missing values": _missing(report),
         "Columns, by position": _positions(report),
         "People file, SHA-256": _digest(provenance.data_digest),

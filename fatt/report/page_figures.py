@@ -34,11 +34,9 @@ _N_POINTS = 120
 _SCORE = " The score is the number from which the model derives its answer."
 
 
-def columns(
-    report: Report, details: Details, favourable: Label | None
-) -> Markup | None:
+def columns(report: Report, details: Details) -> Markup | None:
     """Show which columns change decisions, alone and in the twins that were found."""
-    if not details.alone:
+    if not details.alone or not len(report.counterexamples):
         return None
     numbers = compared_numbers(report)
     return section(
@@ -46,12 +44,11 @@ def columns(
         if numbers
         else "Columns that change decisions",
         "columns",
-        _protected(report, details, favourable),
-        _columns_table(report, details) if len(report.counterexamples) else None,
+        _columns_table(report, details),
     )
 
 
-def _protected(
+def protected(
     report: Report, details: Details, favourable: Label | None
 ) -> list[Markup]:
     """Say whether an attribute that may be anything decides on its own."""

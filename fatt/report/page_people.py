@@ -22,7 +22,7 @@ from fatt.markup import (
 )
 from fatt.report.charts import share_bar
 from fatt.report.groups import FEW, FOUR_FIFTHS, Group, Rate, selection_rates
-from fatt.report.sentences import caveats, fair_of, unfair_answer
+from fatt.report.sentences import CLOSEST, caveats, fair_of, unfair_answer
 from fatt.verdict import Counterexample, Value, in_words, share
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ _SHOWN_WORST, _LEAST, _JOINED = 10, 10, 6
 _LOOKED_AT = 5_000
 
 
-def counts(report: Report) -> Markup:
-    """Show how many people are fair, unfair and unknown."""
+def counts(report: Report, more: Part = None) -> Markup:
+    """Show how many people are fair, unfair and unknown, and what more was found."""
     unfair = unfair_answer(report)
     proved = "everybody similar gets the same answer"
     if report.allowed.words:
@@ -71,6 +71,7 @@ def counts(report: Report) -> Markup:
             tag("strong", share(report.fairness)),
             f".{weighted}",
         ),
+        more,
         [note(text) for text in caveats(report)],
     )
 
@@ -234,30 +235,47 @@ def _ratio(rate: Rate) -> Part:
 
 
 def twins(
-    report: Report, ids: Sequence[str] | None, most: int = _SHOWN_TWINS
+    report: Report, ids: Sequence[str] | None, most: int | None = None
 ) -> Markup | None:
-    """Show some pairs of similar people with different labels, so many at most."""
+    """Show some pairs of similar people with different labels.
+
+    Parameters
+    ----------
+    report
+        The report.
+    ids
+        What people are called.
+    most
+        To be brief: show so many at most, with less about them.
+    """
     cases = report.counterexamples
     if not len(cases):
         return None
     chosen: dict[tuple[str, ...], Counterexample] = {}
     for case in itertools.islice(cases, _LOOKED_AT):
         chosen.setdefault(tuple(case.changes), case)
-        if len(chosen) == most:
+        if len(chosen) == (most or _SHOWN_TWINS):
             break
     pairs = "Two similar people whom the model answers differently"
     if report.allowed.words:
         pairs = f"Two similar people, of whom the twin gets {unfair_answer(report)}"
+    how = (
+        " For each set of columns in which such pairs differ, the closest pair is "
+        "shown, fewest columns first: the one whose numbers differ by the smallest "
+        "steps, in standard deviations of the people here. The twin stands right, with "
+        "what differs marked."
+    )
     return section(
         "Twins",
         "twins",
-        tag(
-            "p",
-            f"{pairs}. For each set of columns in which such pairs differ, the closest "
-            "pair is shown; the twin stands right, with what differs marked.",
-        ),
+        tag("p", f"{pairs}.", how if most is None else f" The closest: {CLOSEST}."),
         cards(_card(case, ids) for case in chosen.values()),
-        note(f"Here are {len(chosen):,} of {len(cases):,} pairs. ", _confirmed(report)),
+        note(
+            f"Here are {len(chosen):,} of {len(cases):,} pairs. ",
+            _confirmed(report),
+            " Rows are counted from 1, which is the first person of the table",
+            "." if most else "; in Python, CSV and JSON the index is counted from 0.",
+        ),
     )
 
 
@@ -279,7 +297,8 @@ def _card(case: Counterexample, ids: Sequence[str] | None) -> Markup:
 
 
 def person(index: int, ids: Sequence[str] | None) -> Part:
-    """Say who somebody is."""
+    """Say who somebody is; rows are counted from 1, as people count them."""
+    row = f"row {index + 1}"
     if ids is None:
-        return f"Person {index}"
-    return join("Person ", name_of(ids[index]), f" (row {index})")
+        return f"Person in {row}"
+    return join("Person ", name_of(ids[index]), f" ({row})")

@@ -49,7 +49,10 @@ class Asked:
     def __str__(self) -> str:
         if not self.people:
             reason = f": {self.reason}" if self.reason else ""
-            return f"Nothing was asked of the model itself{reason}."
+            return (
+                "The answers were not compared with those of the model's own library"
+                f"{reason}."
+            )
         own = f"The model itself was asked about {_people(self.people)}"
         if not self.similar:
             return f"{own}, and gave the answer that was read from it."

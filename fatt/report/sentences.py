@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 _JUDGED = "What is judged is the answer that the model itself gives"
+#: In which order twins are shown, the closest first.
+CLOSEST = "those that differ in the fewest columns, then by the smallest steps"
 #: So many answers are named.
 _FEW_ANSWERS = 6
 

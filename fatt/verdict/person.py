@@ -178,9 +178,14 @@ class Counterexample:
         """The changes as one line of text."""
         return ", ".join(change_in_words(*change) for change in self.changes.items())
 
-    def __str__(self) -> str:
+    @property
+    def in_words(self) -> str:
+        """Both answers and the changes, as one line of text."""
         labels = " → ".join(both_in_words(self.label, self.twin_label))
-        return f"#{self.index}  {labels}   {self.changes_in_words}"
+        return f"{labels}   {self.changes_in_words}"
+
+    def __str__(self) -> str:
+        return f"#{self.index}  {self.in_words}"
 
     def card(self, title: Part) -> Markup:
         """Return the two side by side as HTML, below a title."""

@@ -210,14 +210,14 @@ def test_without_the_model_itself_nothing_is_asked(tmp_path: Path) -> None:
     asked = fatt.verify(ensemble, AGES, similarity=STILL).asked
     assert asked.people == 0
     assert str(asked) == (
-        "Nothing was asked of the model itself: what was passed is its exact form, not "
-        "the model itself."
+        "The answers were not compared with those of the model's own library: only "
+        "the model's exact form is here."
     )
     ensemble.save(tmp_path / "tree.fatt")
     asked = fatt.verify(tmp_path / "tree.fatt", AGES, similarity=STILL).asked
     assert (asked.people, asked.reason) == (
         0,
-        "what was passed is its exact form, not the model itself",
+        "only the model's exact form is here",
     )
     answers = KEPT / "xgboost-2.0.3-softprob-vectors.npz"
     with np.load(answers) as kept:

@@ -153,7 +153,7 @@ def test_parts_share_the_spot_checks(
     assert none.asked == Asked(people=len(table))
     exact = run(fatt.load(model).ensemble, frame, tmp_path / "exact")
     assert (exact.asked.people, exact.asked.similar) == (0, 0)
-    assert exact.asked.reason.startswith("what was passed is its exact form")
+    assert exact.asked.reason.startswith("only the model's exact form")
 
 
 def test_joblib_sends_people_to_the_cluster(

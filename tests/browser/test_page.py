@@ -198,6 +198,14 @@ def test_it_prints_on_a_few_pages_without_what_is_for_screens(
         "return [style.color, style.backgroundColor]"
     )
     assert (ink, paper) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
+    # Nothing that fits on a page is torn: short tables, cards, charts and sentences.
+    torn = chromium.script(
+        "return [...document.querySelectorAll('p, li, tr, .card, .beside, .scroll')]"
+        ".filter(one => one.querySelectorAll('tbody tr').length < 12)"
+        ".filter(one => getComputedStyle(one).breakInside != 'avoid')"
+        ".map(one => one.outerHTML)"
+    )
+    assert torn == []
 
 
 def test_a_summary_prints_on_one_sheet(chromium: Browser, summary: Path) -> None:

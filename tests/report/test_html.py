@@ -171,9 +171,24 @@ def test_a_protected_attribute_that_decides_alone_is_named() -> None:
     similarity = Similarity(noise={"age": 2}, vary=["sex"])
     auditor = fatt.Auditor(model, similarity=similarity, schema=people)
     report = auditor.verify(people)
-    text = Reader(report.to_html(details=measure(auditor, report))).text
-    assert "Of the 2 people who do not get grant , 1 would, if only sex" in text
-    assert "of the 1 who get it, 1 would not" in text
+    details = measure(auditor, report)
+    # On the page as on the sheet it is one of the findings.
+    for summary in (False, True):
+        page = Reader(report.to_html(details=details, summary=summary)).text
+        findings = page.partition("Findings ")[2].partition("Who counts as")[0]
+        assert "Of the 2 people who do not get grant , 1 would, if only" in findings
+        assert "of the 1 who get it, 1 would not" in findings
+
+
+def test_rows_are_counted_from_one_and_the_closest_are_explained() -> None:
+    report = made.report()
+    first = report.counterexamples.closest(1)[0].index + 1
+    for summary in (False, True):
+        page = Reader(report.to_html(summary=summary)).text
+        assert f"Person in row {first} " in page
+        assert "Rows are counted from 1, which is the first person" in page
+        assert "fewest columns" in page
+        assert "smallest steps" in page
 
 
 def test_nobody_is_named_where_nothing_changes() -> None:
