@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from aif360.explainers import MetricJSONExplainer, MetricTextExplainer
 
+from fatt.report.sentences import unfair_answer
+
 #: How many counterexamples are told in words.
 _SHOWN = 10
 
@@ -26,16 +28,27 @@ class _Words(NamedTuple):
     description: str
     ideal: str
 
+    def of(self, metric: Any) -> _Words:
+        """Name what similar people must not get, which the metric was told."""
+        another = _another(metric)
+        return _Words(*(text.replace("{another}", another) for text in self))
+
+
+def _another(metric: Any) -> str:
+    """Say what makes an instance unfair: another label, or a number too far away."""
+    words = unfair_answer(metric.report())
+    return "another label" if words == "another answer" else words
+
 
 #: Metrics of everybody or of a group.
 _OF_GROUPS = {
     "individual_fairness": _Words(
         "Individual Fairness",
-        "Individual fairness (share of instances for which all similar people provably "
-        "get the same label)",
-        "Computed as the weight of instances for which all similar people provably get "
-        "the same label, divided by the weight of all instances. Undecided instances "
-        "do not count as fair.",
+        "Individual fairness (share of instances for which provably nobody similar "
+        "gets {another})",
+        "Computed as the weight of instances for which provably nobody similar gets "
+        "{another}, divided by the weight of all instances. Undecided instances do "
+        "not count as fair.",
         "The ideal value of this metric is 1.0",
     ),
     "individual_fairness_upper": _Words(
@@ -49,7 +62,7 @@ _OF_GROUPS = {
     "individual_unfairness": _Words(
         "Individual Unfairness",
         "Individual unfairness (share of instances for which a similar person gets "
-        "another label)",
+        "{another})",
         "Computed as the weight of instances with a counterexample, divided by the "
         "weight of all instances.",
         "The ideal value of this metric is 0.0",
@@ -57,8 +70,8 @@ _OF_GROUPS = {
     "num_fair": _Words(
         "Number Of Fair Instances",
         "Number of individually fair instances",
-        "Computed as the weight of instances for which all similar people provably get "
-        "the same label.",
+        "Computed as the weight of instances for which provably nobody similar gets "
+        "{another}.",
         "The ideal value of this metric is the number of instances",
     ),
     "num_unfair": _Words(
@@ -104,9 +117,10 @@ def _text_of_group(name: str) -> Callable[..., str]:
 
     def explain(self: Any, privileged: bool | None = None) -> str:
         value = getattr(self.metric, name)(privileged=privileged)
-        return f"{_OF_GROUPS[name].meaning}{_GROUPS[privileged]}: {value}"
+        meaning = _OF_GROUPS[name].of(self.metric).meaning
+        return f"{meaning}{_GROUPS[privileged]}: {value}"
 
-    explain.__doc__ = f"Tell in words: {_OF_GROUPS[name].meaning}."
+    explain.__doc__ = f"Tell in words: {_OF_GROUPS[name].title.lower()}."
     return explain
 
 
@@ -146,12 +160,13 @@ class IndividualFairnessTextExplainer(MetricTextExplainer):  # type: ignore[misc
     individual_unfairness_ratio = _text_between_groups("individual_unfairness_ratio")
 
     def counterexamples(self) -> str:
-        """Tell the closest twins that get another label."""
+        """Tell the closest twins that are not treated alike."""
         cases = self.metric.counterexamples()
         shown = [f"\n{case}" for case in cases[:_SHOWN]]
         return (
-            "Counterexamples (an instance and a similar person who gets another label; "
-            f"{len(shown)} closest of {len(cases)}):{''.join(shown)}"
+            "Counterexamples (an instance and a similar person who gets "
+            f"{_another(self.metric)}; {len(shown)} closest of {len(cases)}):"
+            f"{''.join(shown)}"
         )
 
     def report(self) -> str:
@@ -165,9 +180,10 @@ def _json_of_group(name: str) -> Callable[..., str]:
 
     def explain(self: Any, privileged: bool | None = None) -> str:
         text = getattr(IndividualFairnessTextExplainer, name)(self, privileged)
-        return _json(_OF_GROUPS[name], text, _numbers(self.metric, privileged))
+        words = _OF_GROUPS[name].of(self.metric)
+        return _json(words, text, _numbers(self.metric, privileged))
 
-    explain.__doc__ = f"Tell as JSON: {_OF_GROUPS[name].meaning}."
+    explain.__doc__ = f"Tell as JSON: {_OF_GROUPS[name].title.lower()}."
     return explain
 
 
@@ -214,12 +230,12 @@ class IndividualFairnessJSONExplainer(
     individual_unfairness_ratio = _json_between_groups("individual_unfairness_ratio")
 
     def counterexamples(self) -> str:
-        """Tell all twins that get another label, closest first."""
+        """Tell all twins that are not treated alike, closest first."""
         words = _Words(
             "Counterexamples",
             super().counterexamples(),
-            "Each is an instance and a similar person to whom the model gives another "
-            "label.",
+            "Each is an instance and a similar person to whom the model gives "
+            f"{_another(self.metric)}.",
             "The ideal number of counterexamples is 0",
         )
         cases = self._report()["counterexamples"]

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from fatt.report.details import Details, Provenance
 
 
+#: So many columns are named.
+_SHOWN = 8
+
+
 @click.command("audit", short_help="Audit a model on a file of people.")
 @click.argument("model", type=click.Path(), required=False)
 @click.argument("people", type=click.Path(), required=False)
@@ -212,6 +216,7 @@ def _run(request: Request) -> Exit:
     groups = tuple(dict.fromkeys([*_varied(report), *given]))
     sources = Sources(auditor, table, typed)
     agreement = _agreement(request, report, sources)
+    agreement = agreement._replace(notes=(*_left_aside(sources), *agreement.notes))
     warnings = (*report.warnings, *agreement.warnings)
     _write(request, report, groups, sources, agreement)
     _write_junit(request, report, warnings)
@@ -397,10 +402,23 @@ def _details(request: Request, report: Report, auditor: Auditor) -> Details | No
 
 
 class Agreement(NamedTuple):
-    """How often the model is right, in sentences."""
+    """How people's columns fit the model, and its answers the truth, in sentences."""
 
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+def _left_aside(sources: Sources) -> tuple[str, ...]:
+    """Say which columns were not looked at, for one may be misspelt."""
+    names = sources.typed.left_aside
+    if not names:
+        return ()
+    shown = ", ".join(map(repr, names[:_SHOWN]))
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return (
+        f"The model does not read {shown}{more} of {sources.table.name}; --ignore says "
+        "that this is meant.",
+    )
 
 
 def _agreement(request: Request, report: Report, sources: Sources) -> Agreement:

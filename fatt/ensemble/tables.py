@@ -294,11 +294,20 @@ def _refuse_moved(names: list[str], features: Sequence[Feature]) -> None:
 
 def _only_place(wanted: str, places: list[int] | None, names: list[str]) -> int:
     if places is None:
+        found = f"Columns found: {', '.join(names)}."
+        raw = [name for name in names if wanted.startswith((f"{name}_", f"{name}="))]
+        if raw:
+            raise DataError(
+                f"the rows lack the column {wanted!r}, which the model reads: it seems "
+                f"to be made of {max(raw, key=len)!r} by one-hot encoding, which stood "
+                "before the training. Pass rows that are encoded in the same way, or "
+                f"the fitted encoder as prepare=. {found}"
+            )
         close = difflib.get_close_matches(wanted, names, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise DataError(
             f"the rows lack the column {wanted!r}, which the model reads.{hint} "
-            f"Columns found: {', '.join(names)}."
+            f"{found} If one of them is meant, say so: rename={{...}}."
         )
     if len(places) > 1:
         raise DataError(

@@ -213,11 +213,14 @@ class TypedPeople:
         What the columns mean, inferred from all people.
     others
         The columns that were named besides those of the model, as texts.
+    left_aside
+        Columns that the model does not read, and nobody named.
     """
 
     table: Any
     schema: Schema
     others: dict[str, list[str]]
+    left_aside: tuple[str, ...] = ()
 
 
 class _Header(NamedTuple):
@@ -293,6 +296,7 @@ def type_for_model(
         people,
         schema,
         {name: _texts(table.columns[name]) for name in others},
+        tuple(name for name in left if name not in {*names, *groups}),
     )
 
 
@@ -322,9 +326,7 @@ def _columns_read(left: list[str], ensemble: Ensemble, file: str) -> list[str]:
     try:
         places = places_by_name(_Header(left), ensemble.features, ensemble.inputs)
     except DataError as error:
-        raise DataError(
-            f"{file}: {error} If one of them is meant, say so with --rename FILE."
-        ) from None
+        raise DataError(f"{file}: {error}") from None
     return [left[place] for place in places]
 
 

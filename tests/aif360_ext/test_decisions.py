@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,10 @@ from sklearn.tree import DecisionTreeRegressor
 import fatt
 from fatt import Similarity
 from fatt.aif360_ext import (
+    IndividualFairnessJSONExplainer,
     IndividualFairnessMetric,
     IndividualFairnessRegressionMetric,
+    IndividualFairnessTextExplainer,
     datasets_from,
 )
 from fatt.aif360_ext.sklearn import (
@@ -255,3 +259,22 @@ def test_grid_search_of_regressors() -> None:
     search.fit(frame, price)
     assert search.best_params_ == {"max_depth": 1}
     assert search.best_score_ == 1
+
+
+def test_explainers_of_numbers_do_not_speak_of_labels() -> None:
+    metric = metric_of(shops())
+    text = IndividualFairnessTextExplainer(metric)
+    as_json = IndividualFairnessJSONExplainer(metric)
+    told = [
+        text.individual_fairness(),
+        text.individual_unfairness(),
+        text.counterexamples(),
+        as_json.individual_fairness(),
+        as_json.num_fair(),
+        as_json.counterexamples(),
+    ]
+    assert "provably nobody similar gets a prediction that is too far away" in told[0]
+    for one in told[3:]:
+        words = json.loads(one)
+        told += [words["message"], words["description"]]
+    assert not [one for one in told if re.search(r"(same|another) label|{another", one)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import html
 import io
 import json
 from pathlib import Path
@@ -9,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner, Result
+from sklearn.tree import DecisionTreeClassifier
 
 import fatt as library
 from fatt.cli import fatt, main
@@ -400,3 +402,39 @@ def test_junit_says_that_nothing_was_decided() -> None:
 
     assert kind(made.report(), 0.3) == "undecided"
     assert kind(made.report(interrupted=True), 0.1) == "interrupted"
+
+
+def test_columns_that_the_model_does_not_read_are_told_once(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    told = audit(*files, *SIMILAR, "--html", str(page)).stdout
+    words = "does not read 'name', 'truth', 'party' of"
+    assert told.count(words) == 1
+    assert html.unescape(page.read_text(encoding="utf-8")).count(words) == 1
+    named = ("--id", "name", "--label", "truth", "--group", "party")
+    assert "does not read" not in audit(*files, *SIMILAR, *named).stdout
+    assert "read 'truth' of" in audit(*files, *SIMILAR, *named[:2], *named[4:]).stdout
+    ignored = ("--ignore", "name", "--ignore", "truth", "--ignore", "party")
+    assert "does not read" not in audit(*files, *SIMILAR, *ignored).stdout
+
+
+def test_a_raw_column_behind_one_hot_columns_is_not_to_be_renamed(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    people = pandas.DataFrame({"age": [30, 40, 50], "job": ["cook", "nurse", "cook"]})
+    tree = DecisionTreeClassifier(random_state=0)
+    tree.fit(pandas.get_dummies(people, dtype=float), [0, 1, 0])
+    library.load(tree).save(tmp_path / "jobs.fatt")
+    people.to_csv(tmp_path / "raw.csv", index=False)
+    model, raw = str(tmp_path / "jobs.fatt"), str(tmp_path / "raw.csv")
+    said = fails(capsys, monkeypatch, "audit", model, raw, "--noise", "age=2")
+    assert "'job_cook', which the model reads: it seems to be made of 'job'" in said
+    assert "or the fitted encoder as --prepare" in said
+    assert "--rename" not in said
+    people.rename(columns={"age": "Age"}).to_csv(raw, index=False)
+    said = fails(capsys, monkeypatch, "audit", model, raw, "--noise", "age=2")
+    assert "say so: --rename FILE" in said

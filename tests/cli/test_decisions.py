@@ -334,6 +334,24 @@ def test_pages_say_the_rule(
     assert "largest difference of probability" in text
 
 
+def test_a_page_takes_the_better_answer_from_the_file(
+    folder: Path, tmp_path: Path
+) -> None:
+    spec, page = tmp_path / "audit.toml", tmp_path / "page.html"
+    similar = '[[similar]]\nvary = ["sex"]\n'
+    words = ("audit", folder / "credit.json", folder / "people.csv", "--spec", spec)
+    spec.write_text(similar)
+    run(*words, "--ignore=paid", "--html", page)
+    assumed = page.read_text(encoding="utf-8")
+    spec.write_text(f'{similar}[decision]\ndirection = "not lower"\nfavorable = "0"\n')
+    run(*words, "--ignore=paid", "--html", page)
+    said = page.read_text(encoding="utf-8")
+    assert ("is assumed" in assumed, "is assumed" in said) == (True, False)
+    for text, answer in ((assumed, "1"), (said, "0")):
+        heads = re.findall(r"gets <[^>]*>(.)<", text)
+        assert set(heads) == {answer}
+
+
 def test_inspect_says_the_decision(folder: Path) -> None:
     price, credit = folder / "price.json", folder / "credit.json"
 
