@@ -134,7 +134,7 @@ def _decision(ensemble: Ensemble) -> str:
         return asked
     assert not isinstance(decision, Bands)
     if isinstance(decision, Cut):
-        return f"{classes[1]!r} if the score >= {decision.at!r}, else {classes[0]!r}"
+        return f"{classes[1]!r} from a score of {decision.at!r} on, else {classes[0]!r}"
     if isinstance(decision, Prediction):
         made = {
             "identity": "the score",

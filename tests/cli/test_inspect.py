@@ -27,7 +27,7 @@ def test_inspect_shows_what_was_read(model: str) -> None:
     text = inspect(model).output
     assert "by hand" in text
     assert "1, at most 1 deep" in text
-    assert "'yes' if the score >= 0.5, else 'no'" in text
+    assert "'yes' from a score of 0.5 on, else 'no'" in text
     assert "cut at 0.5" in text
     assert stump().digest in text
 
