@@ -52,7 +52,7 @@ def encoder(encoder: Any) -> Work:
         sparse=bool(getattr(encoder, "sparse_output", False)),
         narrow=np.dtype(getattr(encoder, "dtype", float)) in _NARROW,
     )
-    made: dict[int, tuple[int, Lookup]] = {}
+    made: dict[int, tuple[int, tuple[Lookup, ...]]] = {}
     for i, (labels, others) in enumerate(columns):
         places = {label: place for place, label in enumerate(labels)}
         outputs = np.ascontiguousarray(_asked(encoder, cells, i).T)
@@ -63,7 +63,7 @@ def encoder(encoder: Any) -> Work:
         for j in mine:
             known, rest = np.split(outputs[j], [len(labels)])
             step = Lookup(places, known, dict(zip(others, rest.tolist(), strict=True)))
-            made[int(j)] = i, step
+            made[int(j)] = i, (step,)
         idle = Lookup(places, np.zeros(len(labels)), dict.fromkeys(others, 0.0))
         work.idle.append((i, idle))
     work.outputs = [made[j] for j in sorted(made)]
@@ -170,11 +170,11 @@ class _Tabulation:
     def work(self) -> Work:
         rest = self._ask([{}])
         checks: dict[int, Lookup] = {}
-        made: dict[int, tuple[int, Lookup | None]] = {}
+        made: dict[int, tuple[int, tuple[Lookup, ...]]] = {}
         for place, column in enumerate(self.columns):
             if column not in self.levels:
                 for j in self._copies(column, rest[0]):
-                    made[j] = place, None
+                    made[j] = place, ()
         free = [j for j in range(rest.shape[1]) if j not in made]
         for column, labels in self.levels.items():
             place = self.columns.index(column)
@@ -189,7 +189,7 @@ class _Tabulation:
                         f"{column!r} and of another one."
                     )
                 told = {kind: float(row[j]) for kind, row in others.items()}
-                made[j] = place, Lookup(keys, known[:, j], told)
+                made[j] = place, (Lookup(keys, known[:, j], told),)
             nothing = dict.fromkeys(others, 0.0)
             checks[place] = Lookup(keys, np.zeros(len(labels)), nothing)
         for j in free:
@@ -198,7 +198,7 @@ class _Tabulation:
             value = float(rest[0, j])
             constant = np.full(len(check.values), value)
             told = dict.fromkeys(check.others, value)
-            made.setdefault(j, (place, Lookup(check.labels, constant, told)))
+            made.setdefault(j, (place, (Lookup(check.labels, constant, told),)))
         used = {place for place, _ in made.values()}
         return Work(
             outputs=[made[j] for j in sorted(made)],

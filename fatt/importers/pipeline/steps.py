@@ -242,8 +242,8 @@ class Work:
     Attributes
     ----------
     outputs
-        For each output column, the input column it is made of and the step between;
-        None if it is the input column as it is.
+        For each output column, the input column it is made of and the steps between;
+        none if it is the input column as it is.
     idle
         Input columns without any output, and the step that yet checks their cells.
     sparse
@@ -252,7 +252,7 @@ class Work:
         Whether the output has fewer digits than float64.
     """
 
-    outputs: list[tuple[int, AnyStep | None]] = field(default_factory=list)
+    outputs: list[tuple[int, tuple[AnyStep, ...]]] = field(default_factory=list)
     idle: list[tuple[int, AnyStep]] = field(default_factory=list)
     sparse: bool = False
     narrow: bool = False

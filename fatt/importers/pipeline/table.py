@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -38,6 +38,12 @@ class Chain:
     steps: tuple[AnyStep, ...] = ()
     narrow: bool = False
     framed: tuple[int, ...] = ()
+
+    def after(self, steps: Iterable[AnyStep], *, narrow: bool = False) -> Chain:
+        """Return the column behind some steps, and whether they make it narrow."""
+        return functools.reduce(
+            lambda chain, step: chain.then(step, narrow=narrow), steps, self
+        )
 
     def then(self, step: AnyStep, *, narrow: bool = False) -> Chain:
         """Return the column behind one more step, and whether that makes it narrow."""
@@ -128,10 +134,7 @@ def through(step: Any, table: Table) -> Table:
             return _framed(step, _through_union(step, table))
         work = work_of(step, sparse=table.sparse)
         columns = [
-            table.columns[i].then(done, narrow=work.narrow)
-            if done is not None
-            else table.columns[i]
-            for i, done in work.outputs
+            table.columns[i].after(done, narrow=work.narrow) for i, done in work.outputs
         ]
         idle = [table.columns[i].then(done) for i, done in work.idle]
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

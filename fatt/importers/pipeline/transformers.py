@@ -16,10 +16,14 @@ from numpy.typing import NDArray
 
 from fatt.ensemble.features import NumberTypes
 from fatt.errors import UnsupportedModelError
+from fatt.importers.pipeline.curves import (
+    function_step,
+    power_steps,
+    quantile_steps,
+)
 from fatt.importers.pipeline.encoders import category_encoder, encoder
 from fatt.importers.pipeline.steps import (
     FINITE_ONLY,
-    AnyStep,
     Flag,
     Numbers,
     Replace,
@@ -30,7 +34,6 @@ from fatt.importers.pipeline.steps import (
 from fatt.importers.pullback.columns import (
     ANYTHING,
     Floats,
-    around,
     below,
     identity,
 )
@@ -105,6 +108,7 @@ def _known() -> tuple[dict[type, Callable[..., Work]], dict[type, Callable[..., 
         preprocessing.Binarizer: _binarizer,
         preprocessing.FunctionTransformer: _function,
         preprocessing.QuantileTransformer: _quantiles,
+        preprocessing.PowerTransformer: _powers,
         impute.SimpleImputer: _imputer,
         impute.MissingIndicator: _missing_indicator,
     }
@@ -123,10 +127,6 @@ def require_known(transformer: Any) -> None:
 
 #: Why a step of scikit-learn is not supported, by the name of its class.
 _MIXES = "it mixes columns, so its output says nothing about one raw column"
-_ROUNDS = (
-    "its numbers are rounded on the way, so that nobody knows whether they grow with "
-    "the raw ones. Trees ask for the order alone: fit without it"
-)
 _REASONS = {
     **dict.fromkeys(
         (
@@ -136,8 +136,10 @@ _REASONS = {
         ),
         _MIXES,
     ),
-    "PowerTransformer": _ROUNDS,
-    "SplineTransformer": "its polynomials rise and fall, and nobody knows just where",
+    "SplineTransformer": "its polynomials rise and fall, and what they make of a "
+    "number is rounded on the way, so that nobody knows which numbers lie on which "
+    "side of a split. Trees cut a column into pieces themselves: fit without it, or "
+    "with KBinsDiscretizer",
 }
 
 
@@ -156,7 +158,8 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
         f"the step {name} is not supported: {why}. Supported are StandardScaler, "
         "MinMaxScaler, RobustScaler, MaxAbsScaler, OneHotEncoder, OrdinalEncoder, "
         "TargetEncoder, SimpleImputer, MissingIndicator, KBinsDiscretizer, Binarizer, "
-        "QuantileTransformer, FunctionTransformer with numpy's logarithms and roots, "
+        "QuantileTransformer, PowerTransformer, FunctionTransformer with numpy's "
+        "logarithms and roots, "
         "selectors such as SelectKBest, ColumnTransformer, FeatureUnion, Pipeline, "
         "'passthrough', and encoders of category_encoders; or load the model behind "
         "the step, in its own columns."
@@ -194,7 +197,7 @@ def _scaled(offset: Any, scale: Any, *, sparse: bool, n: int) -> Work:
             scale=None if scale is None else float(scale[i]),
             factor=None if factor is None else float(factor[i]),
         )
-        work.outputs.append((i, Numbers(function=function)))
+        work.outputs.append((i, (Numbers(function=function),)))
     return work
 
 
@@ -231,7 +234,8 @@ def _max_abs_scaler(scaler: Any, sparse: bool) -> Work:
     work = _scaled(None, scaler.scale_, sparse=sparse, n=scaler.n_features_in_)
     # Older versions have no clip.
     if getattr(scaler, "clip", False):
-        work.outputs = [(i, _clipped(step, -1.0, 1.0)) for i, step in work.outputs]
+        clip = _clipped(-1.0, 1.0)
+        work.outputs = [(i, (*steps, clip)) for i, steps in work.outputs]
     return work
 
 
@@ -240,10 +244,10 @@ def _min_max_scaler(scaler: Any) -> Work:
     work = Work()
     for i in range(scaler.n_features_in_):
         scale, low = float(scaler.scale_[i]), float(scaler.min_[i])
-        step = Numbers(function=functools.partial(_stretch, scale=scale, low=low))
+        steps = [Numbers(function=functools.partial(_stretch, scale=scale, low=low))]
         if scaler.clip:
-            step = _clipped(step, *map(float, scaler.feature_range))
-        work.outputs.append((i, step))
+            steps.append(_clipped(*map(float, scaler.feature_range)))
+        work.outputs.append((i, tuple(steps)))
     return work
 
 
@@ -252,10 +256,9 @@ def _stretch(numbers: Floats, *, scale: float, low: float) -> Floats:
         return numbers * scale + low
 
 
-def _clipped(step: AnyStep | None, low: float, high: float) -> Numbers:
-    assert isinstance(step, Numbers)
-    inside = step.function
-    return Numbers(function=lambda numbers: np.clip(inside(numbers), low, high))
+def _clipped(low: float, high: float) -> Numbers:
+    # Infinity, which a scaler may have made, as well.
+    return Numbers(function=lambda numbers: np.clip(numbers, low, high), taker=ANYTHING)
 
 
 def _binarizer(binarizer: Any) -> Work:
@@ -264,7 +267,7 @@ def _binarizer(binarizer: Any) -> Work:
         function=lambda numbers: np.where(numbers > threshold, 1.0, 0.0),
         taker=FINITE_ONLY,
     )
-    return Work(outputs=[(i, step) for i in range(binarizer.n_features_in_)])
+    return Work(outputs=[(i, (step,)) for i in range(binarizer.n_features_in_)])
 
 
 def _bins(binner: Any) -> Work:
@@ -285,7 +288,7 @@ def _bins(binner: Any) -> Work:
         inner = edges[1:-1]
         place = functools.partial(_bin, inner=inner)
         if binner.encode == "ordinal":
-            work.outputs.append((i, Numbers(function=place, taker=FINITE_ONLY)))
+            work.outputs.append((i, (Numbers(function=place, taker=FINITE_ONLY),)))
             continue
         # A bin begins at its edge: the cell before ends just below.
         ends = below(inner)
@@ -295,7 +298,7 @@ def _bins(binner: Any) -> Work:
                 taker=FINITE_ONLY,
                 edges=tuple(ends[max(number - 1, 0) : number + 1].tolist()),
             )
-            work.outputs.append((i, step))
+            work.outputs.append((i, (step,)))
     return work
 
 
@@ -309,87 +312,34 @@ def _in_bin(
     return np.where(place(numbers) == number, 1.0, 0.0)
 
 
-#: Logarithms of numpy, by their poles. These and other functions grow with their number
-#: but for rounding.
-_POLES = {np.log1p: -1.0, np.log: 0.0, np.log2: 0.0, np.log10: 0.0}
-_ROUNDED = (*_POLES, np.cbrt, np.arcsinh)
-#: Functions that do so to the last bit, on both sides of an edge if there is one.
-_EXACT: dict[Any, tuple[float, ...]] = {
-    np.sqrt: (float(below(0.0)),),
-    np.absolute: (0.0,),
-    np.fabs: (0.0,),
-    np.floor: (),
-    np.ceil: (),
-    np.trunc: (),
-    np.rint: (),
-}
-
-
 def _function(transformer: Any) -> Work:
     """Follow a function of numpy, column by column."""
     taker = FINITE_ONLY if transformer.validate else ANYTHING
     step = Numbers(function=identity, taker=taker)
-    function = transformer.func
-    if function is not None:
-        is_known = isinstance(function, np.ufunc) and not transformer.kw_args
-        if not is_known or function not in {*_ROUNDED, *_EXACT}:
-            name = getattr(function, "__name__", "a function")
-            named = ", ".join(one.__name__ for one in (*_ROUNDED, *_EXACT))
-            raise UnsupportedModelError(
-                f"a FunctionTransformer calls {name}, and what that does to a cell may "
-                "hang on other cells, and on values that nobody lists: it is known to "
-                f"its author alone. Followed are numpy's {named}. Do the same with a "
-                "step that is supported, or in the table."
-            )
-        pole = _POLES.get(function)
-        at_pole = () if pole is None else (float(below(pole)), pole)
-        step = Numbers(
-            function=functools.partial(_quietly, function=function),
-            taker=taker,
-            edges=_EXACT.get(function, at_pole),
-            is_rounded=function in _ROUNDED,
-            # It computes in the type that it gets: in float16 for an int8.
-            number_types="long",
-            pole=pole,
-        )
-    return Work(outputs=[(i, step) for i in range(transformer.n_features_in_)])
-
-
-def _quietly(numbers: Floats, *, function: Callable[[Floats], Floats]) -> Floats:
-    with np.errstate(all="ignore"):
-        return function(numbers)
+    if transformer.func is not None:
+        step = function_step(transformer, taker)
+    return Work(outputs=[(i, (step,)) for i in range(transformer.n_features_in_)])
 
 
 def _quantiles(transformer: Any) -> Work:
-    """Ask a transformer for the place of a number among its quantiles.
+    _check_finite(transformer.quantiles_)
+    quantiles = enumerate(transformer.quantiles_.T)
+    return Work(outputs=[(i, quantile_steps(transformer, own)) for i, own in quantiles])
 
-    Between two quantiles it computes a line, upwards and downwards, and takes the mean:
-    sums and products of which each grows with the number, rounded correctly.
-    """
-    if transformer.output_distribution != "uniform":
-        raise UnsupportedModelError(
-            "a QuantileTransformer has output_distribution='normal', and the function "
-            "that makes it so is rounded in ways that nobody bounds. Trees ask for the "
-            "order alone: fit it with 'uniform'."
-        )
-    work = Work()
-    for i in range(transformer.n_features_in_):
-        quantiles = transformer.quantiles_[:, i]
-        _check_finite(quantiles)
-        step = Numbers(
-            function=functools.partial(
-                _place, transformer=transformer, quantiles=quantiles
-            ),
-            edges=around(quantiles),
-        )
-        work.outputs.append((i, step))
+
+def _powers(transformer: Any) -> Work:
+    """Follow a power of each column, and the scaler that may stand behind it."""
+    _check_finite(transformer.lambdas_)
+    powers = enumerate(transformer.lambdas_)
+    work = Work(outputs=[(i, power_steps(transformer, own)) for i, own in powers])
+    if transformer.standardize:
+        check_members(transformer._scaler)
+        scaled = _standard_scaler(transformer._scaler, False).outputs
+        work.outputs = [
+            (i, (*steps, *more))
+            for (i, steps), (_, more) in zip(work.outputs, scaled, strict=True)
+        ]
     return work
-
-
-def _place(numbers: Floats, *, transformer: Any, quantiles: Floats) -> Floats:
-    flat = np.array(numbers, dtype=np.float64).ravel()
-    made = transformer._transform_col(flat, quantiles, False)
-    return np.asarray(made, dtype=np.float64).reshape(numbers.shape)
 
 
 def _imputer(imputer: Any) -> Work:
@@ -405,10 +355,10 @@ def _imputer(imputer: Any) -> Work:
         stored = stored.astype(getattr(imputer, "_fill_dtype", object))
         new = plain_label(stored.tolist()[0], "a statistic of a SimpleImputer")
         step = Replace(old, new, into_integers=keeps_integers, taken=_taken(imputer))
-        work.outputs.append((i, step))
+        work.outputs.append((i, (step,)))
     if imputer.add_indicator:
         check_members(imputer.indicator_)
-        work.outputs += [(int(i), Flag(old)) for i in imputer.indicator_.features_]
+        work.outputs += [(int(i), (Flag(old),)) for i in imputer.indicator_.features_]
     return work
 
 
@@ -418,7 +368,7 @@ def _missing_indicator(indicator: Any) -> Work:
     taken: NumberTypes = "number" if indicator.n_features_in_ == 1 else "any"
     found = [int(i) for i in indicator.features_]
     work = Work(sparse=indicator.sparse is True)
-    work.outputs = [(i, Flag(value, taken=taken)) for i in found]
+    work.outputs = [(i, (Flag(value, taken=taken),)) for i in found]
     is_strict = indicator.features == "missing-only" and indicator.error_on_new
     for i in set(range(indicator.n_features_in_)) - set(found):
         work.idle.append((i, Flag(value, taken=taken, refused=is_strict)))
@@ -434,7 +384,10 @@ def _selector(selector: Any, sparse: bool) -> Work:
     step = Numbers(function=identity, taker=ANYTHING if takes_nan else FINITE_ONLY)
     work = Work(sparse=sparse)
     for i, is_kept in enumerate(selector.get_support().tolist()):
-        (work.outputs if is_kept else work.idle).append((i, step))
+        if is_kept:
+            work.outputs.append((i, (step,)))
+        else:
+            work.idle.append((i, step))
     return work
 
 

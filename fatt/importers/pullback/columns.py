@@ -31,12 +31,16 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 #: How far, in units in the last place, a rounded function may be from the true one.
-#: NumPy's tests hold its logarithms to 4 of them.
+#: NumPy's tests hold its logarithms and powers to 4 of them, and the source of scipy
+#: says 7 of its normal quantile.
 _ULPS = 64
+#: How many errors apart two values are surely in order: one for each, and for what
+#: more it may be of numbers between them.
+_SLACK = 4
 #: How many numbers around a cut are tried out.
 _TRIED = 2**20
-#: Beyond any logarithm or root, and of a unit in the last place that is finite.
-_HUGE = 2.0**1000
+#: Of the last units that are finite.
+_HUGE = 2.0**1023
 
 
 @dataclass(frozen=True)
@@ -70,17 +74,17 @@ class Mapped:
         Increasing. Within each cell ``(edges[i-1], edges[i]]`` the function is
         monotone, in either direction, or NaN throughout; without edges it is so
         everywhere.
-    rounded
-        If the function is monotone but for the rounding of one step, what that step
-        makes of raw numbers: within `_ULPS` units in the last place of a function that
-        is monotone in each cell. What follows is monotone to the last bit.
+    before, last
+        If the function is monotone but for rounding: its last step, and the column
+        before it.
     """
 
     source: int
     function: Callable[[Floats], Floats]
     missing: float = math.nan
     edges: tuple[float, ...] = ()
-    rounded: Callable[[Floats], Floats] | None = None
+    before: Mapped | None = None
+    last: Step | None = None
 
 
 @dataclass(frozen=True)
@@ -120,15 +124,16 @@ class Step:
         As in `Mapped`, of the numbers that the step gets.
     taker
         Which numbers the step takes.
-    is_rounded
-        Whether the function is monotone only but for its rounding, as in `Mapped`.
+    error
+        How far its values may be from those of a function that is monotone in each
+        cell, such as the true logarithm; None if it is so itself, to the last bit.
     """
 
     function: Callable[[Floats], Floats]
     taker: Feature = ANYTHING
     missing: float = math.nan
     edges: tuple[float, ...] = ()
-    is_rounded: bool = False
+    error: Callable[[Floats], Floats] | None = None
 
     def of(self, numbers: Floats) -> Floats:
         """Return what becomes of numbers."""
@@ -152,23 +157,19 @@ class Step:
         edges: tuple[float, ...] = column.edges
         if self.edges:
             edges = tuple(cuts_of(column, raw, np.array(self.edges)).tolist())
-        before, rounded = column.function, column.rounded
+        before = column.function
 
         def function(numbers: Floats) -> Floats:
             return self.of(before(numbers))
 
-        if self.is_rounded and rounded is not None:
-            raise UnsupportedModelError(
-                "it computes with what a logarithm or root before it has rounded, and "
-                "of both together nobody knows whether they grow with the raw "
-                "numbers. Trees ask for the order alone: fit without one of them."
-            )
+        is_rounded = self.error is not None or column.before is not None
         after = Mapped(
             source=column.source,
             function=function,
             missing=float(self.of(np.array([column.missing]))[0]),
             edges=tuple(edge for edge in edges if math.isfinite(edge)),
-            rounded=function if self.is_rounded else rounded,
+            before=column if is_rounded else None,
+            last=self if is_rounded else None,
         )
         return after, raw
 
@@ -288,10 +289,10 @@ def narrow(feature: Feature, column: Mapped | Coded, taker: Feature) -> Feature:
 
 def _takes_all(feature: Numeric, column: Mapped, taker: Feature) -> bool:
     """Tell quickly, if it is plain to see, that no number needs to be refused."""
-    if isinstance(taker, Categorical) or taker.missing_range or column.rounded:
+    if isinstance(taker, Categorical) or taker.missing_range or column.before:
         return False
     # A monotone function lies between its values at the ends.
-    ends = np.concatenate(_pieces(column, feature))
+    ends = np.concatenate(_pieces(column.edges, feature.lower, feature.upper))
     return bool(takes(taker, column.function(ends)).all())
 
 
@@ -317,13 +318,33 @@ def cuts_by_piece(column: Mapped, raw: Numeric, critical: Floats) -> Floats:
 
     Returns
     -------
-    ndarray of shape (n_pieces, n_critical)
-        In the piece the column is at most the number up to here and greater behind,
-        or the other way round; minus infinity if it is all on one side. Pieces in
-        which the column passes no number are left out.
+    ndarray of shape (n_passes, n_critical)
+        Up to such a place the column is at most the number, and greater behind, or the
+        other way round. Minus infinity fills up what is passed less often than others.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the floats that rounding could put on either side are too many.
     """
-    lows, highs = _pieces(column, raw)
-    firsts, lasts = column.function(lows), column.function(highs)
+    if column.before is None or column.last is None:
+        return _passes(_whole(column), _last_pieces(column, raw), critical)
+    # A step at a time, since each has its own roundings.
+    passes = _passes(column.last, _last_pieces(column, raw), critical)
+    wanted, place = np.unique(passes, return_inverse=True)
+    cuts = np.full((0, len(wanted)), -np.inf)
+    finite = np.isfinite(wanted)
+    if finite.any():
+        own = cuts_by_piece(column.before, raw, wanted[finite])
+        cuts = np.full((len(own), len(wanted)), -np.inf)
+        cuts[:, finite] = own
+    return _packed(cuts[:, place.reshape(passes.shape)].reshape(-1, len(critical)))
+
+
+def _passes(step: Step, pieces: tuple[Floats, Floats], critical: Floats) -> Floats:
+    """Return where a step passes each number, in each of its monotone pieces."""
+    lows, highs = pieces
+    firsts, lasts = step.function(lows), step.function(highs)
     begins = np.searchsorted(critical, np.minimum(firsts, lasts))
     stops = np.searchsorted(critical, np.maximum(firsts, lasts))
     passing = np.flatnonzero(begins < stops)
@@ -331,23 +352,74 @@ def cuts_by_piece(column: Mapped, raw: Numeric, critical: Floats) -> Floats:
     for row, piece in enumerate(passing.tolist()):
         passed = slice(begins[piece], stops[piece])
         cuts[row, passed] = _cut_piece(
-            column.function, lows[piece], highs[piece], critical[passed]
+            step.function, lows[piece], highs[piece], critical[passed]
         )
-    if column.rounded is not None:
-        for piece in np.flatnonzero(~np.isnan(firsts)).tolist():
-            [own] = cuts[passing == piece] if piece in passing else [np.empty(0)]
-            ends = lows[piece], highs[piece]
-            between = slice(begins[piece], stops[piece])
-            _check_rounding(column, ends, critical, between, own[between])
-    return cuts
+    if step.error is None:
+        return cuts
+    tried: list[tuple[int, float, int]] = []
+    for piece in np.flatnonzero(~np.isnan(firsts)).tolist():
+        [own] = cuts[passing == piece] if piece in passing else [cuts[:0].ravel()]
+        between = range(begins[piece], stops[piece])
+        tried += [(place, own[place], piece) for place in between]
+        # The next numbers may be passed at its ends.
+        more = {begins[piece] - 1, stops[piece]} & {*range(len(critical))}
+        ends = lows[piece], highs[piece]
+        tried += [(place, end, piece) for place in more for end in ends]
+    places, pieces_of = (np.array([one[i] for one in tried], dtype=int) for i in (0, 2))
+    which, turns = _turns(
+        step,
+        np.array([at for _, at, _ in tried], dtype=np.float64),
+        critical[places],
+        lows[pieces_of],
+        highs[pieces_of],
+    )
+    order = np.argsort(places[which], kind="stable")
+    places, turns = places[which][order], turns[order]
+    rows = np.arange(len(places)) - np.searchsorted(places, places)
+    found = np.full((rows.max(initial=-1) + 1, len(critical)), -np.inf)
+    found[rows, places] = turns
+    return found
 
 
-def _pieces(column: Mapped, raw: Numeric) -> tuple[Floats, Floats]:
-    """Return both ends of the column's monotone pieces within the raw bounds."""
-    starts = np.concatenate([[-np.inf], above(column.edges)])
-    lows = np.maximum(starts, raw.lower)
-    highs = np.minimum(np.append(column.edges, np.inf), raw.upper)
+def _whole(column: Mapped) -> Step:
+    """Return all that is done to the raw column as one step."""
+    return Step(column.function, edges=column.edges)
+
+
+def _packed(cuts: Floats) -> Floats:
+    """Return the cuts of each number in as few rows as will do."""
+    cuts = np.sort(cuts, axis=0)
+    return cuts[np.isfinite(cuts).any(axis=1)]
+
+
+def _pieces(edges: tuple[float, ...], low: float, high: float) -> tuple[Floats, Floats]:
+    """Return both ends of the cells between edges, from `low` to `high`."""
+    lows = np.maximum(np.concatenate([[-np.inf], above(edges)]), low)
+    highs = np.minimum(np.append(edges, np.inf), high)
     return lows[lows <= highs], highs[lows <= highs]
+
+
+def _last_pieces(column: Mapped, raw: Numeric) -> tuple[Floats, Floats]:
+    """Return both ends of the monotone pieces of a column's last step."""
+    if column.before is None or column.last is None:
+        return _pieces(column.edges, raw.lower, raw.upper)
+    low, high = _reach(column.before, raw)
+    # The raw numbers of which the step takes nothing are left out already.
+    taker = column.last.taker
+    low, high = max(low, taker.lower), min(high, taker.upper)
+    return _pieces(column.last.edges, low, high)
+
+
+def _reach(column: Mapped, raw: Numeric) -> tuple[float, float]:
+    """Return numbers between which the column stays; no interval if it has none."""
+    step = column.last or _whole(column)
+    values = step.function(np.concatenate(_last_pieces(column, raw)))
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return math.inf, -math.inf
+    slack = _SLACK * step.error(values) if step.error else np.zeros(len(values))
+    with np.errstate(over="ignore"):
+        return float((values - slack).min()), float((values + slack).max())
 
 
 def _cut_piece(
@@ -365,64 +437,68 @@ def _cut_piece(
     return largest_where(holds, len(wanted))[0]
 
 
-def _check_rounding(
-    column: Mapped,
-    ends: tuple[float, float],
-    critical: Floats,
-    between: slice,
-    cuts: Floats,
-) -> None:
-    """Try out that a rounded piece passes numbers at these cuts, and no others.
+def _turns(
+    step: Step, at: Floats, numbers: Floats, lows: Floats, highs: Floats
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return where a rounded step passes numbers, each close to one place.
 
-    Where the rounded step is further from its value at a cut than twice its error, all
-    numbers beyond are on their side. All between are tried; and so at both ends, where
-    the next numbers might be passed as well.
+    Where its values are further from the number than its error allows, all beyond are
+    on their side. All floats between are tried.
 
-    Raises
-    ------
-    UnsupportedModelError
-        If it turns back somewhere, or the numbers to be tried are too many.
+    Parameters
+    ----------
+    step
+        The step.
+    at : ndarray of shape (n_places,)
+        Where it passes a number, or an end of a piece.
+    numbers : ndarray of shape (n_places,)
+        The number.
+    lows, highs : ndarray of shape (n_places,)
+        The ends of the piece.
+
+    Returns
+    -------
+    which : ndarray of shape (n_turns,)
+        Close to which of the places.
+    turns : ndarray of shape (n_turns,)
+        The last float on one side.
     """
-    assert column.rounded is not None
-    start, stop = between.start, between.stop
-    beyond = [*critical[max(start - 1, 0) : start], *critical[stop : stop + 1]]
-    tried = [(end, beyond, False) for end in ends]
-    tried += [(cut, [critical[start + i]], True) for i, cut in enumerate(cuts)]
-    for at, numbers, is_cut in tried:
-        near = _unsure_of(column.rounded, at, ends)
-        values = column.function(near)
-        for number in numbers:
-            turned = (values <= number) ^ ((near <= at) & is_cut)
-            if turned.any() and not turned.all():
-                raise _refusal(f"goes to and fro near {at:g} on this machine")
+    place, first, last = (to_ordinal(one) for one in (at, lows, highs))
+    low, high = place, np.minimum(place + 1, last)
+    # Infinity is never rounded: it is that of numbers beyond all, or a pole.
+    unsure, reach = np.isfinite(numbers), 1
+    while unsure.any():
+        if reach > _TRIED:
+            raise _refusal(f"hardly changes near {at[unsure][0]:g}")
+        settled = np.ones(len(at), dtype=bool)
+        low = np.where(unsure, np.maximum(place - reach, first), low)
+        high = np.where(unsure, np.minimum(place + 1 + reach, last), high)
+        for end, limit in ((low, first), (high, last)):
+            is_sure = _is_beyond(step, from_ordinal(end), numbers) | (end == limit)
+            settled &= is_sure
+        unsure &= ~settled
+        reach *= 2
+    found: list[tuple[int, Floats]] = [(0, np.empty(0))]
+    for i, (start, stop) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        tried = from_ordinal(np.arange(start, stop + 1))
+        at_most = step.function(tried) <= numbers[i]
+        found.append((i, tried[:-1][at_most[:-1] != at_most[1:]]))
+    which = [np.full(len(turns), i, dtype=np.int64) for i, turns in found]
+    return np.concatenate(which), np.concatenate([turns for _, turns in found])
 
 
-def _unsure_of(
-    rounded: Callable[[Floats], Floats], at: float, ends: tuple[float, float]
-) -> Floats:
-    """Return all numbers of which rounding leaves open on which side of one they are.
+def _is_beyond(step: Step, at: Floats, numbers: Floats) -> Flags:
+    """Tell where values lie further from numbers than rounding could put them."""
+    assert step.error is not None
+    values = step.function(at)
+    errors = np.maximum(step.error(values), step.error(numbers))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.abs(values - numbers) > _SLACK * errors)
 
-    The first and the last of them are surely on their side, and all beyond.
-    """
-    place, low, high = (int(to_ordinal(one)) for one in (at, *ends))
-    own = rounded(np.array([at]))[0]
-    if np.isinf(own):
-        # Infinity is never rounded: it is that of numbers beyond all, or a pole.
-        return np.array([at])
-    found = []
-    for sign, end in ((-1, low), (1, high)):
-        step, other = 1, place
-        while abs(other - end) > 0:
-            other = min(max(place + sign * step, low), high)
-            value = rounded(from_ordinal([other]))[0]
-            error = _ULPS * np.spacing(min(max(abs(own), abs(value)), _HUGE))
-            if value != own and abs(value - own) > 2 * error:
-                break
-            if step > _TRIED:
-                raise _refusal(f"hardly changes near {at:g}")
-            step *= 2
-        found.append(other)
-    return from_ordinal(np.arange(found[0], found[1] + 1))
+
+def last_units(values: Floats) -> Floats:
+    """Return what a function of a numeric library may be off by, generously."""
+    return np.asarray(_ULPS * np.spacing(np.minimum(np.abs(values), _HUGE)))
 
 
 def _refusal(what: str) -> UnsupportedModelError:

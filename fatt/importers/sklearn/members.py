@@ -172,6 +172,7 @@ _KNOWN = {
         copy ignore_implicit_zeros n_quantiles output_distribution random_state
         subsample n_quantiles_ quantiles_ references_
     """,
+    "PowerTransformer": "copy method standardize lambdas_ _scaler",
     "StandardScaler": """
         copy with_mean with_std mean_ n_samples_seen_ scale_ var_
     """,
