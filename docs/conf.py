@@ -38,6 +38,7 @@ templates_path = ["_templates"]
 html_theme = "furo"
 html_title = "fatt"
 html_static_path = ["_static"]
+html_css_files = ["guide.css"]
 html_show_copyright = False
 
 # The tests run the notebooks, and compare what they print.
