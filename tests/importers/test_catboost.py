@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import platform
 import subprocess
 import sys
 import tempfile
@@ -684,6 +685,22 @@ def test_the_command_line(tmp_path: Path) -> None:
 def counting() -> Any:
     options = {"iterations": 2, "loss_function": "Poisson", **QUIET}
     return catboost.CatBoostRegressor(**options).fit([[0], [1]], [0.0, 1.0])
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="measured there")
+def test_the_exponential_of_catboost_falls_while_the_score_grows(
+    tmp_path: Path,
+) -> None:
+    model = counting()
+    model.save_model(str(tmp_path / "model.cbm"))
+    lower, higher = 0.4624929796070143, np.nextafter(0.4624929796070143, 1)
+    read = catboost.CatBoostRegressor().load_model(str(tmp_path / "model.cbm"))
+    read.set_scale_and_bias(1.0, 0.0)
+    read.set_leaf_values(np.array([lower, higher, 0.0, 0.0]))
+    scores = read.predict([[0], [1]], prediction_type="RawFormulaVal")
+    assert scores.tolist() == [lower, higher]
+    first, second = read.predict([[0], [1]])
+    assert first > second
 
 
 def ranker() -> Any:

@@ -142,9 +142,9 @@ def convert(model: Any, *, missing: float | None) -> Model:
     ):
         raise UnsupportedModelError(
             f"the CatBoostRegressor was trained with {file.loss} and predicts an "
-            "exponential that CatBoost computes in a way of its own, which may not "
-            "grow with the score everywhere. Save it and load the file, which is read "
-            "as the score itself, the logarithm."
+            "exponential that CatBoost looks up in a table of its own, where it falls "
+            "by some last bits at many places while the score grows. Save it and load "
+            "the file, which is read as the score itself, the logarithm."
         )
     source = Source(
         library="catboost",
