@@ -1,7 +1,5 @@
 """How the command line spells what errors name as Python does: arguments are options.
 
-Rows, which Python counts from 0, are counted from 1.
-
 The library's errors name an argument, ``threshold=0.3``, and how to write it. Whoever
 types commands needs ``--threshold 0.3``, or a key in the file of ``--spec``.
 """
@@ -27,12 +25,9 @@ def as_options(sentence: str) -> str:
     'write --vary sex, or --noise age=18..30.'
     >>> as_options("pos_label is 'yes'; add threshold=0.12.")
     "--pos-label is 'yes'; add --threshold 0.12."
-    >>> as_options("row 0: column 'age' is 'old'.")
-    "row 1: column 'age' is 'old'."
     """
     for pattern, option in _PHRASES:
         sentence = pattern.sub(option, sentence)
-    sentence = _ROWS.sub(lambda rows: _NUMBER.sub(_next, rows[0]), sentence)
     return _ARGUMENT.sub(_option, sentence)
 
 
@@ -143,13 +138,6 @@ _ARGUMENT = re.compile(
     rf"(?<![\w.'\"-])(?:({'|'.join(_OPTIONS)})=({_VALUE})?"
     rf"|({'|'.join(name for name in _OPTIONS if '_' in name)})\b)"
 )
-# The first person of a table is in row 1 for whoever never saw Python.
-_ROWS = re.compile(r"(?<![-'\"\w])(?:row|person|rows \d+ to) \d+\b")
-_NUMBER = re.compile(r"\d+")
-
-
-def _next(found: re.Match[str]) -> str:
-    return str(int(found[0]) + 1)
 
 
 def _option(found: re.Match[str]) -> str:

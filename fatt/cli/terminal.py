@@ -157,7 +157,14 @@ def print_report(
     min_fairness
         The share of fair people that was asked for.
     """
-    from fatt.report.sentences import CLOSEST, caveats, decision, fair_of, headline
+    from fatt.report.sentences import (
+        CLOSEST,
+        ROWS,
+        caveats,
+        decision,
+        fair_of,
+        headline,
+    )
 
     lines = [
         headline(report, min_fairness),
@@ -172,7 +179,7 @@ def print_report(
     for names in _together(groups):
         lines += ["", *_by_group(report, names)]
     if len(report.counterexamples):
-        lines += ["", f"The closest twins ({CLOSEST}; row 1 is the first person):"]
+        lines += ["", f"The closest twins ({CLOSEST}; {ROWS}):"]
         lines += [
             f"  {twin_line(case, ids)}"
             for case in report.counterexamples.closest(_SHOWN_TWINS)
@@ -183,8 +190,8 @@ def print_report(
 
 
 def twin_line(case: Counterexample, ids: Sequence[str] | None = None) -> str:
-    """Write a pair in one line, with the person's row, counted from 1."""
-    row = f"row {case.index + 1}"
+    """Write a pair in one line, with the person's row."""
+    row = f"row {case.index}"
     who = row if ids is None else f"{ids[case.index]} ({row})"
     return f"{who}  {case.in_words}"
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 @click.command("twin", short_help="Ask about one person, and show a twin.")
 @click.argument("model", type=click.Path())
 @click.argument("people", type=click.Path(), required=False)
-@click.option("--row", type=click.IntRange(1), metavar="N",
-              help="Which person of PEOPLE; 1 is the first.")  # fmt: skip
+@click.option("--row", type=click.IntRange(0), metavar="N",
+              help="Which person of PEOPLE; 0 is the first.")  # fmt: skip
 @click.option("--where", metavar="NAME=VALUE",
               help="The only person of PEOPLE with this value.")  # fmt: skip
 @click.option("--set", "values", multiple=True, metavar="NAME=VALUE",
@@ -56,7 +56,7 @@ def command(context: click.Context, /, **given: Any) -> None:
     """Ask about one person: from a file of PEOPLE, typed in, or both.
 
     \b
-      fatt twin credit.json people.csv --row 18 --noise age=3 --vary sex
+      fatt twin credit.json people.csv --row 17 --noise age=3 --vary sex
       fatt twin credit.json people.csv --where id=A12 --set age=40 --vary sex
       fatt twin credit.json --set age=40 --set sex=F --vary sex
     """  # noqa: D301
@@ -115,7 +115,7 @@ def _person(request: Request, ensemble: Ensemble) -> TypedPeople:
         if request.row is not None or request.where is not None:
             raise SpecError("--row and --where choose from PEOPLE; name the file.")
         if not request.values:
-            raise SpecError("nobody is named; write fatt twin MODEL PEOPLE --row 1.")
+            raise SpecError("nobody is named; write fatt twin MODEL PEOPLE --row 0.")
         names = [feature.name for feature in ensemble.features]
         typed = Table("--set", "", _typed(request, names))
         return type_for_model(typed, ensemble, one_hot=one_hot)
@@ -147,16 +147,15 @@ def _chosen(request: Request, table: Table) -> dict[str, Cells]:
     if request.where is not None:
         name, value = _pair(request.where, "--where", list(table.columns))
         row = _row_where(name, value, table)
-    elif row is not None:
-        row -= 1
     if row is None:
         if not request.values:
-            raise SpecError("nobody is named; add --row 1 or --where NAME=VALUE.")
+            raise SpecError("nobody is named; add --row 0 or --where NAME=VALUE.")
         return {}
     n_people = len(next(iter(table.columns.values())))
     if row >= n_people:
         raise SpecError(
-            f"--row {row + 1}: {table.name} has {n_people:,} people; 1 is the first."
+            f"--row {row}: {table.name} has {n_people:,} people; the last is row "
+            f"{n_people - 1}."
         )
     return {name: cells[row : row + 1] for name, cells in table.columns.items()}
 

@@ -296,7 +296,7 @@ def evidence(report: Report, provenance: Provenance, *, in_full: bool = True) ->
         "Model file, SHA-256": _digest(provenance.model_digest),
         "What it computes, SHA-256": _digest(model.digest),
         "People": _named(provenance.data),
-        "Number of people": f"{len(report):,}; row 1 is the first of them",
+        "Number of people": f"{len(report):,}; row 0 is the first of them",
         "Missing values": _missing(report),
         "Columns, by position": _positions(report),
         "People file, SHA-256": _digest(provenance.data_digest),

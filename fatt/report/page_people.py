@@ -22,7 +22,7 @@ from fatt.markup import (
 )
 from fatt.report.charts import share_bar
 from fatt.report.groups import FEW, FOUR_FIFTHS, Group, Rate, selection_rates
-from fatt.report.sentences import CLOSEST, caveats, fair_of, unfair_answer
+from fatt.report.sentences import CLOSEST, ROWS, caveats, fair_of, unfair_answer
 from fatt.verdict import Counterexample, Value, in_words, share
 
 if TYPE_CHECKING:
@@ -273,8 +273,7 @@ def twins(
         note(
             f"Here are {len(chosen):,} of {len(cases):,} pairs. ",
             _confirmed(report),
-            " Rows are counted from 1, which is the first person of the table",
-            "." if most else "; in Python, CSV and JSON the index is counted from 0.",
+            f" {ROWS[0].upper()}{ROWS[1:]}.",
         ),
     )
 
@@ -297,8 +296,8 @@ def _card(case: Counterexample, ids: Sequence[str] | None) -> Markup:
 
 
 def person(index: int, ids: Sequence[str] | None) -> Part:
-    """Say who somebody is; rows are counted from 1, as people count them."""
-    row = f"row {index + 1}"
+    """Say who somebody is."""
+    row = f"row {index}"
     if ids is None:
         return f"Person in {row}"
     return join("Person ", name_of(ids[index]), f" ({row})")

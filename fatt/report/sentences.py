@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _JUDGED = "What is judged is the answer that the model itself gives"
 #: In which order twins are shown, the closest first.
 CLOSEST = "those that differ in the fewest columns, then by the smallest steps"
+#: How rows are counted; who reads it may never have seen Python.
+ROWS = "row 0 is the first person, as in the CSV and in Python"
 #: So many answers are named.
 _FEW_ANSWERS = 6
 

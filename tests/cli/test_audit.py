@@ -73,7 +73,7 @@ def test_the_summary_has_counts_groups_and_twins(files: tuple[str, str]) -> None
     assert "'income' may differ by up to 5%" in text
     assert "By party:\n  blue" in text
     case = report["counterexamples"][0]
-    assert f"  p{case['index']} (row {case['index'] + 1})  {case['label']}" in text
+    assert f"  p{case['index']} (row {case['index']})  {case['label']}" in text
 
 
 @pytest.mark.parametrize(
@@ -110,11 +110,11 @@ def test_the_demo_needs_nothing() -> None:
     assert result.exit_code == 0
     assert "1,000" in result.stdout
     assert "own library: the bank is made up, and its model was" in result.stdout
-    closest = (
-        "(those that differ in the fewest columns, then by the smallest steps; row 1"
-    )
-    assert f"The closest twins {closest} is the first person):" in result.stdout
-    assert "  row 19  denied → granted   sex female → male" in result.stdout
+    assert (
+        "The closest twins (those that differ in the fewest columns, then by the "
+        "smallest steps; row 0 is the first person, as in the CSV and in Python):"
+    ) in result.stdout
+    assert "  row 18  denied → granted   sex female → male" in result.stdout
 
 
 def test_a_spec_file_says_who_is_similar(
@@ -337,7 +337,7 @@ def test_sensitive_features_of_other_people_are_refused(
     words = ("audit", *files, *SIMILAR, "--id", "name", "--sensitive-features", path)
     town.write_csv(Path(path), {"name": [names[0], *names[:-1]], "town": names})
     said = fails(capsys, monkeypatch, *words)
-    assert "row 2: name is 'p1' in" in said
+    assert "row 1: name is 'p1' in" in said
     assert "the same people in the same order" in said
     town.write_csv(Path(path), {"name": names[:9], "town": names[:9]})
     assert "has 9 values in 'town'" in fails(capsys, monkeypatch, *words)

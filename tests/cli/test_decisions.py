@@ -111,7 +111,7 @@ def test_wrong_questions_on_the_command_line(
     done = run("audit", *inputs, *SIMILAR, *options, "--html", page, code=2)
     assert re.search(reason, _told(done)), _told(done)
     assert "\n" not in _told(done).strip()
-    done = run("twin", *inputs, "--row", 1, *SIMILAR, *options, code=2)
+    done = run("twin", *inputs, "--row", 0, *SIMILAR, *options, code=2)
     assert re.search(reason, _told(done)), _told(done)
     similar = f"[[similar]]\nnoise = {{income = 0.2}}\n[decision]\n{spec}\n"
     (tmp_path / "audit.toml").write_text(similar)
@@ -185,7 +185,7 @@ def test_options_and_the_file_say_the_same(
     assert 0 < told["counts"]["fair"] < len(TABLE)
     for finding in ("fair", "unfair"):
         row = [one["verdict"] for one in told["findings"]].index(finding)
-        inputs = (folder / model, folder / "people.csv", "--row", row + 1)
+        inputs = (folder / model, folder / "people.csv", "--row", row)
         code = int(finding == "unfair")
         alone = run("twin", *inputs, *SIMILAR, *options, code=code).stdout
         assert alone.startswith(finding.capitalize())

@@ -309,7 +309,7 @@ def test_columns_as_pandas_makes_them_are_one_variable(
     assert "By race and sex:\n  Asian, F " in audited.stdout
     position = [] if named else ["--by-position"]
     asked = run(
-        "twin", *files, "--row", "1", "--spec", spec, "--ignore", "status", *position
+        "twin", *files, "--row", "0", "--spec", spec, "--ignore", "status", *position
     )
     assert "Unfair" in asked.stdout
 

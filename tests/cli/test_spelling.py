@@ -173,7 +173,7 @@ MISTAKES = [
     ("inspect model.pkl", "pass --allow-pickle instead"),
     ("inspect bank.fatt --columns names.txt", "with --rename FILE"),
     ("inspect credit.json --threshold nan", "write a finite number"),
-    ("twin bank.fatt people.csv --row 1 --noise sex=1", "write --vary sex"),
+    ("twin bank.fatt people.csv --row 0 --noise sex=1", "write --vary sex"),
     ("train people.csv --label truth --output t.fatt --noise sex=1", "--vary sex"),
     ("train people.csv --label truth --output t.fatt --vary nobody", "'nobody'"),
 ]
@@ -207,11 +207,6 @@ def test_what_is_to_be_written_into_the_file_can_be_read(
         f"[schema]\n{line.replace('...', '70')}\n", encoding="utf-8"
     )
     assert kinds_in(str(tmp_path / "audit.toml")) == {name: Number(upper=70)}
-
-
-def test_rows_are_counted_from_one() -> None:
-    told = as_options("row 0: name is 'row 0'; rows 10 to 19: person 4 differs.")
-    assert told == "row 1: name is 'row 0'; rows 11 to 20: person 5 differs."
 
 
 def test_names_of_people_s_columns_stay_as_they_are() -> None:

@@ -30,7 +30,7 @@ def test_each_person_gets_the_verdict_of_the_audit(files: tuple[str, str]) -> No
     cases = {case["index"]: case for case in report["counterexamples"]}
     assert cases
     for row, finding in enumerate(report["findings"][:20]):
-        alone = run("twin", *files, "--row", str(row + 1), *SIMILAR, "--json")
+        alone = run("twin", *files, "--row", str(row), *SIMILAR, "--json")
         [found] = json.loads(alone.stdout)["findings"]
         assert found == finding
         assert alone.exit_code == (1 if row in cases else 0)
@@ -57,20 +57,20 @@ def test_a_person_can_be_typed_in(files: tuple[str, str]) -> None:
             for word in ("--set", f"{name}={columns[name][row]}")
         ]
         alone = run("twin", files[0], *typed, *SIMILAR)
-        by_row = run("twin", *files, "--row", str(row + 1), *SIMILAR)
+        by_row = run("twin", *files, "--row", str(row), *SIMILAR)
         assert alone.exit_code == by_row.exit_code
         # One typed number does not tell whether numbers of its kind are whole.
         assert alone.stdout.split(":")[0] == by_row.stdout.split(":")[0]
 
 
 def test_values_can_be_changed(files: tuple[str, str]) -> None:
-    changed = run("twin", *files, "--row", "1", "--set", "age=99", *SIMILAR, "--json")
-    same = run("twin", *files, "--row", "1", *SIMILAR, "--json")
+    changed = run("twin", *files, "--row", "0", "--set", "age=99", *SIMILAR, "--json")
+    same = run("twin", *files, "--row", "0", *SIMILAR, "--json")
     assert json.loads(changed.stdout)["model"] == json.loads(same.stdout)["model"]
     everybody = town.people()
     everybody["age"][0] = 99
     other = town.write_csv(Path(files[1]).with_name("other.csv"), everybody)
-    expected = run("twin", files[0], other, "--row", "1", *SIMILAR, "--json")
+    expected = run("twin", files[0], other, "--row", "0", *SIMILAR, "--json")
     assert changed.stdout == expected.stdout
 
 
@@ -86,10 +86,10 @@ def test_columns_without_names_are_not_mixed_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["MODEL"], "nobody is named; write fatt twin MODEL PEOPLE --row 1"),
-        (["MODEL", "PEOPLE"], "nobody is named; add --row 1 or --where NAME=VALUE"),
+        (["MODEL"], "nobody is named; write fatt twin MODEL PEOPLE --row 0"),
+        (["MODEL", "PEOPLE"], "nobody is named; add --row 0 or --where NAME=VALUE"),
         (["MODEL", "--row", "1"], "--row and --where choose from PEOPLE"),
-        (["MODEL", "PEOPLE", "--row", "61"], "has 60 people; 1 is the first"),
+        (["MODEL", "PEOPLE", "--row", "60"], "has 60 people; the last is row 59"),
         (["MODEL", "PEOPLE", "--row", "1", "--where", "name=p1"], "keep one"),
         (["MODEL", "PEOPLE", "--where", "name=x"], "nobody has it"),
         (["MODEL", "PEOPLE", "--where", "sex=male"], "choose one with --row"),

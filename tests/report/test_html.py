@@ -180,13 +180,13 @@ def test_a_protected_attribute_that_decides_alone_is_named() -> None:
         assert "of the 1 who get it, 1 would not" in findings
 
 
-def test_rows_are_counted_from_one_and_the_closest_are_explained() -> None:
+def test_rows_are_counted_as_everywhere_and_the_closest_are_explained() -> None:
     report = made.report()
-    first = report.counterexamples.closest(1)[0].index + 1
+    first = report.counterexamples.closest(1)[0].index
     for summary in (False, True):
         page = Reader(report.to_html(summary=summary)).text
         assert f"Person in row {first} " in page
-        assert "Rows are counted from 1, which is the first person" in page
+        assert "Row 0 is the first person, as in the CSV and in Python." in page
         assert "fewest columns" in page
         assert "smallest steps" in page
 
