@@ -291,6 +291,12 @@ def test_json_with_tables_that_overwrite_each_other_is_refused(tmp_path: Path) -
         fatt.load(saved(model, tmp_path))
 
 
+def statistic(kind: str) -> dict[str, Any]:
+    numbers = dict.fromkeys(("prior_numerator", "shift", "target_border_idx"), 0)
+    ones = {"prior_denomerator": 1, "scale": 1, "identifier": "0"}
+    return {"ctr_type": kind, "borders": [0.5], "elements": [], **numbers, **ones}
+
+
 def json_with(change: Any) -> bytes:
     content = json.loads(KEPT_JSON.read_text())
     change(content)
@@ -322,6 +328,28 @@ def json_with(change: Any) -> bytes:
         (
             lambda c: c["oblivious_trees"][0]["splits"][0].update(split_index=0),
             "something else than its number",
+        ),
+        (
+            lambda c: c["oblivious_trees"][0]["splits"][0].update(split_type="New"),
+            "split of the unknown kind 'New'",
+        ),
+        (
+            lambda c: c["features_info"].update(ctrs=[statistic("New")]),
+            "unknown statistic 'New'",
+        ),
+        (
+            lambda c: c["features_info"].update(ctrs=[statistic("Borders")]),
+            "a statistic has no table",
+        ),
+        (
+            lambda c: c["model_info"]["class_params"].update(new=1),
+            "says 'new' about its classes",
+        ),
+        (
+            lambda c: c["model_info"]["class_params"].update(
+                class_to_label=[0], class_names=["0"]
+            ),
+            "2 classes, and their labels are not as many",
         ),
         (lambda c: c.update(scale_and_bias=[1, [0, 0]]), "leaves"),
         (lambda c: c.pop("features_info"), "lacks 'features_info'"),
@@ -370,9 +398,10 @@ def test_scale_and_bias(tmp_path: Path) -> None:
             assert_same(convert(model, missing=None).ensemble, model, X)
             path = saved(model, tmp_path)
             assert_same(fatt.load(path).ensemble, reloaded(path), X)
-        model.set_scale_and_bias(0.3, bias)
-        with pytest.raises(UnsupportedModelError, match=r"scale 0\.3.*set_scale"):
-            convert(model, missing=None)
+        for wrong, why in ((0.3, r"scale 0\.3.*set_scale"), (2.0**-1060, "too small")):
+            model.set_scale_and_bias(wrong, bias)
+            with pytest.raises(UnsupportedModelError, match=why):
+                convert(model, missing=None)
 
 
 def test_classes_that_nobody_had(tmp_path: Path) -> None:
