@@ -743,6 +743,11 @@ def two_numbers() -> Any:
     return catboost.CatBoostRegressor(**options).fit([[0], [1]], [[0, 1], [1, 0]])
 
 
+def uncertain() -> Any:
+    options = {"iterations": 2, "loss_function": "RMSEWithUncertainty", **QUIET}
+    return catboost.CatBoostRegressor(**options).fit([[0], [1]], [0.0, 1.0])
+
+
 class Odd(catboost.CatBoostClassifier):
     """May answer something else."""
 
@@ -753,6 +758,14 @@ def joining() -> Any:
     y = (X["town"] + X["job"]) % 2
     options = {"one_hot_max_size": 2, "max_ctr_complexity": 2}
     return fit(X, y, iterations=20, cat_features=["town", "job"], **options)
+
+
+def joining_without_names() -> Any:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (2000, 2)).astype(str)
+    y = (X[:, 0].astype(int) + X[:, 1].astype(int)) % 2
+    options = {"one_hot_max_size": 2, "max_ctr_complexity": 2}
+    return fit(X, y, iterations=20, cat_features=[0, 1], **options)
 
 
 def several_labels() -> Any:
@@ -778,9 +791,11 @@ def replaced() -> Any:
         (counting, "Poisson.*exponential.*load the file"),
         (ranker, "CatBoostRanker.*ranks"),
         (two_numbers, "MultiRMSE and has 2 outputs"),
+        (uncertain, "RMSEWithUncertainty and has 2 outputs"),
         (catboost.CatBoostClassifier, "not fitted; call fit"),
         (lambda: Odd(iterations=2, **QUIET).fit([[0], [1]], [0, 1]), "Odd"),
         (joining, r"joins '(town|job)' and '(town|job)'.*max_ctr_complexity=1"),
+        (joining_without_names, "joins column (0|1) and column (0|1)"),
         (several_labels, "MultiLogloss.*several labels"),
         (with_text, "reads texts"),
         (replaced, "predict of this CatBoostClassifier was replaced"),

@@ -138,6 +138,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
         )
     if (
         type(model) is catboost.CatBoostRegressor
+        and file.loss in _PREDICTIONS
         and model._get_default_prediction_type() != "RawFormulaVal"
     ):
         raise UnsupportedModelError(

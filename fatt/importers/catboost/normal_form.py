@@ -203,8 +203,12 @@ def _questions(file: ModelFile, used: set[int], first: int) -> list[_Question]:
 
 
 def _joins_several(file: ModelFile, ctr: Ctr) -> UnsupportedModelError:
-    names = {column.index: column.name for column in file.categories}
-    joined = [repr(names.get(index, index)) for index in ctr.projection.categories]
+    names = {
+        # A column of an array has none.
+        column.index: repr(column.name) if column.name else f"column {column.place}"
+        for column in file.categories
+    }
+    joined = [names.get(index, repr(index)) for index in ctr.projection.categories]
     if ctr.projection.n_others:
         joined.append("answers to other splits")
     return UnsupportedModelError(
