@@ -38,6 +38,9 @@ ENVIRONMENTS = {
         ["xgboost-cpu==3.0.5", "numpy<2.3", "scipy", "scikit-learn<1.7"],
         ["xgboost-cpu==3.1.3", "numpy<2.3", "scikit-learn<1.7", "pandas<3", "pyarrow"],
         ["xgboost-cpu==3.2.0", "scikit-learn", "pandas", "pyarrow"],
+        # These need Python 3.12.
+        ["xgboost-cpu==3.3.0", "scikit-learn", "pandas", "pyarrow"],
+        ["xgboost-cpu==3.4.1", "scikit-learn", "pandas", "pyarrow"],
     ],
     "make_xgboost_old.py": [
         ["xgboost==0.90", *OLDER],

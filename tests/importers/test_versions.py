@@ -32,8 +32,6 @@ ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "tests" / "data" / "models"
 ROWS = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]] * 10)
 LABELS = [0, 0, 1, 1] * 10
-# Made of files that 3.2 wrote, in test_xgboost_formats.py.
-REWRITTEN = ("3.3", "3.4")
 
 
 def stored(library: str) -> set[str]:
@@ -51,7 +49,7 @@ def later(version: str) -> str:
 def test_the_table_is_what_the_kept_files_hold() -> None:
     assert set(TESTED["scikit-learn"]) == stored("sklearn")
     assert set(TESTED["scikit-learn pickle"]) == stored("pickle")
-    assert set(TESTED["XGBoost"]) == stored("xgboost") | set(REWRITTEN)
+    assert set(TESTED["XGBoost"]) == stored("xgboost")
     assert set(TESTED["LightGBM"]) == stored("lightgbm")
     assert set(TESTED["CatBoost"]) == stored("catboost")
     assert set(TESTED["onnxruntime"]) == stored("onnx")

@@ -211,7 +211,7 @@ TABLE, LABEL = people(60)
     [
         (BaggingClassifier(DecisionTreeClassifier(), 2), "BaggingClassifier"),
         (LogisticRegression(), "LogisticRegression"),
-        (xgboost.XGBClassifier(booster="dart", n_estimators=2), "dart"),
+        (xgboost.XGBClassifier(booster="dart", n_estimators=9, rate_drop=0.9), "dart"),
         (
             xgboost.XGBClassifier(
                 multi_strategy="multi_output_tree", n_estimators=2, num_class=3

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import scipy
 
 from fatt.ensemble import Argmax, Cut, Isotonic, Link
 from fatt.ensemble.cutoff import one_output, turn
@@ -14,7 +15,11 @@ from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
 from fatt.importers.sklearn.members import check_members
 from fatt.importers.sklearn.wrappers import around, read, unfrozen
 from fatt.importers.unfitted import unfitted
+from fatt.importers.versions import release
 from fatt.model import Model
+
+#: Since this version of SciPy a line through float32 numbers weighs both of its ends.
+_OTHER_LINES = (1, 18)
 
 
 def inside(model: Any) -> tuple[Any, ...]:
@@ -144,9 +149,15 @@ def _isotonic(calibrator: Any) -> Isotonic:
             "the isotonic calibrator is none that CalibratedClassifierCV makes: it "
             "does not keep to its ends, or mixes types of numbers."
         )
-    made = Isotonic(
-        x=tuple(x.tolist()), y=tuple(y.tolist()), single=x.dtype == np.float32
-    )
+    single = x.dtype == np.float32
+    if single and release(scipy.__version__) >= _OTHER_LINES:
+        raise UnsupportedModelError(
+            "the isotonic calibrator of the CalibratedClassifierCV computes in "
+            f"float32, where SciPy {scipy.__version__} draws lines that go up and down "
+            "by last bits, so that no cut of the score is its label. Train it with "
+            "method='sigmoid', or run it with SciPy before 1.18."
+        )
+    made = Isotonic(x=tuple(x.tolist()), y=tuple(y.tolist()), single=single)
     if not made.is_sound():
         raise UnsupportedModelError(
             "the isotonic calibrator does not rise from point to point, or rounds some "

@@ -120,7 +120,8 @@ def read(
     notes += _note_iteration(file, iteration or "best")
     if _rounds_against_base(file):
         notes.append(
-            "Booster.predict on a DMatrix rounds the weights of dart differently."
+            "Booster.predict on a DMatrix, and XGBoost since 3.3, round the weights of "
+            "dart differently."
         )
     if file.objective == "multi:softprob" and file.n_outputs == 2:
         notes.append(
@@ -334,10 +335,11 @@ def _n_trees(file: ModelFile, caller: _Caller) -> int:
             f"{len(file.round_ends)} rounds of trees."
         )
     n_trees = int(file.round_ends[file.best_iteration])
-    if not n_trees and file.weights is not None:
+    if not n_trees:
         raise MalformedModelError(
-            "the best iteration comes before all trees, and XGBoost itself does not "
-            "predict with a dart that has none."
+            "the best iteration comes before all trees: XGBoost up to 3.2 predicts "
+            "with none of them or fails, later versions take all. Pass "
+            "iteration='all' if all of them count."
         )
     return n_trees
 

@@ -157,10 +157,12 @@ def open_file(
 
 def _trees(content: Any) -> list[Any]:
     booster = content["learner"]["gradient_booster"]
-    if booster["name"] != "gbtree":
+    # Since XGBoost 3.3 a dart is a gbtree with weights, in one of two places.
+    weighted = booster.get("weight_drop") or booster.get("model", {}).get("weight_drop")
+    if booster["name"] != "gbtree" or weighted:
         raise UnsupportedModelError(
-            f"the XGBoost model is a {booster['name']}, which weighs its trees once "
-            "more when it predicts; fatt.repair changes models of booster='gbtree'."
+            "the XGBoost model is a dart, which weighs its trees once more when it "
+            "predicts; fatt.repair changes models without dropout."
         )
     trees: list[Any] = booster["model"]["trees"]
     if any(int(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in trees):
