@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import warnings
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from fatt.ensemble import Ensemble
-from fatt.ensemble.tables import as_frame
 from fatt.errors import DataError, SpecError
 from fatt.region import Relation, Schema
 from fatt.threads import n_threads
-from fatt.train.groups import Groups, group_people, join_features
+from fatt.train.groups import Groups, group_people, positive_class
 from fatt.train.models import HeldOut, leaves_of, paths_of
 from fatt.train.people import (
     People,
-    as_numbers_or_objects,
-    check_columns,
-    check_weights,
     gather_people,
+    hold_out,
+    read_labels,
+    read_table,
+    schema_of,
 )
 from fatt.train.result import Candidate
 from fatt.train.settings import Settings
 from fatt.train.splits import Portable, blank_tree
-from fatt.train.training import Trained, train
+from fatt.train.training import train
 
 #: How far off a sum of units of fitness may be from what they are rounded from.
 _ROUNDING = 1e-9
@@ -289,11 +285,12 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         DataError
             If the people or their labels cannot be used.
         """
-        X = self._read(X, is_new=True)
-        codes, weights, class_weights = self._labels(X, y, sample_weight)
+        X = read_table(self, X, is_new=True)
+        labels = read_labels(X, y, sample_weight, self.class_weight)
+        self.classes_, self.n_classes_ = labels.classes, len(labels.classes)
         random = check_random_state(self.random_state)
         rng = np.random.default_rng(random.randint(2**31 - 1))
-        is_held = _hold_out(codes, self.validation_fraction, rng)
+        is_held = hold_out(labels.codes, self.validation_fraction, rng)
         settings = Settings.of(self.get_params(deep=False), int((~is_held).sum()))
         names = list(getattr(self, "feature_names_in_", ()))
         blank = blank_tree(
@@ -302,18 +299,20 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             named=bool(names),
             classes=tuple(self.classes_.tolist()),
         )
-        schema, similarity = self._meaning(X, blank)
+        similarity, schema = self._relation(), self.schema
+        if schema is None:
+            schema = schema_of(X, blank, similarity)
         everybody = gather_people(
             X,
-            codes,
-            weights,
-            class_weights,
+            labels,
             blank=blank,
             schema=schema,
             similarity=similarity,
             balance=settings.balance,
         )
-        group_of = self._group_of(everybody, sensitive_features)
+        group_of = group_people(
+            self.group, sensitive_features, everybody, asked=settings.asked_of_groups
+        )
         people = everybody
         if is_held.any():
             people = everybody.of_people(np.flatnonzero(~is_held))
@@ -340,7 +339,8 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._has_groups = groups is not None
         self._upper = trained.upper
         self._take(trained.best)
-        self._warn(trained)
+        if complaint := trained.complaint(settings):
+            warnings.warn(complaint, stacklevel=2)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -352,7 +352,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The people.
         """
         check_is_fitted(self)
-        encoded = self.ensemble_.encode(self._read(X))
+        encoded = self.ensemble_.encode(read_table(self, X))
         return np.asarray(self.classes_[self.ensemble_.decide(encoded)])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -368,7 +368,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The people.
         """
         check_is_fitted(self)
-        return self.ensemble_.raw_scores(self._read(X))
+        return self.ensemble_.raw_scores(read_table(self, X))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithms of `predict_proba`.
@@ -395,7 +395,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             1 where somebody passes a node of ``ensemble_.trees.nodes``, else 0.
         """
         check_is_fitted(self)
-        return paths_of(self.ensemble_, self.ensemble_.encode(self._read(X)))
+        return paths_of(self.ensemble_, self.ensemble_.encode(read_table(self, X)))
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the leaf where each person arrives, as an index of its nodes.
@@ -411,7 +411,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Indices of ``ensemble_.trees.nodes``.
         """
         check_is_fitted(self)
-        return leaves_of(self.ensemble_, self.ensemble_.encode(self._read(X)))
+        return leaves_of(self.ensemble_, self.ensemble_.encode(read_table(self, X)))
 
     def get_n_leaves(self) -> int:
         """Return the number of leaves."""
@@ -437,61 +437,6 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         other._take(candidate)
         return other
 
-    def _warn(self, trained: Trained) -> None:
-        """Say what the user would not expect of the tree."""
-        useless = "the tree gives everybody the same label: fair, and useless. "
-        if not len(trained.front):
-            warnings.warn(useless + self._reason(trained), stacklevel=3)
-        elif self.max_gap is not None and trained.best.gap > self.max_gap:
-            warnings.warn(
-                f"no tree was found whose groups are at most {self.max_gap} apart; "
-                f"these are {trained.best.gap:.3f} apart.",
-                stacklevel=3,
-            )
-        elif self.min_ratio is not None and trained.best.ratio < self.min_ratio:
-            warnings.warn(
-                f"no tree was found whose groups have rates in a ratio of at least "
-                f"{self.min_ratio}; here it is {trained.best.ratio:.3f}.",
-                stacklevel=3,
-            )
-        elif (
-            self.max_gap is not None
-            and trained.best.held_out is not None
-            and trained.best.held_out.gap_interval[0] > self.max_gap
-        ):
-            low, high = trained.best.held_out.gap_interval
-            warnings.warn(
-                f"groups are at most {self.max_gap} apart among the training people, "
-                f"but {low:.3f} to {high:.3f} by the people held out; ask for less.",
-                stacklevel=3,
-            )
-        elif trained.best.fairness < (self.min_fairness or 0):
-            warnings.warn(
-                f"no tree was found that treats {self.min_fairness:.2%} of the "
-                "training people fairly; this is the fairest, with "
-                f"{trained.best.fairness:.2%}.",
-                stacklevel=3,
-            )
-
-    def _reason(self, trained: Trained) -> str:
-        """Return why no tree tells people apart, and what to do."""
-        if trained.all_varies:
-            return (
-                "Whatever tells these people apart varies freely among similar people; "
-                "let the similarity vary less, or set split_on_varying=True."
-            )
-        if self.algorithm == "paper":
-            return (
-                "Breeding found no other that lasts; give it more generations, or "
-                "choose algorithm='descent'."
-            )
-        if trained.one_sided:
-            return "All classes but one count next to nothing; try other weights."
-        return (
-            "No split leaves enough people on both sides; try a smaller "
-            "min_samples_leaf."
-        )
-
     def _take(self, chosen: Candidate) -> None:
         """Answer with this tree from now on."""
         self.ensemble_ = chosen.ensemble
@@ -510,116 +455,20 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.gap_ = chosen.gap
             self.gap_interval_ = (chosen.held_out or chosen).gap_interval
 
-    def _read(self, X: Any, *, is_new: bool = False) -> Any:
-        """Check a table as scikit-learn does, and return it in the type it has."""
-        if hasattr(X, "tocsr") or as_frame(X) is None:
-            X = as_numbers_or_objects(X)
-        check_columns(self, X, reset=is_new)
-        return X
-
-    def _meaning(self, X: Any, blank: Ensemble) -> tuple[Schema, Relation]:
-        """Return what the columns mean, and who is similar."""
+    def _relation(self) -> Relation:
+        """Return who is similar, which has no default."""
         if not isinstance(self.similarity, Relation):
             raise SpecError(
                 f"similarity is {self.similarity!r}; say who is similar to whom, such "
                 "as Similarity(noise={'age': 3}, vary=['sex'])."
             )
-        if self.schema is not None:
-            return self.schema, self.similarity
-        schema = Schema.infer(blank, X)
-        # What an encoder with set_output("pandas") makes of a column is called sex_F.
-        known = {*schema.columns, *(variable.name for variable in schema.variables)}
-        strange = [
-            move.name
-            for move in self.similarity.moves
-            if move.name is not None and move.name not in known
-        ]
-        if strange and not blank.inputs.named:
-            raise SpecError(
-                f"similarity names {strange[0]!r}, and the table has no names of "
-                "columns; pass a data frame, or, behind a step of scikit-learn, let "
-                "the step make one with set_output(transform='pandas')."
-            )
-        encoded = {
-            move.name
-            for move in self.similarity.moves
-            if move.name is not None
-            and move.amount is None
-            and move.name not in known
-            and sum(one.startswith(f"{move.name}_") for one in schema.columns) > 1
-        }
-        if encoded:
-            # If these are no one-hot columns, the name is simply not known.
-            with contextlib.suppress(SpecError):
-                schema = Schema.infer(blank, X, one_hot=sorted(encoded))
-        return schema, self.similarity
-
-    def _labels(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the class and the weight of each person, and of each class."""
-        if y is None:
-            raise DataError(
-                "requires y to be passed, but the target y is None: pass the labels."
-            )
-        labels = column_or_1d(y, warn=True)
-        check_classification_targets(labels)
-        check_consistent_length(X, labels)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        self.n_classes_ = len(self.classes_)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        check_weights(weights)
-        if len(np.unique(codes[weights > 0])) < 2:
-            raise DataError(
-                "the labels hold only one class, so that there is nothing to learn; "
-                "pass people of at least two classes."
-            )
-        by_class = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=labels
-        )
-        check_weights(by_class)
-        return codes.astype(np.int64), weights, by_class
-
-    def _group_of(self, people: People, sensitive: Any) -> NDArray[Any] | None:
-        """Return the group of each person, if any are asked for."""
-        if sensitive is None and self.group is None:
-            for name in ("max_gap", "min_ratio", "group_weight"):
-                if getattr(self, name) is not None:
-                    raise SpecError(
-                        f"{name} is about groups: name the variables that make them, "
-                        "group='sex', or pass sensitive_features to fit."
-                    )
-            return None
-        if sensitive is not None and self.group is not None:
-            raise SpecError(
-                "both group and sensitive_features say what makes groups; pass one."
-            )
-        if sensitive is None:
-            return group_people(self.group, people)
-        return join_features(sensitive, len(people.codes))
+        return self.similarity
 
     def _groups(self, group_of: NDArray[Any], people: People) -> Groups:
         """Return what the rates of groups are made of."""
-        positive = self.pos_label
-        known = self.classes_.tolist()
-        if positive is None:
-            if len(known) > 2:
-                raise DataError(
-                    "groups are compared by their rates of one class, and there are "
-                    f"{len(known)} classes; name it, such as pos_label={known[-1]!r}."
-                )
-            positive = known[-1]
-        if positive not in known:
-            raise SpecError(
-                f"pos_label is {positive!r}, and the labels are "
-                f"{', '.join(map(repr, known))}."
-            )
+        positive = positive_class(self.pos_label, self.classes_.tolist())
         return Groups.of(
-            group_of,
-            people.codes,
-            people.weights,
-            self.constraint,
-            known.index(positive),
+            group_of, people.codes, people.weights, self.constraint, positive
         )
 
     def _held_out(
@@ -662,22 +511,3 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _more_tags(self) -> dict[str, Any]:
         # What scikit-learn 1.5 asks instead.
         return {"allow_nan": True}
-
-
-def _hold_out(
-    codes: NDArray[np.int64], fraction: Any, rng: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Tell who is held out of the training: such a share of each class."""
-    is_held = np.zeros(len(codes), dtype=bool)
-    if fraction is None:
-        return is_held
-    if not isinstance(fraction, Real) or not 0 < float(fraction) < 1:
-        raise SpecError(
-            f"validation_fraction is {fraction!r}; it must be a number between 0 and "
-            "1, such as 0.2."
-        )
-    order = rng.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    steps = np.floor(float(fraction) * np.arange(len(codes) + 1))
-    is_held[order[np.diff(steps) > 0]] = True
-    return is_held

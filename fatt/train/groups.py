@@ -171,49 +171,80 @@ def _low_to_high(rate: Matrix, variance: Matrix) -> tuple[float, float]:
     return float(ratio), float(error)
 
 
-def check_group_parameters(parameters: dict[str, Any]) -> None:
-    """Refuse parameters about groups that make no sense together.
-
-    Raises
-    ------
-    SpecError
-        If something is no constraint, or demands what another one excludes.
-    """
-    constraint = parameters["constraint"]
-    if constraint not in CONSTRAINTS:
-        known = ", ".join(map(repr, CONSTRAINTS))
-        raise SpecError(f"constraint is {constraint!r}; choose one of {known}.")
-    asked = [
-        name
-        for name in ("max_gap", "min_ratio", "group_weight")
-        if parameters[name] is not None
-    ]
-    if len(asked) > 1:
-        raise SpecError(
-            f"{' and '.join(asked)} each say how close groups must be; pass one."
-        )
-    if asked and parameters["algorithm"] == "paper":
-        raise SpecError(
-            f"{asked[0]} is not for algorithm='paper', which knows no groups; leave it "
-            "out, or choose algorithm='descent'."
-        )
-
-
-def group_people(group: Any, people: People) -> NDArray[Any]:
-    """Return the group of each person by some of the variables.
+def group_people(
+    group: Any, sensitive: Any, people: People, *, asked: str | None
+) -> NDArray[Any] | None:
+    """Return the group of each person, if any are asked for.
 
     Parameters
     ----------
     group
         The name of a variable, or several.
+    sensitive
+        Instead, one or several columns that the tree does not read.
     people
         The people.
+    asked
+        The parameter that says how close groups must be, if one does.
 
     Raises
     ------
     SpecError
-        If a variable does not exist, or has too many values to make groups.
+        If a variable does not exist, or has too many values to make groups; or if
+        nothing, or two things, say what makes them.
+    DataError
+        If there are not as many rows as people.
     """
+    if sensitive is None and group is None:
+        if asked is not None:
+            raise SpecError(
+                f"{asked} is about groups: name the variables that make them, "
+                "group='sex', or pass sensitive_features to fit."
+            )
+        return None
+    if sensitive is not None and group is not None:
+        raise SpecError(
+            "both group and sensitive_features say what makes groups; pass one."
+        )
+    if sensitive is not None:
+        return _by_columns(sensitive, len(people.codes))
+    return _by_variables(group, people)
+
+
+def positive_class(pos_label: Any, classes: list[Any]) -> int:
+    """Return which class it is whose rates are compared.
+
+    Parameters
+    ----------
+    pos_label
+        Its label; None for the second of two.
+    classes
+        The labels of all classes.
+
+    Raises
+    ------
+    SpecError
+        If there is no such label.
+    DataError
+        If it is not said which, and there are more than two.
+    """
+    if pos_label is None:
+        if len(classes) > 2:
+            raise DataError(
+                "groups are compared by their rates of one class, and there are "
+                f"{len(classes)} classes; name it, such as pos_label={classes[-1]!r}."
+            )
+        return len(classes) - 1
+    if pos_label not in classes:
+        raise SpecError(
+            f"pos_label is {pos_label!r}, and the labels are "
+            f"{', '.join(map(repr, classes))}."
+        )
+    return classes.index(pos_label)
+
+
+def _by_variables(group: Any, people: People) -> NDArray[Any]:
+    """Return the group of each person by some of the variables."""
     features = people.variables.ensemble.features
     names = [feature.name for feature in features]
     parts = []
@@ -241,14 +272,8 @@ def _word(value: float, categories: tuple[Any, ...]) -> str:
     return str(categories[int(value)]) if value < len(categories) else "other"
 
 
-def join_features(sensitive: Any, n_people: int) -> NDArray[Any]:
-    """Return the group of each person by one or several columns.
-
-    Raises
-    ------
-    DataError
-        If there are not as many rows as people.
-    """
+def _by_columns(sensitive: Any, n_people: int) -> NDArray[Any]:
+    """Return the group of each person by one or several columns."""
     columns = np.asarray(sensitive, dtype=object)
     columns = columns.reshape(len(columns), -1)
     if len(columns) != n_people:

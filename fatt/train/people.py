@@ -1,27 +1,39 @@
-"""The training people: what they are, where they may move, what labels are worth.
+"""The training people: from what `fit` is given to where they may move, and what for.
 
-Tables and weights are checked as scikit-learn does, in all its versions we support.
+Tables, labels and weights are checked as scikit-learn does, in all its versions we
+support.
 """
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
-from sklearn.utils import check_array, validation
+from sklearn.utils import (
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    validation,
+)
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
 
 from fatt.ensemble import Categorical, Ensemble, Feature
-from fatt.errors import DataError
+from fatt.ensemble.tables import as_frame
+from fatt.errors import DataError, SpecError
 from fatt.region import Boxes, Relation, Schema, Space, Variables, code_words
 from fatt.region.inference import refuse_broken_groups
 
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-# Since scikit-learn 1.6 these are functions; before, methods of the estimator.
+# Whether scikit-learn is 1.6 or newer.
 _HAS_FUNCTIONS = hasattr(validation, "_check_n_features")
 _FINITE = "ensure_all_finite" if _HAS_FUNCTIONS else "force_all_finite"
 
@@ -95,14 +107,39 @@ class People:
         return np.asarray(shares * self.price * self.weights[:, np.newaxis])
 
 
-def as_numbers_or_objects(X: Any) -> NDArray[Any]:
-    """Return rows that are no data frame as an array of numbers, or of objects.
+def read_table(estimator: Any, X: Any, *, is_new: bool = False) -> Any:
+    """Check a table as scikit-learn does, and return it in the type it has.
+
+    Parameters
+    ----------
+    estimator
+        Remembers number and names of the columns, ``n_features_in_`` and
+        ``feature_names_in_``, or compares them.
+    X
+        Array or data frame.
+    is_new
+        Whether the estimator is being fitted.
 
     Raises
     ------
     ValueError, TypeError
-        If they are sparse, not two-dimensional, infinite or empty.
+        If rows that are no data frame are sparse, not two-dimensional, infinite or
+        empty.
     """
+    if hasattr(X, "tocsr") or as_frame(X) is None:
+        X = _as_numbers_or_objects(X)
+    # Since scikit-learn 1.6 these are functions; before, methods of the estimator.
+    if _HAS_FUNCTIONS:
+        validation._check_feature_names(estimator, X, reset=is_new)
+        validation._check_n_features(estimator, X, reset=is_new)
+    else:
+        estimator._check_feature_names(X, reset=is_new)
+        estimator._check_n_features(X, reset=is_new)
+    return X
+
+
+def _as_numbers_or_objects(X: Any) -> NDArray[Any]:
+    """Return rows that are no data frame as an array of numbers, or of objects."""
     array = check_array(X, dtype=None, **{_FINITE: False})
     if array.dtype.kind in "OUS":
         try:
@@ -115,27 +152,63 @@ def as_numbers_or_objects(X: Any) -> NDArray[Any]:
     return np.asarray(check_array(array, dtype=None, **{_FINITE: "allow-nan"}))
 
 
-def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
-    """Remember number and names of the columns, or compare them.
+class Labels(NamedTuple):
+    """The labels, and what people count.
+
+    Attributes
+    ----------
+    classes
+        The labels, each once.
+    codes, weights
+        The class and the weight of each person.
+    class_weights : ndarray of shape (n_classes,)
+        What the people of each class count in addition.
+    """
+
+    classes: NDArray[Any]
+    codes: NDArray[np.int64]
+    weights: Matrix
+    class_weights: Matrix
+
+
+def read_labels(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Labels:
+    """Check the labels and the weights.
 
     Parameters
     ----------
-    estimator
-        Remembers them as ``n_features_in_`` and ``feature_names_in_``.
     X
-        Array or data frame.
-    reset
-        Whether the estimator is being fitted.
+        The table.
+    y, sample_weight
+        The label and the weight of each person.
+    class_weight
+        What the people of each class count, as in scikit-learn.
+
+    Raises
+    ------
+    DataError
+        If nothing can be learnt from them.
     """
-    if _HAS_FUNCTIONS:
-        validation._check_feature_names(estimator, X, reset=reset)
-        validation._check_n_features(estimator, X, reset=reset)
-    else:
-        estimator._check_feature_names(X, reset=reset)
-        estimator._check_n_features(X, reset=reset)
+    if y is None:
+        raise DataError(
+            "requires y to be passed, but the target y is None: pass the labels."
+        )
+    labels = column_or_1d(y, warn=True)
+    check_classification_targets(labels)
+    check_consistent_length(X, labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    weights = validation._check_sample_weight(sample_weight, X, dtype=np.float64)
+    _check_weights(weights)
+    if len(np.unique(codes[weights > 0])) < 2:
+        raise DataError(
+            "the labels hold only one class, so that there is nothing to learn; "
+            "pass people of at least two classes."
+        )
+    by_class = compute_class_weight(class_weight, classes=classes, y=labels)
+    _check_weights(by_class)
+    return Labels(classes, codes.astype(np.int64), weights, by_class)
 
 
-def check_weights(weights: NDArray[np.float64]) -> None:
+def _check_weights(weights: NDArray[np.float64]) -> None:
     """Raise `DataError` unless weights are at least 0, and some more than that."""
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise DataError("a weight is negative, infinite or NaN; weights count people.")
@@ -143,11 +216,86 @@ def check_weights(weights: NDArray[np.float64]) -> None:
         raise DataError("all weights are zero; give at least one person a weight.")
 
 
+def hold_out(codes: NDArray[np.int64], fraction: Any, rng: Generator) -> Flags:
+    """Tell who is held out of the training: such a share of each class.
+
+    Parameters
+    ----------
+    codes
+        The classes of the people.
+    fraction
+        The share; None if nobody is.
+    rng
+        Chooses the people.
+
+    Raises
+    ------
+    SpecError
+        If it is no share.
+    """
+    is_held = np.zeros(len(codes), dtype=bool)
+    if fraction is None:
+        return is_held
+    if not isinstance(fraction, Real) or not 0 < float(fraction) < 1:
+        raise SpecError(
+            f"validation_fraction is {fraction!r}; it must be a number between 0 and "
+            "1, such as 0.2."
+        )
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    steps = np.floor(float(fraction) * np.arange(len(codes) + 1))
+    is_held[order[np.diff(steps) > 0]] = True
+    return is_held
+
+
+def schema_of(X: Any, blank: Ensemble, similarity: Relation) -> Schema:
+    """Infer what the columns of a table mean.
+
+    Parameters
+    ----------
+    X
+        The table.
+    blank
+        A model without splits that reads it.
+    similarity
+        Who is similar to whom; what it names may be a column that an encoder took
+        apart.
+
+    Raises
+    ------
+    SpecError
+        If it names columns, and the table has no names.
+    """
+    schema = Schema.infer(blank, X)
+    # What an encoder with set_output("pandas") makes of a column is called sex_F.
+    known = {*schema.columns, *(variable.name for variable in schema.variables)}
+    strange = [
+        move
+        for move in similarity.moves
+        if move.name is not None and move.name not in known
+    ]
+    if strange and not blank.inputs.named:
+        raise SpecError(
+            f"similarity names {strange[0].name!r}, and the table has no names of "
+            "columns; pass a data frame, or, behind a step of scikit-learn, let "
+            "the step make one with set_output(transform='pandas')."
+        )
+    encoded = {
+        move.name
+        for move in strange
+        if move.amount is None
+        and sum(one.startswith(f"{move.name}_") for one in schema.columns) > 1
+    }
+    if encoded:
+        # If these are no one-hot columns, the name is simply not known.
+        with contextlib.suppress(SpecError):
+            return Schema.infer(blank, X, one_hot=sorted(filter(None, encoded)))
+    return schema
+
+
 def gather_people(
     X: Any,
-    codes: NDArray[np.int64],
-    weights: Matrix,
-    class_weights: Matrix,
+    labels: Labels,
     *,
     blank: Ensemble,
     schema: Schema,
@@ -160,10 +308,8 @@ def gather_people(
     ----------
     X
         The table.
-    codes, weights
-        The class and the weight of each person.
-    class_weights : ndarray of shape (n_classes,)
-        What the people of each class count in addition.
+    labels
+        What people are, and what they count.
     blank
         A model without splits that reads the table.
     schema
@@ -178,6 +324,7 @@ def gather_people(
     DataError
         If a column has no value at all.
     """
+    _, codes, weights, class_weights = labels
     variables = Variables(blank, schema)
     refuse_broken_groups(similarity, variables, X)
     rows = blank.read(X)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from fatt.errors import SpecError
 from fatt.train.fitness import Limits
-from fatt.train.groups import check_group_parameters
+from fatt.train.groups import CONSTRAINTS
 from fatt.train.population import CHOICES, RANGES, Operators
 
 #: What is meant by None, for each algorithm.
@@ -29,6 +29,8 @@ _BREEDING = tuple(field.name for field in fields(Operators))
 _LEAST, _LEAST_SHARE = 5, 1 / 400
 #: What people can still read; deeper trees cannot be printed either.
 _MOST_LEAVES, _DEEPEST = 40, 60
+#: The parameters that say how close groups must be.
+ABOUT_GAPS = ("max_gap", "min_ratio", "group_weight")
 #: The weight of fairness where nothing else tells it.
 FIRST_WEIGHT = 0.2
 
@@ -95,7 +97,7 @@ class Settings:
         for name, value in implied.items():
             if given[name] is None:
                 given[name] = value
-        check_group_parameters(given)
+        _check_groups(given)
         _check_weight(given["fairness_weight"], given["min_fairness"], is_paper)
         for name, (low, high, whole) in (_RANGES | RANGES).items():
             if given[name] is not None:
@@ -112,6 +114,12 @@ class Settings:
     def limits(self) -> Limits:
         """How large a tree may become."""
         return Limits(self.max_leaves, self.max_depth, self.min_samples_leaf)
+
+    @property
+    def asked_of_groups(self) -> str | None:
+        """The parameter that says how close groups must be, if one does."""
+        asked = (name for name in ABOUT_GAPS if getattr(self, name) is not None)
+        return next(asked, None)
 
     def is_close(
         self, gap: float, gap_error: float, ratio: float, ratio_error: float
@@ -177,6 +185,21 @@ def _check_weight(weight: object, min_fairness: object, is_paper: bool) -> None:
         raise SpecError(
             f"fairness_weight is {weight!r} and min_fairness is {min_fairness!r}: "
             "each of them chooses the weight; pass one."
+        )
+
+
+def _check_groups(given: dict[str, Any]) -> None:
+    """Refuse parameters about groups that make no sense together."""
+    _check_choice("constraint", given["constraint"], tuple(CONSTRAINTS))
+    asked = [name for name in ABOUT_GAPS if given[name] is not None]
+    if len(asked) > 1:
+        raise SpecError(
+            f"{' and '.join(asked)} each say how close groups must be; pass one."
+        )
+    if asked and given["algorithm"] == "paper":
+        raise SpecError(
+            f"{asked[0]} is not for algorithm='paper', which knows no groups; leave it "
+            "out, or choose algorithm='descent'."
         )
 
 

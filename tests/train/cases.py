@@ -11,7 +11,7 @@ from numpy.random import Generator
 from fatt.region import Relation, Schema, Similarity
 from fatt.train.fitness import Limits, Objective
 from fatt.train.genome import Genome, join, leaf
-from fatt.train.people import People, gather_people
+from fatt.train.people import Labels, People, gather_people
 from fatt.train.splits import blank_tree
 from fatt.train.training_set import UNITS, TrainingSet
 
@@ -81,9 +81,12 @@ def random_case(seed: int, *, n_people: int = 24) -> Case:
     blank = blank_tree(X, list(X.columns), named=True, classes=tuple(range(n_classes)))
     people = gather_people(
         X,
-        codes,
-        rng.integers(0 if seed % 2 else 1, 4, n_people) + (codes == 0) * 1.0,
-        np.ones(n_classes),
+        Labels(
+            np.arange(n_classes),
+            codes,
+            rng.integers(0 if seed % 2 else 1, 4, n_people) + (codes == 0) * 1.0,
+            np.ones(n_classes),
+        ),
         blank=blank,
         schema=Schema.infer(blank, X),
         similarity=relation(rng),

@@ -61,8 +61,9 @@ def test_the_result_does_not_depend_on_the_number_of_threads(algorithm: str) -> 
 def test_many_people_are_looked_at_in_two_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("fatt.train.training.MOST_PEOPLE", 500)
-    monkeypatch.setattr("fatt.train.training._SAMPLE", 200)
+    for module in ("training", "search"):
+        monkeypatch.setattr(f"fatt.train.{module}.MOST_PEOPLE", 500)
+    monkeypatch.setattr("fatt.train.search._SAMPLE", 200)
     X, y = town.mixed(600)
     one, two = (quick(town.SIMILARITY, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
     assert one.front_.to_dict() == two.front_.to_dict()
