@@ -202,6 +202,7 @@ class Objective:
         scores = np.empty((len(pairs), self.people.n_splits), dtype=np.int64)
         changes.score_changes(
             self.people.ranks,
+            self.people.rows,
             traced,
             place,
             pairs,

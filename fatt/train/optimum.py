@@ -175,6 +175,7 @@ class _Search:
         traced = people.trace(tree)
         changes.score_changes(
             people.ranks,
+            people.rows,
             traced,
             place,
             self.pairs,

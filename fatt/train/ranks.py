@@ -158,6 +158,47 @@ class Ranks(NamedTuple):
         return found
 
 
+class Rows(NamedTuple):
+    """The ranks once more, person by person: a pass over all families reads them so.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_families,)
+        The families: first the chains that no box crosses, because similar people are
+        where the person is; then the other chains; then the singles.
+    n_still
+        How many chains no box crosses.
+    own : ndarray of shape (n_people, n_families)
+        The rank of each person, in that order.
+    ends : ndarray of shape (n_boxes, n_crossed, 2)
+        Both ranks of each box, in the other chains.
+    """
+
+    order: Integers
+    n_still: int
+    own: NDArray[np.uint16]
+    ends: NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, ranks: Ranks) -> Rows:
+        """Arrange ranks anew."""
+        person = np.repeat(np.arange(ranks.own.shape[1]), np.diff(ranks.box_start))
+        kind = np.where(ranks.row < 0, 0, 2)
+        for family in np.flatnonzero(kind == 0).tolist():
+            low, high = ranks.low[family], ranks.high[family]
+            is_still = (low == high) & (low == ranks.own[family][person])
+            kind[family] = 0 if is_still.all() else 1
+        order = np.argsort(kind, kind="stable")
+        crossed = order[kind[order] == 1]
+        ends = np.stack([ranks.low[crossed].T, ranks.high[crossed].T], axis=-1)
+        return cls(
+            order,
+            int((kind == 0).sum()),
+            np.ascontiguousarray(ranks.own[order].T),
+            np.ascontiguousarray(ends),
+        )
+
+
 @dataclass
 class _Family:
     """A family of splits, and their thresholds, sets or single codes."""
@@ -340,8 +381,13 @@ def _rank_in_chain(
         own = np.searchsorted(family.sides, values)
         lower, upper = boxes.lower[:, family.variable], boxes.upper[:, family.variable]
         is_number = lower <= upper
-        low = np.where(is_number, np.searchsorted(family.sides, lower), size)
-        high = np.where(is_number, np.searchsorted(family.sides, upper), 0)
+        # Of most columns nothing may change.
+        is_fixed = np.array_equal(lower, values) and np.array_equal(upper, values)
+        ends = [
+            own if is_fixed else np.searchsorted(family.sides, end)
+            for end in (lower, upper)
+        ]
+        low, high = np.where(is_number, ends[0], size), np.where(is_number, ends[1], 0)
     else:
         # A code is inside from the first set on that holds it.
         of_code = size - np.sum(family.sides, axis=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from fatt.train.genome import Genome, leaf_spans, n_leaves
 from fatt.train.kernels import sending, tallies
 from fatt.train.people import People
-from fatt.train.ranks import Ranks, rank
+from fatt.train.ranks import Ranks, Rows, rank
 from fatt.train.splits import Portable, Split, as_stumps, candidates
 
 Matrix = NDArray[np.float64]
@@ -147,6 +148,11 @@ class TrainingSet:
     def n_splits(self) -> int:
         """Number of splits."""
         return len(self.splits)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The ranks once more, person by person."""
+        return Rows.of(self.ranks)
 
     def of_people(self, chosen: Integers) -> TrainingSet:
         """Return some of the people, with all the splits."""

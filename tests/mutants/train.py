@@ -52,27 +52,38 @@ MUTANTS = tuple(
         # What leaving and entering a split costs, and exchanged.
         (
             "kernels/changes.pyx",
-            "left[0] -= one.cost[INSIDE] - one.cost[BOTH]",
-            "left[0] -= one.cost[OUTSIDE] - one.cost[BOTH]",
+            "            low[0] += more\n",
+            "            low[0] += less\n",
         ),
         (
             "kernels/changes.pyx",
-            "entered[0] -= one.cost[BOTH] - one.cost[OUTSIDE]",
-            "entered[0] -= one.cost[BOTH]",
+            "            high[0] -= less\n",
+            "            high[0] -= more\n",
         ),
         (
             "kernels/changes.pyx",
-            "left[1] -= one.cost[OUTSIDE] - one.cost[BOTH]",
-            "left[1] -= one.cost[INSIDE] - one.cost[BOTH]",
+            "            high[1] -= more\n",
+            "            high[1] -= less\n",
+        ),
+        # Along a chain that no box crosses it costs the same at the person's own rank.
+        (
+            "kernels/changes.pyx",
+            "still_gain += one.cost[OUTSIDE] - one.cost[INSIDE]",
+            "still_gain += one.cost[INSIDE] - one.cost[OUTSIDE]",
+        ),
+        (
+            "ranks.py",
+            "kind[family] = 0 if is_still.all() else 1",
+            "kind[family] = 0 if is_still.any() else 1",
         ),
         (
             "kernels/changes.pyx",
-            "sum_of[1] -= pair.gain[place]",
-            "sum_of[1] += pair.gain[place]",
+            "total += sign * gain[place]",
+            "total += gain[place]",
         ),
         (
             "kernels/changes.pyx",
-            "            base[1] += sums[2 * size + 3]\n",
+            "            base[1] -= gain[size + 1]\n",
             "",
         ),
         (
@@ -128,8 +139,8 @@ MUTANTS = tuple(
         # Too few people on the other side.
         (
             "kernels/changes.pyx",
-            "if counts[place] < min_leaf or around.n_here - counts[place] < min_leaf:",
-            "if counts[place] < min_leaf:",
+            "if inside < min_leaf or around.n_here - inside < min_leaf:",
+            "if inside < min_leaf:",
         ),
         # What is torn at a leaf.
         (

@@ -29,7 +29,7 @@ from fatt.train.genome import (
     replace,
 )
 from fatt.train.kernels import sending
-from fatt.train.kernels.changes import NEVER
+from fatt.train.kernels.changes import NEVER, score_changes
 from fatt.train.splits import as_stumps
 from fatt.train.training_set import UNITS
 from tests.laws.effort import for_seeds
@@ -375,3 +375,24 @@ def test_broken_trees_are_refused() -> None:
     for codes in ([], [0, -1], [-1, -1], [n_splits, -1, -1], [-9]):
         with pytest.raises(ValueError, match=r"tree|node"):
             sending.send_people(ranks, np.array(codes, dtype=np.int32), 2, leaves)
+
+
+def test_rows_that_do_not_fit_the_ranks_are_refused() -> None:
+    people = random_case(2).objective.people
+    traced, worth = people.trace(leaf(0)), np.zeros((people.n_people, 2), np.int64)
+    rows = people.rows
+    wrong = {
+        "as many rows as families": rows._replace(order=rows.order[:-1]),
+        "is none of": rows._replace(order=rows.order + 1),
+        "no chain, or no singles": rows._replace(order=rows.order[::-1].copy()),
+        "more chains than rows": rows._replace(n_still=len(rows.order) + 1),
+        "own has the shape": rows._replace(own=rows.own[:-1]),
+        "ends has the shape": rows._replace(ends=rows.ends[:-1]),
+    }
+    alone, scores = np.empty(5, np.int64), np.empty((0, people.n_splits), np.int64)
+    pairs, unfair = np.empty((0, 2), np.int64), np.zeros(people.n_people, np.int64)
+    for said, given in wrong.items():
+        with pytest.raises(ValueError, match=said):
+            score_changes(
+                people.ranks, given, traced, 0, pairs, worth, unfair, 1, alone, scores
+            )

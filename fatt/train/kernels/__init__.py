@@ -32,7 +32,9 @@ sending
 tallies
     What is inside of each split, and which boxes it tears, of those at one leaf.
 changes
-    Each score is what `sending` would find of the changed tree, to the last unit.
+    Each score is what `sending` would find of the changed tree, to the last unit. Where
+    no box crosses a chain, what somebody's box costs is added at their own rank; else
+    it is added at both ends of the box.
 
 `boundary` checks arrays once, and below are only pointers; `records.pxd` has the
 records. Python owns what it hands over; all else lies in one arena per call.

@@ -8,7 +8,7 @@ import numpy as np
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from fatt.ensemble.arrays cimport data_of, n_columns_of
-from fatt.train.kernels.records cimport Ranks, Tree
+from fatt.train.kernels.records cimport Ranks, Rows, Tree
 from fatt.verifier.kernels.arena cimport Arena, integers, words
 
 _INTEGER = np.dtype(np.int64)
@@ -70,6 +70,26 @@ cdef int read_ranks(object ranks, Ranks* mine) except -1:
         for place in range(mine.start[family], mine.start[family + 1]):
             if not 0 <= place < mine.n_splits or mine.family[place] != family:
                 raise ValueError(f"split {place} is not in its family")
+    return 0
+
+
+cdef int read_rows(object given, const Ranks* ranks, Rows* mine) except -1:
+    """Check the arrays of ranks person by person, and take their addresses."""
+    cdef int64_t row, family
+    order, n_still, own, ends = given
+    mine.n_rows, mine.n_still, mine.n_crossed = len(order), n_still, ends.shape[1]
+    if mine.n_rows != ranks.n_families:
+        raise ValueError("there are not as many rows as families")
+    mine.order = numbers_of(order, (mine.n_rows,), "order")
+    check_places(mine.order, mine.n_rows, ranks.n_families)
+    if not 0 <= mine.n_still <= mine.n_rows - mine.n_crossed:
+        raise ValueError("there are more chains than rows")
+    for row in range(mine.n_rows):
+        family = mine.order[row]
+        if (ranks.row[family] < 0) != (row < mine.n_still + mine.n_crossed):
+            raise ValueError(f"row {row} is no chain, or no singles")
+    mine.own = _ranks(own, (ranks.n_people, mine.n_rows), "own")
+    mine.ends = _ranks(ends, (ranks.n_boxes, mine.n_crossed, 2), "ends")
     return 0
 
 

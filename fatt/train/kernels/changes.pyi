@@ -1,13 +1,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.train.ranks import Ranks
+from fatt.train.ranks import Ranks, Rows
 from fatt.train.training_set import Traced
 
 NEVER: int
 
 def score_changes(
     ranks: Ranks,
+    rows: Rows,
     traced: Traced,
     node: int,
     pairs: NDArray[np.int64],

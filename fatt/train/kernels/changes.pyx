@@ -13,6 +13,7 @@ from fatt.train.kernels.boundary cimport (
     check_places,
     numbers_of,
     read_ranks,
+    read_rows,
     read_tree,
     results_of,
     sets_of,
@@ -27,13 +28,13 @@ from fatt.train.kernels.records cimport (
     NONE,
     OUTSIDE,
     Ranks,
+    Rows,
     SEVERAL,
     small,
     Tree,
     what_reaches,
 )
 from fatt.train.kernels.sending cimport send
-from fatt.train.kernels.tallies cimport count_inside
 from fatt.verifier.kernels.arena cimport (
     Arena,
     back_to,
@@ -60,6 +61,7 @@ NEVER = INT64_MIN
 # What a change at a node needs to know about those who reach it.
 cdef struct Around:
     const Ranks* ranks
+    const Rows* rows
     const Tree* tree
     # What each label is worth to each person, and what it costs to be unfair to them.
     const int64_t* worth
@@ -220,6 +222,15 @@ cdef struct Alone:
     int64_t cost[BOTH + 1]
 
 
+# Somebody for whom it makes a difference to be inside, and how much the tree gains by
+# that: by what their label is worth; and along chains that no box crosses, where the
+# box is on their own side, also by what it costs. Exchanged, it loses as much.
+cdef struct Moved:
+    int64_t person
+    int64_t gain
+    int64_t still_gain
+
+
 # How two parts do on the two sides of any split, and how they do exchanged. Of each
 # two numbers the second is for the exchanged ones.
 cdef struct Pair:
@@ -227,17 +238,25 @@ cdef struct Pair:
     int64_t outer[2]
     # What it is worth if everybody were outside.
     int64_t base[2]
-    # To whom it makes a difference to be inside, and how much they gain; exchanged,
-    # they lose as much.
     int64_t n_moved
-    int32_t* moved
-    int64_t* gain
+    Moved* moved
     # The boxes of people who have one here, if they matter.
     int64_t n_alone
     Alone* alone
     # The people who have several boxes here.
     int64_t n_many
     int64_t* many
+
+
+# What is added up by the ranks of all families, row after row of `Rows`.
+cdef struct Sums:
+    # Where each row begins, and room for all.
+    int64_t* first
+    int64_t size
+    # What is gained inside from a rank on; exchanged, it is lost.
+    int64_t* gain
+    # What boxes cost more from a rank on, for both ways.
+    int64_t* cost
 
 
 cdef inline int64_t _exchanged(int64_t reached) noexcept nogil:
@@ -247,31 +266,26 @@ cdef inline int64_t _exchanged(int64_t reached) noexcept nogil:
 
 cdef int _make_pair(const Around* around, Arena* arena, Pair* pair) except -1 nogil:
     """Work out what does not depend on the split."""
-    cdef int64_t place, number, at, person, cost, inner, outer
+    cdef int64_t place = 0, number, at, person, cost
     cdef int32_t labels, within, without
     cdef Alone* one
     pair.base[0] = pair.base[1] = around.rest
-    pair.moved = small(arena, around.n_here)
-    pair.gain = integers(arena, around.n_here)
+    pair.moved = <Moved*>take(arena, around.n_here + around.n_near + 1, sizeof(Moved))
     pair.alone = <Alone*>take(arena, around.n_near + 1, sizeof(Alone))
     pair.many = integers(arena, around.n_near)
     pair.n_moved = pair.n_alone = pair.n_many = 0
-    for place in range(around.n_here):
-        person = around.here[place]
-        inner = _worth_in(around, pair.inner[0], person)
-        outer = _worth_in(around, pair.outer[0], person)
-        pair.base[0] += outer
-        pair.base[1] += inner
-        pair.moved[pair.n_moved] = <int32_t>person
-        pair.gain[pair.n_moved] = inner - outer
-        pair.n_moved += inner != outer
     for number in range(around.n_near):
+        # Both are in order: whoever is here and comes first.
+        while place < around.n_here and around.here[place] <= around.near[number]:
+            _add_person(around, pair, around.here[place])
+            place += 1
         at = around.start[number]
         if around.start[number + 1] - at > 1:
             pair.many[pair.n_many] = number
             pair.n_many += 1
             continue
-        cost, labels = around.unfair[around.near[number]], around.elsewhere[number]
+        person = around.near[number]
+        cost, labels = around.unfair[person], around.elsewhere[number]
         within = joined(labels, _labels_in(around, pair.inner[0], at))
         without = joined(labels, _labels_in(around, pair.outer[0], at))
         if joined(within, without) != SEVERAL:
@@ -283,9 +297,35 @@ cdef int _make_pair(const Around* around, Arena* arena, Pair* pair) except -1 no
         one.cost[OUTSIDE] = cost if without == SEVERAL else 0
         pair.base[0] -= one.cost[OUTSIDE]
         pair.base[1] -= one.cost[INSIDE]
-        # Who is treated unfairly on either side is so at every split.
-        pair.n_alone += within != SEVERAL or without != SEVERAL
+        if within == SEVERAL and without == SEVERAL:
+            # Who is treated unfairly on either side is so at every split.
+            continue
+        pair.n_alone += 1
+        if one.cost[OUTSIDE] == one.cost[INSIDE]:
+            continue
+        if pair.n_moved == 0 or pair.moved[pair.n_moved - 1].person != person:
+            pair.moved[pair.n_moved].person = person
+            pair.moved[pair.n_moved].gain = pair.moved[pair.n_moved].still_gain = 0
+            pair.n_moved += 1
+        pair.moved[pair.n_moved - 1].still_gain += one.cost[OUTSIDE] - one.cost[INSIDE]
+    while place < around.n_here:
+        _add_person(around, pair, around.here[place])
+        place += 1
     return 0
+
+
+cdef inline void _add_person(
+    const Around* around, Pair* pair, int64_t person
+) noexcept nogil:
+    """Add somebody who is here to those for whom it may make a difference."""
+    cdef int64_t inner = _worth_in(around, pair.inner[0], person)
+    cdef int64_t outer = _worth_in(around, pair.outer[0], person)
+    cdef Moved* one = pair.moved + pair.n_moved
+    pair.base[0] += outer
+    pair.base[1] += inner
+    one.person, one.gain = person, inner - outer
+    one.still_gain = one.gain
+    pair.n_moved += inner != outer
 
 
 cdef int64_t _cost(
@@ -312,23 +352,62 @@ cdef int64_t _cost(
     return around.unfair[around.near[number]] if labels == SEVERAL else 0
 
 
-cdef void _add_chain(
-    const Around* around, const Pair* pair, int64_t family, int64_t* sums, int64_t* base
+cdef void _add_people(
+    const Rows* rows, const Pair* pair, Sums* sums
 ) noexcept nogil:
-    """Add up by rank what changes along a chain, and what it is before the first."""
+    """Add up by rank what people gain, in all families at once."""
+    # All that stays the same is named: what is added up may lie anywhere, for all that
+    # the compiler knows.
+    cdef int64_t place, row, gain, still_gain
+    cdef int64_t n_rows = rows.n_rows, n_still = rows.n_still
+    cdef const int64_t* first = sums.first
+    cdef int64_t* total = sums.gain
+    cdef const uint16_t* own
+    for place in range(pair.n_moved):
+        gain, still_gain = pair.moved[place].gain, pair.moved[place].still_gain
+        own = rows.own + pair.moved[place].person * n_rows
+        for row in range(n_still):
+            total[first[row] + own[row]] += still_gain
+        for row in range(n_still, n_rows):
+            total[first[row] + own[row]] += gain
+
+
+cdef void _add_boxes(const Rows* rows, const Pair* pair, Sums* sums) noexcept nogil:
+    """Add up by rank what boxes cost along the chains that some box crosses."""
+    cdef int64_t place, row, n_crossed = rows.n_crossed
+    cdef const int64_t* first = sums.first + rows.n_still
+    cdef int64_t* cost = sums.cost
+    cdef const uint16_t* ends
+    cdef const Alone* one
+    cdef int64_t* low
+    cdef int64_t* high
+    cdef int64_t more, less
+    for place in range(pair.n_alone):
+        one = pair.alone + place
+        ends = rows.ends + 2 * one.box * n_crossed
+        # By reaching the other side too, the one way and exchanged.
+        more = one.cost[BOTH] - one.cost[OUTSIDE]
+        less = one.cost[BOTH] - one.cost[INSIDE]
+        for row in range(n_crossed):
+            low = cost + 2 * (first[row] + ends[2 * row])
+            high = cost + 2 * (first[row] + ends[2 * row + 1])
+            low[0] += more
+            low[1] += less
+            high[0] -= less
+            high[1] -= more
+
+
+cdef void _add_many_in_chain(
+    const Around* around,
+    const Pair* pair,
+    int64_t family,
+    int64_t* costs,
+    int64_t* base,
+) noexcept nogil:
+    """Add up what people with several boxes cost along a chain."""
     cdef const uint16_t* low = around.ranks.low + family * around.ranks.n_boxes
     cdef const uint16_t* high = around.ranks.high + family * around.ranks.n_boxes
     cdef int64_t place, number, at, rank, following, before, after, way
-    cdef int64_t* entered
-    cdef int64_t* left
-    cdef const Alone* one
-    for place in range(pair.n_alone):
-        one = pair.alone + place
-        entered, left = sums + 2 * low[one.box], sums + 2 * high[one.box]
-        entered[0] -= one.cost[BOTH] - one.cost[OUTSIDE]
-        entered[1] -= one.cost[BOTH] - one.cost[INSIDE]
-        left[0] -= one.cost[INSIDE] - one.cost[BOTH]
-        left[1] -= one.cost[OUTSIDE] - one.cost[BOTH]
     for place in range(2 * pair.n_many):
         number, way = pair.many[place // 2], place % 2
         before = _cost(around, pair, way, number, family, -1)
@@ -346,14 +425,18 @@ cdef void _add_chain(
                 break
             rank = following
             after = _cost(around, pair, way, number, family, rank)
-            sums[2 * rank + way] -= after - before
+            costs[2 * rank + way] += after - before
             before = after
 
 
 cdef void _add_singles(
-    const Around* around, const Pair* pair, int64_t family, int64_t* sums, int64_t* base
+    const Around* around,
+    const Pair* pair,
+    int64_t family,
+    int64_t* costs,
+    int64_t* base,
 ) noexcept nogil:
-    """Add up by category what is otherwise there, and what it is elsewhere."""
+    """Add up by category what boxes cost there, and what they cost elsewhere."""
     cdef const Ranks* ranks = around.ranks
     cdef const uint16_t* low = ranks.low + family * ranks.n_boxes
     cdef const uint16_t* high = ranks.high + family * ranks.n_boxes
@@ -374,8 +457,8 @@ cdef void _add_singles(
         more[1] = one.cost[_exchanged(high[one.box])]
         more[1] -= one.cost[_exchanged(low[one.box])]
         for member in range(first[one.box], first[one.box + 1]):
-            sums[2 * ranks.members[member]] -= more[0]
-            sums[2 * ranks.members[member] + 1] -= more[1]
+            costs[2 * ranks.members[member]] += more[0]
+            costs[2 * ranks.members[member] + 1] += more[1]
     for place in range(2 * pair.n_many):
         number, way = pair.many[place // 2], place % 2
         usual = _cost(around, pair, way, number, family, -1)
@@ -388,52 +471,121 @@ cdef void _add_singles(
                     if is_member(ranks, ranks.row[family], around.box[other], single):
                         seen = True
                 if not seen:
-                    sums[2 * single + way] -= (
+                    costs[2 * single + way] += (
                         _cost(around, pair, way, number, family, single) - usual
                     )
 
 
 cdef void _score_pair(
-    const Around* around, const Pair* pair, int64_t* sums, int64_t** scores
+    const Around* around, const Pair* pair, Sums* sums, int64_t** scores
 ) noexcept nogil:
     """Tell what the tree is worth with each split at the node, and two parts below.
 
     `scores` receives it for both ways, unless it is NULL.
     """
     cdef const Ranks* ranks = around.ranks
-    cdef int64_t family, place, size, way
+    cdef const Rows* rows = around.rows
+    cdef int64_t row, family, place, size, way, sign
     cdef int64_t base[2]
-    cdef const uint16_t* own
-    cdef int64_t* sum_of
-    for family in range(ranks.n_families):
+    cdef int64_t* gain
+    cdef int64_t* cost
+    cdef int64_t total
+    memset(sums.gain, 0, <size_t>sums.size * sizeof(int64_t))
+    memset(sums.cost, 0, <size_t>(2 * sums.size) * sizeof(int64_t))
+    _add_people(rows, pair, sums)
+    _add_boxes(rows, pair, sums)
+    for row in range(rows.n_rows):
+        family = rows.order[row]
         size = ranks.start[family + 1] - ranks.start[family]
-        own = ranks.own + family * ranks.n_people
-        memset(sums, 0, <size_t>(2 * size + 4) * sizeof(int64_t))
-        for place in range(pair.n_moved):
-            sum_of = sums + 2 * own[pair.moved[place]]
-            sum_of[0] += pair.gain[place]
-            sum_of[1] -= pair.gain[place]
+        gain, cost = sums.gain + sums.first[row], sums.cost + 2 * sums.first[row]
         base[0], base[1] = pair.base[0], pair.base[1]
         if ranks.row[family] < 0:
-            _add_chain(around, pair, family, sums, base)
+            if pair.n_many > 0:
+                _add_many_in_chain(around, pair, family, cost, base)
         else:
             # Some are inside at every split.
-            base[0] += sums[2 * size + 2]
-            base[1] += sums[2 * size + 3]
-            _add_singles(around, pair, family, sums, base)
+            base[0] += gain[size + 1]
+            base[1] -= gain[size + 1]
+            _add_singles(around, pair, family, cost, base)
         for way in range(2):
             if scores[way] == NULL:
                 continue
+            sign, total = 1 - 2 * way, base[way]
             for place in range(size):
-                scores[way][ranks.start[family] + place] = (
-                    base[way] + sums[2 * place + way]
-                )
                 if ranks.row[family] < 0:
-                    base[way] += sums[2 * place + way]
+                    total += sign * gain[place] - cost[2 * place + way]
+                    scores[way][ranks.start[family] + place] = total
+                else:
+                    scores[way][ranks.start[family] + place] = (
+                        total + sign * gain[place] - cost[2 * place + way]
+                    )
+
+
+cdef void _forbid_small(
+    const Around* around,
+    int64_t min_leaf,
+    Sums* sums,
+    int64_t* scores,
+    int64_t n_pairs,
+) noexcept nogil:
+    """Put `NEVER` where too few people are on a side."""
+    cdef const Ranks* ranks = around.ranks
+    cdef const Rows* rows = around.rows
+    cdef int64_t place, row, family, size, inside, total, number
+    cdef int64_t n_rows = rows.n_rows
+    cdef const int64_t* first = sums.first
+    cdef const uint16_t* own
+    cdef int64_t* counts = sums.gain
+    cdef const int64_t* count
+    memset(counts, 0, <size_t>sums.size * sizeof(int64_t))
+    for place in range(around.n_here):
+        own = rows.own + around.here[place] * n_rows
+        for row in range(n_rows):
+            counts[first[row] + own[row]] += 1
+    for row in range(n_rows):
+        family = rows.order[row]
+        size = ranks.start[family + 1] - ranks.start[family]
+        count, total = counts + first[row], 0
+        for place in range(size):
+            total += count[place]
+            inside = total
+            if ranks.row[family] >= 0:
+                inside = count[place] + count[size + 1]
+            if inside < min_leaf or around.n_here - inside < min_leaf:
+                for number in range(n_pairs):
+                    scores[
+                        number * ranks.n_splits + ranks.start[family] + place
+                    ] = INT64_MIN
+
+
+cdef int _make_room(const Around* around, Arena* arena, Sums* sums) except -1 nogil:
+    """Take memory for sums by rank."""
+    cdef const Ranks* ranks = around.ranks
+    cdef int64_t row, family
+    sums.first = integers(arena, around.rows.n_rows)
+    sums.size = 0
+    for row in range(around.rows.n_rows):
+        family = around.rows.order[row]
+        sums.first[row] = sums.size
+        # One more each for those who are inside nowhere, and everywhere.
+        sums.size += ranks.start[family + 1] - ranks.start[family] + 2
+    # Whatever ranks there are, they do not lead beyond.
+    sums.gain = integers(arena, sums.size + N_RANKS)
+    sums.cost = integers(arena, 2 * (sums.size + N_RANKS))
+    return 0
 
 
 def score_changes(
-    ranks, traced, int64_t node, pairs, worth, unfair, int64_t min_leaf, alone, scores
+    ranks,
+    rows,
+    traced,
+    int64_t node,
+    pairs,
+    worth,
+    unfair,
+    int64_t min_leaf,
+    alone,
+    scores,
 ):
     """Tell what a tree is worth after every change at one node.
 
@@ -445,6 +597,8 @@ def score_changes(
     ----------
     ranks
         As in `send_people`.
+    rows
+        The same ranks person by person; see `fatt.train.ranks.Rows`.
     traced
         A tree, and what `send_people` and `send_boxes` tell of it; see
         `fatt.train.training_set.Traced`.
@@ -466,8 +620,10 @@ def score_changes(
         people are on a side.
     """
     cdef Ranks mine
+    cdef Rows my_rows
     cdef Tree my_tree
     cdef Around around
+    cdef Sums sums
     cdef Pair pair
     cdef Arena arena
     cdef Mark before
@@ -478,13 +634,12 @@ def score_changes(
     cdef const uint64_t* my_reached
     cdef int64_t* my_alone
     cdef int64_t* my_scores
-    cdef int64_t* rows[2]
-    cdef int64_t* sums
-    cdef int64_t* counts
+    cdef int64_t* ways[2]
     cdef uint64_t* is_scored
     tree, leaf, reached, _ = traced
     read_ranks(ranks, &mine)
-    around.ranks, around.tree = &mine, &my_tree
+    read_rows(rows, &mine, &my_rows)
+    around.ranks, around.rows, around.tree = &mine, &my_rows, &my_tree
     around.worth = numbers_of(worth, (mine.n_people, n_classes), "worth")
     around.unfair = numbers_of(unfair, (mine.n_people,), "unfair")
     my_pairs = numbers_of(pairs, (n_pairs, 2), "pairs")
@@ -512,9 +667,7 @@ def score_changes(
                     my_alone[part] = INT64_MIN
                 else:
                     my_alone[part] = _score_alone(&around, part)
-            counts = integers(&arena, mine.n_splits)
-            sums = integers(&arena, 2 * N_RANKS)
-            count_inside(&mine, around.here, around.n_here, sums, counts)
+            _make_room(&around, &arena, &sums)
             is_scored = words(&arena, n_pairs)
             before = mark(&arena)
             for number in range(n_pairs):
@@ -522,22 +675,19 @@ def score_changes(
                     continue
                 pair.inner[0] = pair.outer[1] = my_pairs[2 * number]
                 pair.outer[0] = pair.inner[1] = my_pairs[2 * number + 1]
-                rows[0], rows[1] = my_scores + number * mine.n_splits, NULL
+                ways[0], ways[1] = my_scores + number * mine.n_splits, NULL
                 # Exchanged, two parts are scored at the same time.
                 for other in range(number + 1, n_pairs):
                     if (
                         my_pairs[2 * other] == pair.inner[1]
                         and my_pairs[2 * other + 1] == pair.outer[1]
                     ):
-                        rows[1] = my_scores + other * mine.n_splits
+                        ways[1] = my_scores + other * mine.n_splits
                         is_scored[other] = 1
                         break
                 back_to(&arena, before)
                 _make_pair(&around, &arena, &pair)
-                _score_pair(&around, &pair, sums, rows)
-            for place in range(mine.n_splits):
-                if counts[place] < min_leaf or around.n_here - counts[place] < min_leaf:
-                    for number in range(n_pairs):
-                        my_scores[number * mine.n_splits + place] = INT64_MIN
+                _score_pair(&around, &pair, &sums, ways)
+            _forbid_small(&around, min_leaf, &sums, my_scores, n_pairs)
     finally:
         close_arena(&arena)

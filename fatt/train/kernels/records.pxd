@@ -32,6 +32,15 @@ cdef struct Ranks:
     const uint16_t* members
     const int64_t* box_start
 
+# As `fatt.train.ranks.Rows`.
+cdef struct Rows:
+    int64_t n_rows
+    int64_t n_still
+    int64_t n_crossed
+    const int64_t* order
+    const uint16_t* own
+    const uint16_t* ends
+
 # A tree in prefix order, and where the subtree of each node ends. Its leaves are
 # numbered from left to right: each node has the number of its first leaf, each leaf its
 # label, and each label the set of its leaves.

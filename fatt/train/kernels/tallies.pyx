@@ -33,7 +33,7 @@ cdef void _settle(
             inside[place] = sums[place] + sums[size + 1]
 
 
-cdef void count_inside(
+cdef void _count_inside(
     const Ranks* ranks,
     const int32_t* here,
     int64_t n_here,
@@ -148,7 +148,7 @@ def tally_splits(ranks, people, boxes, worth, weight, inside, n_inside, torn):
         near = _chosen(boxes, mine.n_boxes, &arena, "boxes")
         with nogil:
             sums = integers(&arena, N_RANKS)
-            count_inside(&mine, here, n_here, sums, my_count)
+            _count_inside(&mine, here, n_here, sums, my_count)
             for family in range(mine.n_families):
                 at = mine.start[family]
                 size = mine.start[family + 1] - at
