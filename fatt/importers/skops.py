@@ -26,6 +26,7 @@ from fatt.errors import (
 )
 from fatt.importers import foreign
 from fatt.importers.pickles import convert_loaded, with_versions
+from fatt.importers.pipeline.functions import MAY_CALL
 from fatt.importers.versions import check_file
 from fatt.model import Model, NoLive
 
@@ -120,7 +121,12 @@ def read(data: bytes, *, missing: float | None) -> Model:
             f"the skops file cannot be read ({type(error).__name__}: {error}). Save "
             "the fitted model again with skops.io.dump."
         ) from error
-    read = convert_loaded(model, versions, missing=missing, kind="skops file")
+    # What is called here may be called by nobody but its author.
+    may_call = MAY_CALL.set(False)
+    try:
+        read = convert_loaded(model, versions, missing=missing, kind="skops file")
+    finally:
+        MAY_CALL.reset(may_call)
     # Compiled code would follow any index that the arrays hold.
     reason = "a skops file is read, and none of its objects is run"
     return Model(read.ensemble, NoLive(reason))

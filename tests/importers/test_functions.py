@@ -184,6 +184,11 @@ def test_quantiles_are_followed(n_quantiles: int) -> None:
     [
         [QuantileTransformer(n_quantiles=5, output_distribution="normal")],
         [QuantileTransformer(n_quantiles=100, output_distribution="normal")],
+        # Whose lowest quantile is the end at which the step before it clips.
+        [
+            QuantileTransformer(n_quantiles=20, output_distribution="normal"),
+            QuantileTransformer(n_quantiles=5),
+        ],
         [PowerTransformer()],
         [PowerTransformer(standardize=False)],
         [PowerTransformer("box-cox")],

@@ -195,6 +195,7 @@ def _clip(call: Call) -> tuple[Any, ...]:
 def _arithmetic(operation: Callable[[Array, Array], Array], name: str) -> Handler:
     def handler(call: Call) -> tuple[Any, ...]:
         call.attributes.only()
+        _refuse_two_columns(call)
         table, numbers, flipped = _with_constants(call)
         stepped = _beside(operation, flipped)
         if name == "Div" and (flipped or not numbers.all()):
@@ -211,6 +212,20 @@ def _arithmetic(operation: Callable[[Array, Array], Array], name: str) -> Handle
         return (replace(table, columns=tuple(columns)),)
 
     return handler
+
+
+def _refuse_two_columns(call: Call) -> None:
+    """Refuse an operation on two columns, such as their ratio."""
+    tables = [one for one in call.inputs if isinstance(one, Table)]
+    places = sorted({column.source for table in tables for column in table.columns})
+    if len(tables) > 1:
+        which = " and ".join(map(str, places))
+        raise UnsupportedModelError(
+            f"{call.where}: it computes with two columns of the table at once (among "
+            f"those at position {which}), so that a split of what it makes is about "
+            "none of them alone. Make what it makes a column of the table, and train "
+            "the model on that."
+        )
 
 
 def _beside(

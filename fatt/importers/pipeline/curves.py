@@ -53,6 +53,14 @@ _SIZES = np.concatenate(
 )
 
 
+def is_followed(transformer: Any) -> bool:
+    """Tell whether a `FunctionTransformer` calls a function that is known here."""
+    function = transformer.func
+    is_known = function is None or isinstance(function, np.ufunc)
+    known = {None, *_ROUNDED, *_EXACT}
+    return is_known and not transformer.kw_args and function in known
+
+
 def function_step(transformer: Any, taker: Feature) -> Numbers:
     """Return the step of a `FunctionTransformer` that calls a function of numpy.
 
@@ -62,15 +70,16 @@ def function_step(transformer: Any, taker: Feature) -> Numbers:
         If it calls something else.
     """
     function = transformer.func
-    is_known = isinstance(function, np.ufunc) and not transformer.kw_args
-    if not is_known or function not in {*_ROUNDED, *_EXACT}:
+    if not is_followed(transformer):
         name = getattr(function, "__name__", "a function")
         named = ", ".join(one.__name__ for one in (*_ROUNDED, *_EXACT))
         raise UnsupportedModelError(
             f"a FunctionTransformer calls {name}, and what that does to a cell may "
             "hang on other cells, and on values that nobody lists: it is known to "
-            f"its author alone. Followed are numpy's {named}. Do the same with a "
-            "step that is supported, or in the table."
+            f"its author alone. Followed are numpy's {named}, and any function behind "
+            "an encoder or a KBinsDiscretizer, which make few values. Do the same with "
+            "a step that is supported; or, as for a ratio of two columns, make what it "
+            "computes a column of the table, and train without it."
         )
     pole = _POLES.get(function)
     at_pole = () if pole is None else (float(below(pole)), pole)
@@ -221,7 +230,9 @@ def quantile_steps(transformer: Any, quantiles: Floats) -> tuple[Numbers, ...]:
     place = functools.partial(_place, transformer.references_, quantiles)
     steps = (
         Numbers(function=place, edges=edges),
-        Numbers(function=_normal, error=last_units),
+        Numbers(function=_normal, taker=ANYTHING, error=last_units),
+        # A step of its own: its ends are exact, however the curve is rounded there.
+        Numbers(function=_clipped, taker=ANYTHING),
     )
     near = np.concatenate([np.linspace(quantiles[0], quantiles[-1], 2000), edges])
     tried = np.unique(np.concatenate([-_SIZES, near, _SIZES]))
@@ -250,9 +261,15 @@ def _place(references: Floats, quantiles: Floats, numbers: Floats) -> Floats:
 
 
 def _normal(places: Floats) -> Floats:
-    """Return the number below which a normal one lies so often, but for both ends."""
+    """Return the number below which a normal one lies so often."""
+    from scipy import stats
+
+    return np.asarray(stats.norm.ppf(places), dtype=np.float64)
+
+
+def _clipped(numbers: Floats) -> Floats:
+    """Return normal numbers without those beyond the bound at both ends."""
     from scipy import stats
 
     bound = _BOUND - np.spacing(1)
-    low, high = stats.norm.ppf(bound), stats.norm.ppf(1 - bound)
-    return np.asarray(np.clip(stats.norm.ppf(places), low, high))
+    return np.clip(numbers, stats.norm.ppf(bound), stats.norm.ppf(1 - bound))

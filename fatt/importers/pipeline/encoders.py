@@ -48,9 +48,10 @@ def encoder(encoder: Any) -> Work:
     """Ask an encoder what it makes of each category, of unknown and missing cells."""
     columns = [_labels_of(encoder, i) for i in range(len(encoder.categories_))]
     cells = [[*labels, *others.values()] for labels, others in columns]
+    dtype = np.dtype(getattr(encoder, "dtype", float))
+    is_long = dtype in {np.dtype(np.float64), np.dtype(np.int64)}
     work = Work(
-        sparse=bool(getattr(encoder, "sparse_output", False)),
-        narrow=np.dtype(getattr(encoder, "dtype", float)) in _NARROW,
+        sparse=bool(getattr(encoder, "sparse_output", False)), narrow=dtype in _NARROW
     )
     made: dict[int, tuple[int, tuple[Lookup, ...]]] = {}
     for i, (labels, others) in enumerate(columns):
@@ -62,7 +63,8 @@ def encoder(encoder: Any) -> Work:
         mine = np.flatnonzero(varies.any(axis=1)) if i else range(len(outputs))
         for j in mine:
             known, rest = np.split(outputs[j], [len(labels)])
-            step = Lookup(places, known, dict(zip(others, rest.tolist(), strict=True)))
+            told = dict(zip(others, rest.tolist(), strict=True))
+            step = Lookup(places, known, told, is_long=is_long)
             made[int(j)] = i, (step,)
         idle = Lookup(places, np.zeros(len(labels)), dict.fromkeys(others, 0.0))
         work.idle.append((i, idle))

@@ -53,11 +53,14 @@ class Numbers(Step):
     pole
         The number of which a logarithm makes minus infinity, and missing values of all
         below; None for other steps.
+    values
+        All numbers that it makes of numbers, if they are few.
     """
 
     taker: Feature = FINITE
     number_types: NumberTypes = "any"
     pole: float | None = None
+    values: tuple[float, ...] | None = None
 
     def above_pole(self) -> Numbers:
         """Return the step that takes only numbers above the pole, if there is one."""
@@ -187,11 +190,14 @@ class Lookup:
     others
         The numbers for an unknown label (`UNKNOWN`), for NaN (``"nan"``) and for None
         (``"none"``); what is absent is refused.
+    is_long
+        Whether the numbers are held in float64 or int64, whatever comes in.
     """
 
     labels: Mapping[Label, int]
     values: Floats
     others: Mapping[object, float] = field(default_factory=dict)
+    is_long: bool = False
 
     def as_numbers(self) -> Numbers:
         """Return the step on a column of numbers."""

@@ -11,9 +11,18 @@ from typing import Any
 import numpy as np
 
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
-from fatt.importers.pipeline.steps import AnyStep, Lookup, Numbers
+from fatt.importers.pipeline.curves import is_followed
+from fatt.importers.pipeline.functions import tabulated
+from fatt.importers.pipeline.steps import (
+    AnyStep,
+    Flag,
+    Lookup,
+    Numbers,
+    Replace,
+    Work,
+)
 from fatt.importers.pipeline.transformers import is_passthrough, work_of
-from fatt.importers.pullback.columns import identity
+from fatt.importers.pullback.columns import Floats, identity
 from fatt.importers.sklearn.members import check_members
 
 
@@ -55,6 +64,31 @@ class Chain:
                 "is not supported. Fit the encoder without dtype."
             )
         return replace(self, steps=(*self.steps, step), narrow=narrow)
+
+    @property
+    def values(self) -> Floats | None:
+        """All numbers of the column, NaN if it may be missing; None if not known."""
+        known: Floats | None = None
+        for step in self.steps:
+            match step:
+                case Lookup(is_long=True):
+                    known = np.array([*step.values, *step.others.values()])
+                case Numbers(values=tuple()):
+                    assert step.values is not None
+                    missing = [step.missing] if step.taker.accepts_missing else []
+                    known = np.array([*step.values, *missing])
+                case Lookup() | Flag():
+                    # Of another type, such as int8 or bool, a function may make more.
+                    known = None
+                case _ if known is not None:
+                    own = step.as_numbers() if isinstance(step, Replace) else step
+                    known = own.of(known)
+        return None if known is None else np.unique(known)
+
+    @property
+    def is_in_frame(self) -> bool:
+        """Whether it comes in a frame of pandas."""
+        return self.framed[-1:] == (len(self.steps),)
 
     @property
     def has_pole(self) -> bool:
@@ -132,7 +166,7 @@ def through(step: Any, table: Table) -> Table:
             return _framed(step, _through_columns(step, table))
         if type(step) is FeatureUnion:
             return _framed(step, _through_union(step, table))
-        work = work_of(step, sparse=table.sparse)
+        work = _tabulated(step, table) or work_of(step, sparse=table.sparse)
         columns = [
             table.columns[i].after(done, narrow=work.narrow) for i, done in work.outputs
         ]
@@ -143,6 +177,27 @@ def through(step: Any, table: Table) -> Table:
             f"({type(error).__name__}: {error}). Fit the pipeline again."
         ) from error
     return _framed(step, Table(columns, sparse=work.sparse, idle=table.idle + idle))
+
+
+def _tabulated(step: Any, table: Table) -> Work | None:
+    """Return the work of a function of which only its author knows what it does.
+
+    None if it is another step, or what goes in cannot be listed.
+    """
+    from sklearn.preprocessing import FunctionTransformer
+
+    if type(step) is not FunctionTransformer or table.sparse or is_followed(step):
+        return None
+    values = [chain.values for chain in table.columns]
+    frames = {chain.is_in_frame for chain in table.columns}
+    in_frame = hasattr(step, "feature_names_in_")
+    if frames != {in_frame} or any(chain.narrow for chain in table.columns):
+        return None
+    check_members(step)
+    known = [one for one in values if one is not None]
+    if len(known) < len(values):
+        return None
+    return tabulated(step, known, in_frame=in_frame)
 
 
 @functools.cache

@@ -126,7 +126,10 @@ def require_known(transformer: Any) -> None:
 
 
 #: Why a step of scikit-learn is not supported, by the name of its class.
-_MIXES = "it mixes columns, so its output says nothing about one raw column"
+_MIXES = (
+    "it mixes columns{}, so its output says nothing about one raw column. Make what it "
+    "computes columns of the table, and train without it"
+)
 _REASONS = {
     **dict.fromkeys(
         (
@@ -149,7 +152,7 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
     name = type(transformer).__name__
     package = type(transformer).__module__.partition(".")[0]
     if package == "sklearn" and name in _REASONS:
-        why = _REASONS[name]
+        why = _REASONS[name].format(_mixed_columns(transformer))
     elif package == "sklearn" and isinstance(transformer, base.BaseEstimator):
         why = "what it computes is not known here"
     else:
@@ -164,6 +167,17 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
         "'passthrough', and encoders of category_encoders; or load the model behind "
         "the step, in its own columns."
     )
+
+
+def _mixed_columns(transformer: Any) -> str:
+    """Say which columns a transformer multiplies first, if it tells."""
+    powers = getattr(transformer, "powers_", np.empty((0, 0)))
+    mixed = np.flatnonzero((powers > 0).sum(axis=1) > 1)
+    if not len(mixed):
+        return ""
+    names = getattr(transformer, "feature_names_in_", np.arange(powers.shape[1]))
+    product = " times ".join(repr(str(name)) for name in names[powers[mixed[0]] > 0])
+    return f" ({product})"
 
 
 def _check_finite(*parameters: Any) -> None:
@@ -288,7 +302,9 @@ def _bins(binner: Any) -> Work:
         inner = edges[1:-1]
         place = functools.partial(_bin, inner=inner)
         if binner.encode == "ordinal":
-            work.outputs.append((i, (Numbers(function=place, taker=FINITE_ONLY),)))
+            values = tuple(np.arange(float(binner.n_bins_[i])).tolist())
+            step = Numbers(function=place, taker=FINITE_ONLY, values=values)
+            work.outputs.append((i, (step,)))
             continue
         # A bin begins at its edge: the cell before ends just below.
         ends = below(inner)
@@ -297,6 +313,7 @@ def _bins(binner: Any) -> Work:
                 function=functools.partial(_in_bin, place=place, number=number),
                 taker=FINITE_ONLY,
                 edges=tuple(ends[max(number - 1, 0) : number + 1].tolist()),
+                values=(0.0, 1.0),
             )
             work.outputs.append((i, (step,)))
     return work

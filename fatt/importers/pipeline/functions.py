@@ -1,0 +1,163 @@
+"""Functions that only their author knows, tabulated where there are few values.
+
+Behind an encoder or a discretizer each column has a list of values. The
+fitted step is asked about all rows that these make, and the table of its answers is
+kept if they do not hang on other rows, and each is made of one column.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.errors import UnsupportedModelError
+from fatt.importers.pipeline.steps import Numbers, Work
+from fatt.importers.pullback.columns import (
+    ANYTHING,
+    Floats,
+    around,
+    identity,
+    table_of,
+)
+
+#: Whether functions may be called: not those of files that nobody vouches for.
+MAY_CALL: ContextVar[bool] = ContextVar("MAY_CALL", default=True)
+
+#: How many rows a function is asked about, and how many of them one by one.
+_ROWS = 4096
+_ALONE = 50
+
+
+def tabulated(transformer: Any, values: Sequence[Floats], *, in_frame: bool) -> Work:
+    """Ask a `FunctionTransformer` about all rows that there are.
+
+    Parameters
+    ----------
+    transformer
+        The fitted transformer.
+    values
+        All numbers that each column can have; NaN among them if it may be missing.
+    in_frame
+        Whether it gets a frame of pandas.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it may not be called, the rows are too many, what it makes of a row hangs on
+        others or on the type of its cells, or it joins columns.
+    """
+    called = f"a FunctionTransformer calls {_name(transformer)}"
+    if not MAY_CALL.get():
+        raise UnsupportedModelError(
+            f"{called}, and nothing in such a file is run. Pass the fitted model, or "
+            "do the same with a step that is supported."
+        )
+    shape = tuple(map(len, values))
+    if math.prod(shape) > _ROWS:
+        raise UnsupportedModelError(
+            f"{called} on columns whose values make {math.prod(shape):,} different "
+            f"rows; up to {_ROWS:,} are tried. Give each column a FunctionTransformer "
+            "of its own."
+        )
+    rows = np.array(list(itertools.product(*values)), dtype=np.float64)
+    made = _asked(transformer, rows, called, in_frame=in_frame)
+    outputs = made.reshape(*shape, -1)
+    work = Work()
+    for j in range(outputs.shape[-1]):
+        output = outputs[..., j]
+        varies = [
+            not _same(output, np.take(output, [0], axis)) for axis in range(len(shape))
+        ]
+        if sum(varies) > 1:
+            names = getattr(transformer, "feature_names_in_", np.arange(len(shape)))
+            joined = ", ".join(repr(str(name)) for name in names[varies])
+            raise UnsupportedModelError(
+                f"{called}, which makes a column of several ({joined}). Make what it "
+                "computes a column of the table, and train without it."
+            )
+        i = varies.index(True) if any(varies) else 0
+        own = np.moveaxis(output, i, 0).reshape(shape[i], -1)[:, 0]
+        work.outputs.append((i, (_table(values[i], own),)))
+    used = {i for i, _ in work.outputs}
+    for i in set(range(len(shape))) - used:
+        work.idle.append((i, Numbers(function=identity, taker=ANYTHING)))
+    return work
+
+
+def _table(levels: Floats, made: Floats) -> Numbers:
+    """Return the step that looks up what was made of each level."""
+    here = ~np.isnan(levels)
+    return Numbers(
+        function=table_of(levels[here], made[here], math.nan),
+        taker=ANYTHING,
+        missing=math.nan if here.all() else float(made[~here][0]),
+        edges=around(levels[here]),
+        values=tuple(made.tolist()),
+    )
+
+
+def _asked(transformer: Any, rows: Floats, called: str, *, in_frame: bool) -> Floats:
+    """Return what is made of rows: the same in any order, alone and of any type."""
+    tables: list[NDArray[Any]] = [rows, np.where(rows == 0, -0.0, rows)]
+    if (rows == np.trunc(rows)).all():
+        tables.append(rows.astype(np.int64))
+    every = np.arange(len(rows))
+    some = np.unique(np.linspace(0, len(rows) - 1, _ALONE).astype(int))
+    parts = [every, every[::-1], *some[:, np.newaxis]]
+    wanted = _answers(transformer, rows, called, in_frame=in_frame)
+    for table in tables:
+        for part in parts:
+            found = _answers(transformer, table[part], called, in_frame=in_frame)
+            if not _same(found, wanted[part]):
+                raise UnsupportedModelError(
+                    f"{called}, and what that makes of a cell hangs on other rows, on "
+                    "chance, or on the type of the cells. Do the same with a step that "
+                    "is supported, or in the table."
+                )
+    return wanted
+
+
+def _answers(
+    transformer: Any, table: NDArray[Any], called: str, *, in_frame: bool
+) -> Floats:
+    given: Any = table.copy()
+    if in_frame:
+        import pandas as pd
+
+        given = pd.DataFrame(given, columns=transformer.feature_names_in_)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            made = transformer.transform(given)
+            made = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+    except Exception as error:  # functions raise what they like
+        raise UnsupportedModelError(
+            f"{called}, which fails on values that the steps before it can make "
+            f"({type(error).__name__}: {error}). Do the same with a step that is "
+            "supported, or in the table."
+        ) from error
+    shape, kind = made.shape, made.dtype
+    if len(shape) != 2 or len(made) != len(table) or kind not in _KINDS:
+        raise UnsupportedModelError(
+            f"{called}, which makes {kind} of shape {list(shape)} of {len(table)} "
+            "rows; followed are tables of float64, int64 and bool, a row for each."
+        )
+    return made.astype(np.float64)
+
+
+_KINDS = {np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool)}
+
+
+def _same(one: Floats, other: Floats) -> bool:
+    return bool(((one == other) | (np.isnan(one) & np.isnan(other))).all())
+
+
+def _name(transformer: Any) -> str:
+    return str(getattr(transformer.func, "__name__", "a function"))
