@@ -94,6 +94,7 @@ def test_a_certificate_is_checked_under_the_same_names(
     other = run(home, "check", path, "model.txt", "--columns", "names.txt")
     assert other.exit_code == 1
     assert "about another model" in other.stdout
+    assert "give those of the certificate" in other.stdout
     words = Path(page).read_text().replace("\\\n", "").split()
     place = words.index(str(home / "model.txt"), words.index("check"))
     assert words[place + 1 : place + 2] == ["--spec"]
