@@ -294,4 +294,4 @@ def _reason(columns: list[str], cells: NDArray[np.float64]) -> str:
     here, word = (is_one, "1") if several[row] else (missing, "missing")
     names = [repr(columns[place]) for place in np.flatnonzero(here[row])]
     are = f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} {word}"
-    return f"in row {row}: {are}. Drop or correct the row"
+    return f"in row {row} {are}. Drop or correct the row"
