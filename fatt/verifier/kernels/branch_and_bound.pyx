@@ -51,65 +51,69 @@ from fatt.verifier.kernels.records cimport (
 
 # ---- Where to branch.
 
-cdef void _list_members(
-    const Problem* problem, const uint64_t* box, int64_t* members, int64_t* n_members
+# Blocks of a domain in the box for which a tree has the same best leaf: all from `first`
+# to `last`. `best` is the value of that leaf.
+cdef struct Run:
+    int64_t first
+    int64_t last
+    int64_t best
+
+
+cdef uint64_t _mask_of(
+    const Problem* problem, int64_t leaf, int64_t number, int64_t offset
 ) noexcept nogil:
-    """List the blocks of each domain that lie in the box, from where its blocks begin.
-
-    `n_members` receives how many there are in each domain.
-    """
-    cdef const Domain* domain
-    cdef int64_t number, offset, count
-    cdef uint64_t word
-    for number in range(problem.n_domains):
-        domain = &problem.domains[number]
-        count = 0
-        for offset in range(domain.width):
-            word = box[domain.word_start + offset]
-            while word != 0:
-                members[domain.block_start + count] = 64 * offset + lowest(word)
-                count += 1
-                word &= word - 1
-        n_members[number] = count
+    """Return the blocks of a domain that a leaf allows, one word of them."""
+    cdef const Constraint* constraint
+    cdef int64_t place
+    for place in range(problem.leaves[leaf].start, problem.leaves[leaf + 1].start):
+        constraint = &problem.constraints[place]
+        if constraint.domain == number:
+            return problem.masks[constraint.place + offset]
+    return ~<uint64_t>0
 
 
-cdef int64_t _best_leaves(
+cdef int64_t _find_runs(
     const Problem* problem,
     const int64_t* alive,
     int64_t count,
     int64_t number,
     const uint64_t* box,
-    Loss* losses,
+    Run* runs,
 ) noexcept nogil:
-    """Note for each block of a domain a tree's best leaf that asks for it.
+    """Part the blocks of a domain in the box by a tree's best leaf; count the runs.
 
-    Returns the value of the best leaf that does not ask for the domain at all; what
-    lies behind that leaf does not matter.
+    They come in order. Where no leaf allows a block, the best is `LEAST`.
     """
-    cdef const Leaf* leaves = problem.leaves
     cdef const Domain* domain = &problem.domains[number]
-    cdef int64_t at = domain.word_start, width = domain.width
-    cdef int64_t member, position, leaf, place, constraint, offset
-    cdef uint64_t word
-    for member in range(domain.n_blocks):
-        losses[member].best = LEAST
-    for position in range(count):
-        leaf = alive[position]
-        place = -1
-        for constraint in range(leaves[leaf].start, leaves[leaf + 1].start):
-            if problem.constraints[constraint].domain == number:
-                place = problem.constraints[constraint].place
-                break
-        if place < 0:
-            return leaves[leaf].value
-        for offset in range(width):
-            word = problem.masks[place + offset] & box[at + offset]
-            while word != 0:
-                member = 64 * offset + lowest(word)
-                if losses[member].best == LEAST:
-                    losses[member].best = leaves[leaf].value
-                word &= word - 1
-    return LEAST
+    # The values by the first block of each run, until all of a word are known.
+    cdef int64_t best[64]
+    cdef int64_t offset, position, value, n_runs = 0
+    cdef uint64_t rest, mine, begins, firsts, lasts
+    for offset in range(domain.width):
+        rest = box[domain.word_start + offset]
+        firsts = lasts = 0
+        position = 0
+        while rest != 0:
+            mine, value = rest, LEAST
+            if position < count:
+                mine = rest & _mask_of(problem, alive[position], number, offset)
+                value = problem.leaves[alive[position]].value
+            position += 1
+            rest &= ~mine
+            begins = mine & ~(mine << 1)
+            firsts |= begins
+            lasts |= mine & ~(mine >> 1)
+            while begins != 0:
+                best[lowest(begins)] = value
+                begins &= begins - 1
+        while firsts != 0:
+            runs[n_runs].first = 64 * offset + lowest(firsts)
+            runs[n_runs].last = 64 * offset + lowest(lasts)
+            runs[n_runs].best = best[lowest(firsts)]
+            n_runs += 1
+            firsts &= firsts - 1
+            lasts &= lasts - 1
+    return n_runs
 
 
 cdef inline int64_t _loss(int64_t top, int64_t value, int64_t huge) noexcept nogil:
@@ -117,49 +121,65 @@ cdef inline int64_t _loss(int64_t top, int64_t value, int64_t huge) noexcept nog
 
 
 cdef void _add_losses(
-    Loss* losses,
-    const int64_t* members,
-    int64_t count,
-    int64_t top,
-    int64_t free,
-    int64_t huge,
+    Loss* losses, const Run* runs, int64_t n_runs, int64_t top, int64_t huge
 ) noexcept nogil:
-    """Add what one tree loses in one domain, given the best leaf of each block."""
-    cdef int64_t highest = LEAST, second = LEAST, behind = LEAST, place
+    """Add what one tree loses in one domain, at the blocks where that changes.
+
+    `top` is the value of the tree's best leaf, which allows some of the blocks.
+    """
+    cdef int64_t highest = LEAST, behind = LEAST, second = LEAST
+    cdef int64_t at = 0, up_to = 0, beyond = huge, loss, place, n_top = 0, alone = 0
+    cdef const Run* run
+    for place in range(n_runs):
+        run = &runs[place]
+        highest = max(highest, run.best)
+        loss = _loss(top, run.best, huge)
+        losses[run.first].at += loss - at
+        at = loss
+        loss = _loss(top, highest, huge)
+        losses[run.first].up_to += loss - up_to
+        up_to = loss
+        if run.best == top:
+            n_top += 1 + (run.last - run.first)
+            alone = run.first
+        else:
+            second = max(second, run.best)
+    for place in range(n_runs - 1, -1, -1):
+        run = &runs[place]
+        behind = max(behind, run.best)
+        loss = _loss(top, behind, huge)
+        losses[run.last].beyond += beyond - loss
+        beyond = loss
+    if n_top == 1:
+        # The best leaf has this block alone: all others cost the tree something.
+        losses[alone].without += _loss(top, second, huge)
+
+
+cdef void _sum_up(const Problem* problem, Loss* losses) noexcept nogil:
+    """Add up changes from block to block."""
     cdef Loss* loss
-    for place in range(count):
-        loss = &losses[members[place]]
-        loss.best = max(loss.best, free)
-        second = max(second, min(highest, loss.best))
-        highest = max(highest, loss.best)
-        loss.at += _loss(top, loss.best, huge)
-        loss.up_to += _loss(top, highest, huge)
-    for place in range(count - 1, -1, -1):
-        loss = &losses[members[place]]
-        loss.beyond += _loss(top, behind, huge)
-        behind = max(behind, loss.best)
-        loss.without += _loss(top, second if loss.best == highest else highest, huge)
+    cdef int64_t number, member
+    for number in range(problem.n_domains):
+        loss = &losses[problem.domains[number].block_start]
+        for member in range(1, problem.domains[number].n_blocks):
+            loss[member].at += loss[member - 1].at
+            loss[member].up_to += loss[member - 1].up_to
+            loss[member].beyond += loss[member - 1].beyond
 
 
 cdef void _fill_losses(
-    const Problem* problem,
-    const Part* part,
-    Loss* losses,
-    int64_t* members,
-    int64_t* n_members,
-    int64_t huge,
+    const Problem* problem, const Part* part, Loss* losses, Run* runs, int64_t huge
 ) noexcept nogil:
     """Add up what all trees lose, for every block in the box.
 
-    `members` and `n_members` are scratch, one entry per block, and per domain.
+    Each living leaf has a point in the box. `runs` is scratch, one entry per block.
     """
     cdef const Leaf* leaves = problem.leaves
     cdef const Domain* domain
-    cdef int64_t member, tree, first, count, leaf, constraint, number, free
+    cdef int64_t member, tree, first, count, leaf, constraint, number, n_runs
     for member in range(problem.n_blocks):
         losses[member].at = losses[member].up_to = 0
         losses[member].beyond = losses[member].without = 0
-    _list_members(problem, part.box, members, n_members)
     for tree in range(part.n_trees):
         first = part.start[tree]
         count = part.start[tree + 1] - first
@@ -179,22 +199,13 @@ cdef void _fill_losses(
                 domain.width,
             ):
                 continue
-            free = _best_leaves(
-                problem,
-                part.alive + first,
-                count,
-                number,
-                part.box,
-                losses + domain.block_start,
+            n_runs = _find_runs(
+                problem, part.alive + first, count, number, part.box, runs
             )
             _add_losses(
-                losses + domain.block_start,
-                members + domain.block_start,
-                n_members[number],
-                leaves[leaf].value,
-                free,
-                huge,
+                losses + domain.block_start, runs, n_runs, leaves[leaf].value, huge
             )
+    _sum_up(problem, losses)
 
 
 cdef int32_t _drop_blocks(
@@ -561,8 +572,7 @@ cdef int branch_and_bound(
     cdef uint64_t* meet = words(arena, problem.n_words)
     cdef uint64_t* side
     cdef Loss* losses = <Loss*>take(arena, problem.n_blocks, sizeof(Loss))
-    cdef int64_t* members = integers(arena, problem.n_blocks)
-    cdef int64_t* n_members = integers(arena, n_domains)
+    cdef Run* runs = <Run*>take(arena, problem.n_blocks, sizeof(Run))
     cdef bint has_multipliers = False, is_closed = False, is_won
     cdef int32_t dropped
     cdef Thresholds needed
@@ -635,7 +645,7 @@ cdef int branch_and_bound(
         side = rows.sides + row * rows.n_words
         if limits.score_cuts != 0:
             slack = bound - possible
-            _fill_losses(problem, &part, losses, members, n_members, slack + 1)
+            _fill_losses(problem, &part, losses, runs, slack + 1)
             dropped = _drop_blocks(problem, losses, part.box, slack)
             if dropped != SAME:
                 tally.filtered += 1

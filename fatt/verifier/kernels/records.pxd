@@ -379,13 +379,12 @@ cdef struct Point:
     int64_t margin
 
 # What the margin loses if a variable takes a block, or one up to it, or one beyond it,
-# or any other; and the best leaf of one tree that allows the block.
+# or any other.
 cdef struct Loss:
     int64_t at
     int64_t up_to
     int64_t beyond
     int64_t without
-    int64_t best
 
 # A part of a box: one set of blocks per domain, and the leaves that are alive in it,
 # those of each tree together, the best first.
