@@ -13,14 +13,12 @@ from fatt.verifier.kernels.local_search cimport ascend, evaluate, leaves_at
 from fatt.verifier.kernels.margins cimport Thresholds, decide_exactly
 from fatt.verifier.kernels.propagation cimport propagate
 from fatt.verifier.kernels.records cimport (
+    ALL,
     CLOSED,
-    EMPTY,
     FAR,
     FOUND,
     LEAST,
     NOW,
-    SAME,
-    SMALLER,
     STOP,
     STOPPED,
     TIED,
@@ -39,6 +37,7 @@ from fatt.verifier.kernels.records cimport (
     Workspace,
     add,
     add_range,
+    bit_of,
     copy_integers,
     copy_words,
     first_from,
@@ -208,16 +207,19 @@ cdef void _fill_losses(
     _sum_up(problem, losses)
 
 
-cdef int32_t _drop_blocks(
-    const Problem* problem, const Loss* losses, uint64_t* box, int64_t slack
+cdef bint _drop_blocks(
+    const Problem* problem,
+    const Loss* losses,
+    uint64_t* box,
+    int64_t slack,
+    uint64_t* changed,
 ) noexcept nogil:
-    """Remove from the box the blocks that lose more than `slack`.
+    """Remove blocks that lose more than `slack`; False if a domain has none left.
 
-    Returns `SAME`, `SMALLER`, or `EMPTY` if a domain has none left.
+    `changed` receives the domains that became smaller.
     """
     cdef const Domain* domain
     cdef int64_t number, left, member
-    cdef int32_t result = SAME
     for number in range(problem.n_domains):
         domain = &problem.domains[number]
         left = 0
@@ -225,13 +227,13 @@ cdef int32_t _drop_blocks(
         while member >= 0:
             if losses[domain.block_start + member].at > slack:
                 remove(box, domain.word_start, member)
-                result = SMALLER
+                changed[0] |= bit_of(number)
             else:
                 left += 1
             member = first_from(box, domain.word_start, domain.width, member + 1)
         if left == 0:
-            return EMPTY
-    return result
+            return False
+    return True
 
 
 cdef inline double _score(int64_t one, int64_t other, double most) noexcept nogil:
@@ -514,9 +516,12 @@ cdef int _cut(
 
 
 cdef int64_t _other_side(
-    const Problem* problem, Rows* rows, int64_t row
+    const Problem* problem, Rows* rows, int64_t row, uint64_t* changed
 ) noexcept nogil:
-    """Go on with the other side of the last cut that has one; -1 if none has."""
+    """Go on with the other side of the last cut that has one; -1 if none has.
+
+    `changed` receives the domain of the cut.
+    """
     cdef const Domain* domain
     cdef int64_t offset
     row -= 1
@@ -529,6 +534,7 @@ cdef int64_t _other_side(
         rows.boxes[row * rows.n_words + domain.word_start + offset] &= ~rows.sides[
             row * rows.n_words + offset
         ]
+    changed[0] = bit_of(rows.cut[row])
     rows.cut[row] = -1
     return row
 
@@ -573,8 +579,9 @@ cdef int branch_and_bound(
     cdef uint64_t* side
     cdef Loss* losses = <Loss*>take(arena, problem.n_blocks, sizeof(Loss))
     cdef Run* runs = <Run*>take(arena, problem.n_blocks, sizeof(Run))
-    cdef bint has_multipliers = False, is_closed = False, is_won
-    cdef int32_t dropped
+    cdef bint has_multipliers = False, is_closed = False, is_won, is_left
+    # The whole box allows all leaves, and they allow all of it.
+    cdef uint64_t changed = 0
     cdef Thresholds needed
     cdef Ascent reached
     cdef Rows rows
@@ -597,14 +604,17 @@ cdef int branch_and_bound(
             needed.possible = needed.certain
         possible = needed.possible
         if is_closed:
-            row = _other_side(problem, &rows, row)
+            row = _other_side(problem, &rows, row, &changed)
             if row < 0:
                 copy_integers(best, point.block, n_domains)
                 outcome.what, outcome.bound = CLOSED, possible - 1
                 return 0
         part = _part_of(&rows, row)
         is_closed = True
-        bound = propagate(problem, margin.constant, possible, &part, counted, joined)
+        bound = propagate(
+            problem, margin.constant, possible, &part, changed, counted, joined
+        )
+        changed = 0
         if bound < possible:
             continue
         if _meet_tops(problem, &part, meet):
@@ -639,17 +649,17 @@ cdef int branch_and_bound(
                 tally.dual_closed += 1
                 continue
             if reached.dropped:
-                is_closed = False
+                is_closed, changed = False, ALL
                 continue
         number = -1
         side = rows.sides + row * rows.n_words
         if limits.score_cuts != 0:
             slack = bound - possible
             _fill_losses(problem, &part, losses, runs, slack + 1)
-            dropped = _drop_blocks(problem, losses, part.box, slack)
-            if dropped != SAME:
+            is_left = _drop_blocks(problem, losses, part.box, slack, &changed)
+            if changed != 0:
                 tally.filtered += 1
-                is_closed = dropped == EMPTY
+                is_closed = not is_left
                 continue
             if tally.nodes >= next_restart:
                 next_restart *= 2
@@ -667,7 +677,7 @@ cdef int branch_and_bound(
             tally.unscored += number >= 0
         if number < 0:
             continue
-        is_closed = False
+        is_closed, changed = False, bit_of(number)
         rows.cut[row], rows.bounds[row] = number, bound
         _cut(&rows, row, &problem.domains[number], workspace)
         row += 1

@@ -5,7 +5,7 @@ the constraints on it: a leaf counts for a block if its other constraints hold. 
 blocks of a variable are weighed in one pass over its constraints.
 """
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fatt.verifier.kernels.arena cimport Arena, filled, integers, more, take
 from fatt.verifier.kernels.records cimport (
@@ -64,7 +64,8 @@ cdef void evaluate(
     """Count the broken constraints at the point, and add up its margin."""
     cdef Leaf* leaves = problem.leaves
     cdef const Constraint* constraint
-    cdef int64_t place, leaf, broken, number, total = margin.constant
+    cdef int64_t place, leaf, number, total = margin.constant
+    cdef int32_t broken
     for place in range(margin.n_leaves):
         leaf = margin.order[place]
         broken = 0
@@ -125,7 +126,7 @@ cdef void _move(
 ) noexcept nogil:
     cdef const uint64_t* masks = problem.masks
     cdef int64_t entry, place, now = point.block[domain]
-    cdef int64_t before, after
+    cdef int32_t before, after
     for entry in range(point.start[domain], point.start[domain + 1]):
         place = point.entries[entry].place
         before, after = has(masks, place, now), has(masks, place, member)

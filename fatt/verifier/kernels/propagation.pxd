@@ -8,6 +8,7 @@ cdef int64_t propagate(
     int64_t constant,
     int64_t possible,
     const Part* part,
+    uint64_t changed,
     int64_t* counted,
     uint64_t* joined,
 ) noexcept nogil

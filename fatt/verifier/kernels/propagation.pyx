@@ -1,20 +1,20 @@
 """Propagation: drop leaves that cannot be part of a win, and shrink the domains.
 
 A part of the box is a bit set per domain. Each tree keeps the leaves that are still
-alive, the best first. Dropping and shrinking take turns until neither changes anything.
+alive, the best first. Dropping and shrinking take turns until neither changes anything:
+tree by tree, and only where something changed since the tree was looked at last.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from fatt.verifier.kernels.records cimport (
-    EMPTY,
-    SAME,
-    SMALLER,
+    ALL,
     Constraint,
     Domain,
     Leaf,
     Part,
     Problem,
+    bit_of,
     meets,
 )
 
@@ -46,44 +46,18 @@ cdef int64_t _bound(
     return total
 
 
-cdef bint _drop_leaves(
-    const Problem* problem, const Part* part, int64_t slack
-) noexcept nogil:
-    """Keep the leaves that fit the box and lose at most `slack`; False if none does."""
-    cdef const Leaf* leaves = problem.leaves
-    cdef int64_t* alive = part.alive
-    cdef int64_t* start = part.start
-    cdef int64_t write = start[0], following = start[0]
-    cdef int64_t tree, first, last, top, begin, place, leaf
-    for tree in range(part.n_trees):
-        first, last = following, start[tree + 1]
-        following = last
-        top = leaves[alive[first]].value
-        begin = write
-        for place in range(first, last):
-            leaf = alive[place]
-            if top - leaves[leaf].value > slack:
-                break
-            if _fits(problem, leaf, part.box):
-                alive[write] = leaf
-                write += 1
-        if write == begin:
-            return False
-        start[tree + 1] = write
-    return True
-
-
-cdef int32_t _shrink(
+cdef bint _shrink(
     const Problem* problem,
     const int64_t* alive,
     int64_t count,
     uint64_t* box,
     int64_t* counted,
     uint64_t* joined,
+    uint64_t* changed,
 ) noexcept nogil:
-    """Cut the box to what the living leaves of one tree allow.
+    """Cut the box to what the living leaves of one tree allow; False if nothing is left.
 
-    Returns `SAME`, `SMALLER`, or `EMPTY`.
+    `changed` receives the domains that became smaller.
     """
     cdef const Leaf* leaves = problem.leaves
     cdef const uint64_t* masks = problem.masks
@@ -91,7 +65,7 @@ cdef int32_t _shrink(
     cdef const Domain* domain
     cdef int64_t top = alive[0], number, offset, position, leaf, word
     cdef uint64_t some, kept
-    cdef int32_t result = SAME
+    cdef bint is_left = True
     for number in range(leaves[top].start, leaves[top + 1].start):
         constraint = &problem.constraints[number]
         domain = &problem.domains[constraint.domain]
@@ -118,13 +92,12 @@ cdef int32_t _shrink(
             for word in range(domain.word_start, domain.word_start + domain.width):
                 kept = box[word] & joined[word]
                 if kept != box[word]:
-                    result = max(result, <int32_t>SMALLER)
+                    changed[0] |= bit_of(constraint.domain)
                     box[word] = kept
                 some |= kept
-            if some == 0:
-                result = EMPTY
+            is_left = is_left and some != 0
         counted[constraint.domain] = 0
-    return result
+    return is_left
 
 
 cdef int64_t propagate(
@@ -132,42 +105,55 @@ cdef int64_t propagate(
     int64_t constant,
     int64_t possible,
     const Part* part,
+    uint64_t changed,
     int64_t* counted,
     uint64_t* joined,
 ) noexcept nogil:
-    """Repeat dropping and shrinking until nothing changes.
+    """Drop leaves and shrink domains until nothing changes.
 
     `constant` is what all margins have in common, `possible` the margin that must be
-    reached. The part has fewer leaves and blocks afterwards. `counted`, all zero, and
-    `joined` are scratch, one entry per domain, and as large as a box.
+    reached. `changed` has the domains that became smaller since nothing changed any
+    more; it is `ALL` if leaves were dropped as well. The part has fewer leaves and
+    blocks afterwards. `counted`, all zero, and `joined` are scratch, one entry per
+    domain, and as large as a box.
 
     Returns the bound on the margin, or less than `possible` if the rival cannot win
     here.
     """
+    cdef const Leaf* leaves = problem.leaves
+    cdef int64_t* alive = part.alive
     cdef int64_t dead = possible - 1, bound = _bound(problem, part, constant)
-    cdef int64_t tree, first, now
-    cdef int32_t result
-    cdef bint changed
-    while True:
-        if bound < possible:
-            return dead
-        if not _drop_leaves(problem, part, bound - possible):
-            return dead
-        changed = False
+    cdef int64_t tree, first, last, top, begin, place, leaf, write, following, before
+    cdef uint64_t now
+    while bound >= possible:
+        before, now = bound, 0
+        write = following = part.start[0]
         for tree in range(part.n_trees):
-            first = part.start[tree]
-            result = _shrink(
-                problem,
-                part.alive + first,
-                part.start[tree + 1] - first,
-                part.box,
-                counted,
-                joined,
-            )
-            if result == EMPTY:
+            first, last = following, part.start[tree + 1]
+            following, begin = last, write
+            top = leaves[alive[first]].value
+            for place in range(first, last):
+                leaf = alive[place]
+                if top - leaves[leaf].value > bound - possible:
+                    break
+                # What this sweep changed before this tree, the next would be told of.
+                if leaves[leaf].domains & (changed | now) == 0 or _fits(
+                    problem, leaf, part.box
+                ):
+                    alive[write] = leaf
+                    write += 1
+            if write == begin:
                 return dead
-            changed = changed or result == SMALLER
-        now = _bound(problem, part, constant)
-        if not changed and now == bound:
+            part.start[tree + 1] = write
+            # A tree that keeps its leaves allows what it did.
+            if write - begin == last - first and changed != ALL:
+                continue
+            bound -= top - leaves[alive[begin]].value
+            if not _shrink(
+                problem, alive + begin, write - begin, part.box, counted, joined, &now
+            ):
+                return dead
+        if now == 0 and bound == before:
             return bound
-        bound = now
+        changed = now
+    return dead

@@ -46,6 +46,7 @@ from fatt.verifier.kernels.records cimport (
     Workspace,
     add,
     add_range,
+    bit_of,
     first_from,
     has,
     rank_of,
@@ -555,7 +556,8 @@ cdef int _compact(const Forest* forest, Workspace* workspace) except -1 nogil:
     cdef int64_t* block_of = filled(arena, n_cells, 0)
     cdef Domain* domains = <Domain*>take(arena, count, sizeof(Domain))
     cdef Block* blocks = <Block*>take(arena, n_cells, sizeof(Block))
-    cdef int64_t n_blocks = 0, n_words = 0, size = 0, index, member, place
+    cdef int64_t n_blocks = 0, n_words = 0, size = 0, index, member, place, leaf
+    cdef uint64_t asked
     cdef Domain* domain
     cdef Constraint* constraint
     _mark_borders(forest, ranges, problem, begin, block_of)
@@ -593,6 +595,11 @@ cdef int _compact(const Forest* forest, Workspace* workspace) except -1 nogil:
         constraint.domain = number[problem.conditions[place].variable]
         constraint.place = size
         size += domains[constraint.domain].width
+    for leaf in range(problem.n_leaves):
+        asked = 0
+        for place in range(problem.leaves[leaf].start, problem.leaves[leaf + 1].start):
+            asked |= bit_of(problem.constraints[place].domain)
+        problem.leaves[leaf].domains = asked
     problem.masks = words(arena, size)
     problem.domains, problem.blocks = domains, blocks
     problem.n_domains, problem.n_blocks, problem.n_words = count, n_blocks, n_words

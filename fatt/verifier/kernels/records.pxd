@@ -27,6 +27,8 @@ cdef extern from *:
     const int64_t NO_MARGIN "FATT_NO_MARGIN"
     const int64_t LEAST "INT64_MIN"
     const int64_t MOST "INT64_MAX"
+    # The bits of all domains.
+    const uint64_t ALL "UINT64_MAX"
     # The position of the lowest set bit of a word that is not zero.
     int64_t lowest "fatt_lowest"(uint64_t word) noexcept nogil
 
@@ -75,12 +77,6 @@ cdef enum:
     LOSES = 0
     WINS = 1
     TIED = 2
-
-# Whether a part of the box became smaller, or has nothing left.
-cdef enum:
-    SAME = 0
-    SMALLER = 1
-    EMPTY = 2
 
 cdef enum:
     # Less than any exponent of a bit: nothing is known to be a whole number of steps.
@@ -289,13 +285,15 @@ cdef struct Walk:
     int64_t depth
     int64_t n_open
 
-# A reached leaf: its row of values, where its constraints begin, what it adds to the
-# margin, and how many of its constraints the point of the local search breaks.
+# A reached leaf: its row of values, how many of its constraints the point of the local
+# search breaks, where its constraints begin, what it adds to the margin, and the
+# domains that it constrains, as `bit_of` has them.
 cdef struct Leaf:
-    int64_t row
+    int32_t row
+    int32_t broken
     int64_t start
     int64_t value
-    int64_t broken
+    uint64_t domains
 
 # A constraint of a leaf over cells: a variable and its cells (of an ordered one from
 # `first` to `last` and perhaps missing; of others the set that begins at `first`).
@@ -457,6 +455,11 @@ cdef inline void add(uint64_t* words, int64_t start, int64_t member) noexcept no
 cdef inline void remove(uint64_t* words, int64_t start, int64_t member) noexcept nogil:
     """Take a member out of a set."""
     words[start + (member >> 6)] &= ~(<uint64_t>1 << (member & 63))
+
+
+cdef inline uint64_t bit_of(int64_t domain) noexcept nogil:
+    """Return the bit of a domain in one word; beyond 64 of them, some share it."""
+    return <uint64_t>1 << (domain & 63)
 
 
 cdef inline void add_range(
