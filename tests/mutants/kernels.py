@@ -19,14 +19,23 @@ def _lost(text: str, before: str, after: str) -> tuple[str, str]:
 
 _PROPAGATION = _of(
     "propagation.pyx",
-    _lost("if top - leaves[leaf].value > slack:", ">", ">="),
-    _lost("if bound < possible:", "<", "<="),
+    _lost("if top - leaves[leaf].value > bound - possible:", ">", ">="),
+    _lost("    while bound >= possible:", ">=", ">"),
     _lost(
-        "_drop_leaves(problem, part, bound - possible)",
+        "if top - leaves[leaf].value > bound - possible:",
         "bound - possible",
         "(bound - possible) // 2",
     ),
+    # The next tree would be measured by a bound that is too low.
+    _lost(
+        "bound -= top - leaves[alive[begin]].value",
+        "top - leaves[alive[begin]].value",
+        "2 * (top - leaves[alive[begin]].value)",
+    ),
     _lost("if counted[constraint.domain] == count:", "== count", ">= count - 1"),
+    # A leaf that is not looked at again stays alive where it has no point.
+    _lost("changed[0] |= bit_of(constraint.domain)", "bit_of(constraint.domain)", "0"),
+    _lost("        changed = now\n", "now", "0"),
     _lost(
         "    for tree in range(part.n_trees):\n        total += problem.leaves[part.alive[part.start[tree]]].value",
         "range(part.n_trees)",
@@ -81,17 +90,26 @@ _DUAL = _of(
 _CHOICE = _of(
     "branch_and_bound.pyx",
     _lost("if losses[domain.block_start + member].at > slack:", ">", ">="),
-    _lost("loss.best = max(loss.best, free)", "max", "min"),
+    # A leaf that does not ask for the domain allows all of it.
+    _lost("    return ~<uint64_t>0\n", "~<uint64_t>0", "0"),
     _lost(
-        "        if place < 0:\n            return leaves[leaf].value",
-        "leaves[leaf].value",
-        "LEAST",
+        "value = problem.leaves[alive[position]].value",
+        "[position]",
+        "[count - 1]",
     ),
-    _lost("loss.at += _loss(top, loss.best, huge)", "huge)", "huge) + 1"),
+    _lost("            rest &= ~mine\n", "~mine", "rest - 1"),
+    _lost("losses[run.first].at += loss - at", "loss - at", "loss"),
+    _lost("loss = _loss(top, run.best, huge)", "huge)", "huge) + 1"),
+    _lost("loss[member].at += loss[member - 1].at", "[member - 1].at", "[member].at"),
 )
 
 _BRANCHING = _of(
     "branch_and_bound.pyx",
+    # As in propagation: who is not told what became smaller looks at too little again.
+    _lost("is_closed, changed = False, bit_of(number)", "bit_of(number)", "0"),
+    _lost("is_closed, changed = False, ALL", "ALL", "0"),
+    _lost("changed[0] = bit_of(rows.cut[row])", "bit_of(rows.cut[row])", "0"),
+    _lost("changed[0] |= bit_of(number)", "bit_of(number)", "0"),
     _lost("            if some == 0:", "some == 0", "some == 1 and some == 0"),
     _lost("+ domain.word_start + offset] &= ~rows.sides[", "~", ""),
     # At `possible` itself nobody wins: it lies a unit below what the error allows.
@@ -100,7 +118,11 @@ _BRANCHING = _of(
     _lost("    row -= 1\n    while", "row -= 1", "row -= 2"),
     _lost("if rows.cut[above] >= 0:", ">=", "<"),
     _lost("        workspace.n_ties += 1", "1", "0"),
-    _lost("_drop_blocks(problem, losses, part.box, slack)", "slack", "slack // 2"),
+    _lost(
+        "_drop_blocks(problem, losses, part.box, slack, &changed)",
+        "slack",
+        "slack // 2",
+    ),
 )
 
 _LOCAL_SEARCH = _of(
@@ -232,6 +254,7 @@ _SHARED = _of(
 
 _REACH = _of(
     "reach.pyx",
+    _lost("asked |= bit_of(", "|=", "="),
     _lost("if mine.first <= min(split, mine.last):", "<=", "<"),
     _lost("if max(mine.first, split + 1) <= mine.last:", "<=", "<"),
     _lost("            mine.last = min(mine.last, split)", "split)", "split - 1)"),
