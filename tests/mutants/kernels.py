@@ -219,7 +219,12 @@ _SCREEN = _of(
         "",
     ),
     # Where the leaves are collected that the box reaches.
-    _lost("tree_high = low, high\n    return parts_at", "parts_at", "node"),
+    _lost(
+        "nodes[parts_at].leaf\n    return parts_at\n",
+        "return parts_at",
+        "return node",
+    ),
+    _lost("return parts_at if parts_at >= 0 else -1 - nodes", "-1 - nodes", "-nodes"),
     _lost("                if parts_at < 0:\n", "parts_at < 0", "True"),
     _lost("if size == 0 and box + 1 < start[person + 1]:", "box + 1", "box + 2"),
     _lost("totals[LOWER].margin = -totals[0].low", "[0].low", "[0].high"),

@@ -31,7 +31,8 @@ What each kernel keeps true
 screen
     The sum of the best leaves that a box reaches bounds every margin in it from above.
     The walk does not narrow the box, so that it may see leaves too many, never too few.
-    Down to where the box first parts nothing is narrowed: `reach` begins there.
+    Down to where the box first parts nothing is narrowed: `reach` begins there, and
+    does not walk a tree of which the box reaches one leaf.
 reach
     A leaf is collected if and only if the box has a point that falls into it; the box
     is the same afterwards. Every point of a block satisfies the same constraints.
@@ -43,6 +44,9 @@ local_search
     it breaks. It finds wins, and never rules one out.
 propagation
     No leaf and no block is dropped that a point with a margin of `possible` needs.
+    Whenever nothing changes any more, each living leaf has a point in the box, and each
+    tree's leaves allow all of it. So only domains that became smaller since, which
+    `changed` must name, can cost a leaf, and only trees that lose one can cost blocks.
 dual_ascent
     The multipliers of a domain's block add up to zero over the trees: each point keeps
     its margin, so that the sum of the best leaves, multipliers included, bounds it. The
@@ -50,6 +54,7 @@ dual_ascent
 branch_and_bound
     Every point of the box at which the rival wins, or beats the best so far, lies in
     the row that is looked at, in the other side of an open cut, or has been found.
+    What a tree loses changes only where its best leaf does, at the ends of runs.
 decide
     A person is fair if no rival wins in any box, unfair if a point is known at which
     one certainly wins, else unknown; `possible` holds every class that may win.

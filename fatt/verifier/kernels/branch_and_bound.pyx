@@ -50,8 +50,8 @@ from fatt.verifier.kernels.records cimport (
 
 # ---- Where to branch.
 
-# Blocks of a domain in the box for which a tree has the same best leaf: all from `first`
-# to `last`. `best` is the value of that leaf.
+# Blocks of a domain in the box for which a tree has the same best leaf: all from
+# `first` to `last`. `best` is the value of that leaf.
 cdef struct Run:
     int64_t first
     int64_t last

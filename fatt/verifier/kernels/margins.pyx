@@ -272,6 +272,10 @@ cdef int margin_of(
     for tree in range(problem.n_trees):
         first, last = problem.tree_start[tree], problem.tree_start[tree + 1]
         target = arithmetic.targets[tree]
+        if last - first == 1:
+            row = leaves[first].row
+            constant += _margin_of_leaf(arithmetic, target, row, own, rival)
+            continue
         differs = False
         for leaf in range(first, last):
             row = leaves[leaf].row

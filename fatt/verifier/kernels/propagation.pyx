@@ -55,7 +55,7 @@ cdef bint _shrink(
     uint64_t* joined,
     uint64_t* changed,
 ) noexcept nogil:
-    """Cut the box to what the living leaves of one tree allow; False if nothing is left.
+    """Cut the box to what a tree's living leaves allow; False if nothing is left.
 
     `changed` receives the domains that became smaller.
     """

@@ -365,6 +365,7 @@ cdef int _collect(const Forest* forest, Workspace* workspace) except -1 nogil:
     cdef uint64_t* cells = <uint64_t*>take(arena, most_words, sizeof(uint64_t))
     cdef int64_t n_leaves = 0, n_constraints = 0, n_words = 0
     cdef int64_t tree, node, index, level, offset
+    cdef bint is_open
     cdef const Variable* variable
     cdef Condition* condition
     for index in range(forest.n_variables):
@@ -372,8 +373,10 @@ cdef int _collect(const Forest* forest, Workspace* workspace) except -1 nogil:
     tree_start[0] = 0
     for tree in range(forest.n_trees):
         node = forest.roots[tree] if parts_at == NULL else parts_at[tree]
-        while node >= 0:
-            node = to_leaf(forest, walk, node)
+        is_open = True
+        while is_open:
+            if node >= 0:
+                node = -1 - forest.nodes[to_leaf(forest, walk, node)].leaf
             if n_leaves + 1 >= most_leaves:
                 most_leaves = 2 * most_leaves + 2
                 leaves = <Leaf*>more(arena, leaves, n_leaves, most_leaves, sizeof(Leaf))
@@ -391,7 +394,7 @@ cdef int _collect(const Forest* forest, Workspace* workspace) except -1 nogil:
                 cells = <uint64_t*>more(
                     arena, cells, n_words, most_words, sizeof(uint64_t)
                 )
-            leaves[n_leaves].row = forest.nodes[node].leaf
+            leaves[n_leaves].row = <int32_t>(-1 - node)
             leaves[n_leaves].start = n_constraints
             for level in range(walk.depth):
                 index = walk.trail[level].variable
@@ -412,6 +415,7 @@ cdef int _collect(const Forest* forest, Workspace* workspace) except -1 nogil:
                         n_words += 1
             n_leaves += 1
             node = turn(forest, walk)
+            is_open = node >= 0
         tree_start[tree + 1] = n_leaves
     leaves[n_leaves].start = n_constraints
     problem.tree_start = tree_start

@@ -244,8 +244,8 @@ cdef struct Total:
 
 # The first look at a box of somebody of the own class: what it allows for each output,
 # the only code of each variable (-1 if there are several), and the node of each tree at
-# which the box first goes to both sides, or the only leaf that it reaches. Plain boxes
-# are walked faster.
+# which the box first goes to both sides, or -1 less the row of the only leaf that it
+# reaches. Plain boxes are walked faster.
 cdef struct Look:
     Total* totals
     int64_t* only

@@ -222,6 +222,8 @@ cdef inline int64_t _walk_plainly(
         value = arithmetic.scaled[nodes[node].leaf * arithmetic.n_columns]
         low, high = min(low, value), max(high, value)
     look.totals[0].tree_low, look.totals[0].tree_high = low, high
+    if nodes[parts_at].feature < 0:
+        return -1 - nodes[parts_at].leaf
     return parts_at
 
 
@@ -235,8 +237,8 @@ cdef inline int64_t _walk(
 ) noexcept nogil:
     """Bound what a tree adds to each score in a box.
 
-    Returns the node at which the box first goes to both sides, or the only leaf that it
-    reaches.
+    Returns the node at which the box first goes to both sides, or -1 less the row of
+    the only leaf that it reaches.
     """
     cdef const int64_t* only = look.only
     cdef Total* totals = look.totals
@@ -289,7 +291,7 @@ cdef inline int64_t _walk(
             total.tree_high = max(total.tree_high, value)
             if is_vector:
                 total.tree_margin = max(total.tree_margin, value - leaf[look.own])
-    return parts_at if parts_at >= 0 else node
+    return parts_at if parts_at >= 0 else -1 - nodes[node].leaf
 
 
 cdef void screen(
