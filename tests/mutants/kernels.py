@@ -156,6 +156,11 @@ _MARGINS = _of(
     ),
     _lost("constant += leaves[first].value", "leaves[first].value", "0"),
     _lost(
+        "constant += _margin_of_leaf(arithmetic, target, row, own, rival)",
+        "_margin_of_leaf(arithmetic, target, row, own, rival)",
+        "0",
+    ),
+    _lost(
         "return -scaled[0] if target == own else 0",
         "-scaled[0] if target == own else 0",
         "0",

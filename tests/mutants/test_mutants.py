@@ -20,7 +20,7 @@ COMPILED = {
     # The other side of a cut is never looked at.
     "+ domain.word_start + offset] &= rows.sides[",
     # A leaf that loses exactly the slack is dropped.
-    "if top - leaves[leaf].value >= slack:",
+    "if top - leaves[leaf].value >= bound - possible:",
     # Sums are rounded as another library does.
     "return number",
     # At their own rank people are taken to be outside.
