@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
@@ -119,6 +120,12 @@ RNG = np.random.default_rng(0)
         ([lambda rows: rows.astype("float32")], "makes float32"),
         ([np.ravel], "of shape"),
         ([lambda rows: rows * {1.0: 2.0}[rows[0, 0]]], "fails on .*KeyError"),
+        ([csr_matrix], "makes a sparse matrix"),
+        ([lambda rows: rows.astype(np.int64) + 2**53], "integers beyond"),
+        ([lambda rows: np.add(rows, 1, out=rows)], "writes into the table"),
+        # Of booleans the second makes booleans, whose sum is never 2.
+        ([lambda rows: rows > 0, lambda rows: (rows + rows) % 2], "behind an encoder"),
+        ([lambda rows: rows > 0, np.log1p], "booleans of a function"),
     ],
 )
 def test_functions_without_a_table_are_refused(steps: list[Any], reason: str) -> None:
@@ -129,6 +136,20 @@ def test_functions_without_a_table_are_refused(steps: list[Any], reason: str) ->
         part = own[0].transformers_[0][1]
         part.steps[1][1].func = steps[0]
     with pytest.raises(UnsupportedModelError, match=reason):
+        fatt.load(own)
+
+
+def counts(rows: Any) -> Any:
+    """Return how often each row's value is there."""
+    _, places, times = np.unique(rows, return_inverse=True, return_counts=True)
+    return np.asarray(times[places.reshape(-1, 1)], dtype=float)
+
+
+def test_counts_of_values_are_refused() -> None:
+    """Alone, and once among each other, all values are there once."""
+    own = make_pipeline(codes(), FunctionTransformer(counts), RandomForestClassifier(2))
+    own.fit(people()[["job"]], granted(people()))
+    with pytest.raises(UnsupportedModelError, match="hangs on other rows"):
         fatt.load(own)
 
 

@@ -33,6 +33,10 @@ MAY_CALL: ContextVar[bool] = ContextVar("MAY_CALL", default=True)
 #: How many rows a function is asked about, and how many of them one by one.
 _ROWS = 4096
 _ALONE = 50
+#: Among how many others rows are asked about, drawn again and again.
+_AMONG = (2, 2, 3, 3, 7, 20, 100, 2 * _ROWS)
+#: Up to here integers are floats as well.
+_EXACT = 2**53
 
 
 def tabulated(transformer: Any, values: Sequence[Floats], *, in_frame: bool) -> Work:
@@ -67,9 +71,9 @@ def tabulated(transformer: Any, values: Sequence[Floats], *, in_frame: bool) -> 
             "of its own."
         )
     rows = np.array(list(itertools.product(*values)), dtype=np.float64)
-    made = _asked(transformer, rows, called, in_frame=in_frame)
+    made, is_bool = _asked(transformer, rows, called, in_frame=in_frame)
     outputs = made.reshape(*shape, -1)
-    work = Work()
+    work = Work(narrow=is_bool)
     for j in range(outputs.shape[-1]):
         output = outputs[..., j]
         varies = [
@@ -103,30 +107,44 @@ def _table(levels: Floats, made: Floats) -> Numbers:
     )
 
 
-def _asked(transformer: Any, rows: Floats, called: str, *, in_frame: bool) -> Floats:
-    """Return what is made of rows: the same in any order, alone and of any type."""
+def _asked(
+    transformer: Any, rows: Floats, called: str, *, in_frame: bool
+) -> tuple[Floats, bool]:
+    """Return what is made of rows, alone, among others and of any type.
+
+    Returns
+    -------
+    made : ndarray of shape (n_rows, n_outputs)
+    is_bool : bool
+        Whether it is of booleans, with which the next step may compute otherwise.
+    """
     tables: list[NDArray[Any]] = [rows, np.where(rows == 0, -0.0, rows)]
     if (rows == np.trunc(rows)).all():
         tables.append(rows.astype(np.int64))
     every = np.arange(len(rows))
     some = np.unique(np.linspace(0, len(rows) - 1, _ALONE).astype(int))
-    parts = [every, every[::-1], *some[:, np.newaxis]]
+    rng = np.random.default_rng(0)
+    # Some rows twice: a function may count them.
+    among = [rng.integers(len(rows), size=size) for size in _AMONG]
+    parts = [every, every[::-1], *some[:, np.newaxis], *among]
     wanted = _answers(transformer, rows, called, in_frame=in_frame)
+    is_bool = False
     for table in tables:
         for part in parts:
             found = _answers(transformer, table[part], called, in_frame=in_frame)
-            if not _same(found, wanted[part]):
+            is_bool |= found.dtype == bool
+            if not np.array_equal(found, wanted[part], equal_nan=True):
                 raise UnsupportedModelError(
                     f"{called}, and what that makes of a cell hangs on other rows, on "
                     "chance, or on the type of the cells. Do the same with a step that "
                     "is supported, or in the table."
                 )
-    return wanted
+    return wanted.astype(np.float64), is_bool
 
 
 def _answers(
     transformer: Any, table: NDArray[Any], called: str, *, in_frame: bool
-) -> Floats:
+) -> NDArray[Any]:
     given: Any = table.copy()
     if in_frame:
         import pandas as pd
@@ -135,21 +153,36 @@ def _answers(
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            made = transformer.transform(given)
-            made = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+            answer = transformer.transform(given)
     except Exception as error:  # functions raise what they like
         raise UnsupportedModelError(
             f"{called}, which fails on values that the steps before it can make "
             f"({type(error).__name__}: {error}). Do the same with a step that is "
             "supported, or in the table."
         ) from error
+    if not np.array_equal(np.asarray(given), table, equal_nan=True):
+        raise UnsupportedModelError(
+            f"{called}, which writes into the table that it gets, and other steps may "
+            "get the same. Let it begin with a copy, and fit again."
+        )
+    if hasattr(answer, "toarray"):
+        raise UnsupportedModelError(
+            f"{called}, which makes a sparse matrix. Let it return an array, and fit "
+            "again."
+        )
+    made = np.asarray(answer)
     shape, kind = made.shape, made.dtype
     if len(shape) != 2 or len(made) != len(table) or kind not in _KINDS:
         raise UnsupportedModelError(
             f"{called}, which makes {kind} of shape {list(shape)} of {len(table)} "
             "rows; followed are tables of float64, int64 and bool, a row for each."
         )
-    return made.astype(np.float64)
+    if kind == np.int64 and ((made > _EXACT) | (made < -_EXACT)).any():
+        raise UnsupportedModelError(
+            f"{called}, which makes integers beyond 2^53, which are rounded behind it. "
+            "Let it return smaller ones, and fit again."
+        )
+    return made
 
 
 _KINDS = {np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool)}

@@ -60,8 +60,9 @@ class Chain:
             return replace(self, steps=(*self.steps, step))
         if self.narrow and not isinstance(step, Lookup):
             raise UnsupportedModelError(
-                "it computes with the codes of an encoder in float32 or float16, which "
-                "is not supported. Fit the encoder without dtype."
+                "it computes with the codes of an encoder in float32 or float16, or "
+                "with booleans of a function, which is not supported. Fit the encoder "
+                "without dtype, and let the function return float64."
             )
         return replace(self, steps=(*self.steps, step), narrow=narrow)
 
