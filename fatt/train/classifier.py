@@ -299,9 +299,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             named=bool(names),
             classes=tuple(self.classes_.tolist()),
         )
-        similarity, schema = self._relation(), self.schema
-        if schema is None:
-            schema = schema_of(X, blank, similarity)
+        schema, similarity = self._meaning(X, blank)
         everybody = gather_people(
             X,
             labels,
@@ -455,14 +453,17 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.gap_ = chosen.gap
             self.gap_interval_ = (chosen.held_out or chosen).gap_interval
 
-    def _relation(self) -> Relation:
-        """Return who is similar, which has no default."""
+    def _meaning(self, X: Any, blank: Ensemble) -> tuple[Schema, Relation]:
+        """Return what the columns mean, and who is similar, which has no default."""
         if not isinstance(self.similarity, Relation):
             raise SpecError(
                 f"similarity is {self.similarity!r}; say who is similar to whom, such "
                 "as Similarity(noise={'age': 3}, vary=['sex'])."
             )
-        return self.similarity
+        schema = self.schema
+        if schema is None:
+            schema = schema_of(X, blank, self.similarity)
+        return schema, self.similarity
 
     def _groups(self, group_of: NDArray[Any], people: People) -> Groups:
         """Return what the rates of groups are made of."""
