@@ -370,3 +370,65 @@ def test_a_scaler_may_make_infinity_before_a_function() -> None:
     model = fatt.load(own)
     assert_same(model, own, table)
     assert_same(model, own, near(model, table, "income"))
+
+
+@pytest.mark.parametrize(
+    "before", [[StandardScaler()], [PowerTransformer(standardize=False)]], ids=repr
+)
+def test_infinity_made_of_finite_numbers_is_refused(before: list[Any]) -> None:
+    """A rounded curve makes less than all that a forest takes of infinity alone."""
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(rng.normal(0, 0.1, (200, 2)), columns=["a", "b"])
+    curve = FunctionTransformer(np.arcsinh)
+    own = make_pipeline(*map(clone, before), curve, RandomForestClassifier(3))
+    own.fit(table, (table["a"] > 0) * 1)
+    if before[0].get_params().get("method"):
+        own[0].lambdas_[:] = -1.0
+    for column in table:
+        assert_same_bounds(fatt.load(own), own, table[:1], column)
+
+
+POWERS = [0.0, 1e-16, 1e-6, 0.5, 1.0, 1.5, 2 - 4e-16, 2 + 1e-6, 3.0, -1e-9, -0.3, -3.0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_curves_in_a_row_are_followed(seed: int) -> None:
+    """What is said of numbers beside each split, and of who is fair, is true."""
+    rng = np.random.default_rng(seed)
+    columns = [
+        rng.lognormal(3, 1, 150).round(2),
+        rng.normal(0, rng.choice([1e-6, 1.0, 1e6]), 150),
+        rng.choice([-3.0, 0.0, 1.0, 2.0, 900.0], 150),
+    ]
+    table = pandas.DataFrame(dict(zip("abc", columns, strict=True)))
+    ways = [
+        PowerTransformer(standardize=bool(rng.random() < 0.5)),
+        QuantileTransformer(n_quantiles=5, output_distribution="normal"),
+        QuantileTransformer(n_quantiles=30),
+        FunctionTransformer(np.arcsinh),
+        StandardScaler(),
+    ]
+    steps = make_pipeline(*(clone(ways[i]) for i in rng.choice(5, 3)))
+    steps.fit(table)
+    for step in steps:
+        if isinstance(step, PowerTransformer) and rng.random() < 0.7:
+            step.lambdas_[:] = rng.choice(POWERS, 3)
+    made = np.asarray(steps.transform(table))
+    ranks = pandas.DataFrame(made).rank().to_numpy()
+    forest = RandomForestClassifier(4, random_state=0)
+    forest.fit(made, (ranks > rng.integers(30, 120, 3)).sum(axis=1) % 2)
+    own = make_pipeline(*(step for _, step in steps.steps), forest)
+    model = fatt.load(own)
+    assert_same(model, own, table)
+    for i, name in enumerate(table):
+        places = rng.choice(model.ensemble.thresholds(i), 20)
+        by = np.append(np.arange(-4, 5), rng.integers(-999, 999, 30))
+        tried = from_ordinal((to_ordinal(places)[:, np.newaxis] + by).ravel())
+        rows = table.iloc[rng.integers(0, 150, len(tried))].reset_index(drop=True)
+        assert_same(model, own, rows.assign(**{name: tried}))
+    noise = {name: float(np.ptp(table[name])) / 30 for name in table}
+    report = fatt.verify(own, table[:30], similarity=Similarity(noise=noise))
+    fair = table[:30][report.is_fair]
+    moved = fair.loc[fair.index.repeat(100)]
+    moved += rng.uniform(-1, 1, moved.shape) * np.array([*noise.values()])
+    assert (own.predict(moved) == own.predict(fair).repeat(100)).all()

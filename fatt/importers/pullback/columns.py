@@ -331,13 +331,11 @@ def cuts_by_piece(column: Mapped, raw: Numeric, critical: Floats) -> Floats:
         return _passes(_whole(column), _last_pieces(column, raw), critical)
     # A step at a time, since each has its own roundings.
     passes = _passes(column.last, _last_pieces(column, raw), critical)
+    if not passes.size:
+        return passes
+    # Minus infinity as well: what a scaler made it of may be finite.
     wanted, place = np.unique(passes, return_inverse=True)
-    cuts = np.full((0, len(wanted)), -np.inf)
-    finite = np.isfinite(wanted)
-    if finite.any():
-        own = cuts_by_piece(column.before, raw, wanted[finite])
-        cuts = np.full((len(own), len(wanted)), -np.inf)
-        cuts[:, finite] = own
+    cuts = cuts_by_piece(column.before, raw, wanted)
     return _packed(cuts[:, place.reshape(passes.shape)].reshape(-1, len(critical)))
 
 
@@ -356,13 +354,18 @@ def _passes(step: Step, pieces: tuple[Floats, Floats], critical: Floats) -> Floa
         )
     if step.error is None:
         return cuts
+    with np.errstate(over="ignore"):
+        slack = _SLACK * np.maximum(step.error(firsts), step.error(lasts))
+        nearest = np.searchsorted(critical, np.minimum(firsts, lasts) - slack)
+        furthest = np.searchsorted(critical, np.maximum(firsts, lasts) + slack, "right")
     tried: list[tuple[int, float, int]] = []
     for piece in np.flatnonzero(~np.isnan(firsts)).tolist():
         [own] = cuts[passing == piece] if piece in passing else [cuts[:0].ravel()]
         between = range(begins[piece], stops[piece])
         tried += [(place, own[place], piece) for place in between]
-        # The next numbers may be passed at its ends.
-        more = {begins[piece] - 1, stops[piece]} & {*range(len(critical))}
+        # Numbers as close to its ends as rounding goes may be passed there.
+        more = [*range(nearest[piece], begins[piece])]
+        more += range(stops[piece], furthest[piece])
         ends = lows[piece], highs[piece]
         tried += [(place, end, piece) for place in more for end in ends]
     places, pieces_of = (np.array([one[i] for one in tried], dtype=int) for i in (0, 2))
