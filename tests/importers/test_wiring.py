@@ -106,6 +106,35 @@ def test_selectors_hand_on_what_they_chose(name: str) -> None:
     same_refusals(pipeline, ensemble, probe_frame(ensemble, rng, 1))
 
 
+@pytest.mark.parametrize("union", ["default", "pandas"])
+@pytest.mark.parametrize("output", ["default", "pandas", "polars"])
+@pytest.mark.parametrize("before", ["default", "pandas"])
+def test_a_selector_does_not_look_at_a_frame_of_pandas(
+    before: str, output: str, union: str
+) -> None:
+    pytest.importorskip("polars" if output == "polars" else "pandas")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "c"])
+    own = make_pipeline(
+        FeatureUnion([("scaled", StandardScaler().set_output(transform=before))]),
+        SelectKBest(k=2),
+        HistGradientBoostingClassifier(max_iter=3),
+    )
+    own[0].set_output(transform=union)
+    own[1].set_output(transform=output)
+    own.fit(table, (table["a"] > 0) * 1)
+    model = fatt.load(own)
+    gaps = table.where(rng.random(table.shape) > 0.2)
+    try:
+        answers = own.predict_proba(gaps)
+    except ValueError:
+        with pytest.raises(DataError, match="takes no missing values"):
+            model.predict_proba(gaps)
+    else:
+        assert (union, output) != ("default", "default")
+        assert (model.predict_proba(gaps) == answers).all()
+
+
 def test_what_a_selector_drops_is_yet_looked_at() -> None:
     rng = np.random.default_rng(5)
     frame = people(rng)[["age", "hours", "pay"]]

@@ -167,7 +167,10 @@ def through(step: Any, table: Table) -> Table:
             return _framed(step, _through_columns(step, table))
         if type(step) is FeatureUnion:
             return _framed(step, _through_union(step, table))
-        work = _tabulated(step, table) or work_of(step, sparse=table.sparse)
+        makes_frame = _output(step) != "default"
+        work = _tabulated(step, table) or work_of(
+            step, sparse=table.sparse, is_frame=makes_frame and _gets_frame(step, table)
+        )
         columns = [
             table.columns[i].after(done, narrow=work.narrow) for i, done in work.outputs
         ]
@@ -201,6 +204,12 @@ def _tabulated(step: Any, table: Table) -> Work | None:
     return tabulated(step, known, in_frame=in_frame)
 
 
+def _gets_frame(step: Any, table: Table) -> bool:
+    """Tell whether a step gets a frame of pandas that another step has made."""
+    is_named = hasattr(step, "feature_names_in_")
+    return is_named and all(chain.is_in_frame for chain in table.columns)
+
+
 @functools.cache
 def turns_none() -> bool:
     """Tell whether the installed pandas turns None into NaN beside texts."""
@@ -212,16 +221,20 @@ def turns_none() -> bool:
 
 def _framed(step: Any, table: Table) -> Table:
     """Return the table as the step hands it on: in a frame of pandas if it says so."""
-    import sklearn
-
     # Encoders of category_encoders make frames, whatever the configuration says.
-    if type(step).__module__.startswith("category_encoders."):
-        return replace(table, columns=[chain.in_frame() for chain in table.columns])
-    # What the step does not say, the configuration says, as it is now.
-    said = getattr(step, "_sklearn_output_config", {}).get("transform")
-    if (said or sklearn.get_config()["transform_output"]) != "pandas":
+    is_framed = type(step).__module__.startswith("category_encoders.")
+    if not is_framed and _output(step) != "pandas":
         return table
     return replace(table, columns=[chain.in_frame() for chain in table.columns])
+
+
+def _output(step: Any) -> str:
+    """Return what kind of table a step of scikit-learn is told to make."""
+    import sklearn
+
+    # What the step does not say, the configuration says, as it is now.
+    said = getattr(step, "_sklearn_output_config", {}).get("transform")
+    return str(said or sklearn.get_config()["transform_output"])
 
 
 def _through_columns(step: Any, table: Table) -> Table:

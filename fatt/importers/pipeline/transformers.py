@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.ensemble import Numeric
 from fatt.ensemble.features import NumberTypes
 from fatt.errors import UnsupportedModelError
 from fatt.importers.pipeline.curves import (
@@ -57,7 +58,7 @@ def is_passthrough(step: Any) -> bool:
     return is_identity and not step.validate
 
 
-def work_of(transformer: Any, *, sparse: bool) -> Work:
+def work_of(transformer: Any, *, sparse: bool, is_frame: bool = False) -> Work:
     """Describe a fitted transformer.
 
     Parameters
@@ -66,6 +67,9 @@ def work_of(transformer: Any, *, sparse: bool) -> Work:
         Fitted transformer.
     sparse
         Whether it gets a sparse matrix.
+    is_frame
+        Whether it gets a frame of pandas and makes one, which a selector hands on
+        without a look.
 
     Raises
     ------
@@ -78,6 +82,8 @@ def work_of(transformer: Any, *, sparse: bool) -> Work:
     require_known(transformer)
     check_members(transformer)
     on_sparse, others = _known()
+    if is_frame and on_sparse.get(kind) is _selector:
+        return _selected(transformer, ANYTHING, sparse=False)
     if kind in on_sparse:
         return on_sparse[kind](transformer, sparse)
     if sparse:
@@ -398,7 +404,13 @@ def _selector(selector: Any, sparse: bool) -> Work:
         takes_nan = selector.__sklearn_tags__().input_tags.allow_nan
     else:  # scikit-learn 1.5
         takes_nan = selector._get_tags()["allow_nan"]
-    step = Numbers(function=identity, taker=ANYTHING if takes_nan else FINITE_ONLY)
+    taker = ANYTHING if takes_nan else FINITE_ONLY
+    return _selected(selector, taker, sparse=sparse)
+
+
+def _selected(selector: Any, taker: Numeric, *, sparse: bool) -> Work:
+    """Hand on some columns, after a look at all."""
+    step = Numbers(function=identity, taker=taker)
     work = Work(sparse=sparse)
     for i, is_kept in enumerate(selector.get_support().tolist()):
         if is_kept:
