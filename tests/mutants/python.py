@@ -95,4 +95,39 @@ MUTANTS = (
             ),
         )
     )
+    + tuple(
+        Mutant(
+            f"fatt/importers/{file}.py", old, new, (f"tests/importers/test_{test}.py",)
+        )
+        for file, test, old, new in (
+            # Curves that rounding turns, taken for monotone ones.
+            (
+                "pullback/columns",
+                "functions",
+                "at_most[:-1] != at_most[1:]",
+                "at_most[:-1] & ~at_most[1:]",
+            ),
+            # What a scaler makes minus infinity of.
+            (
+                "pullback/columns",
+                "functions",
+                "cuts_by_piece(column.before, raw, wanted)",
+                "cuts_by_piece(column.before, raw, np.maximum(wanted, -1e300))",
+            ),
+            # Functions that count the rows of each value.
+            (
+                "pipeline/functions",
+                "tabulated",
+                "*some[:, np.newaxis], *among]",
+                "*some[:, np.newaxis]]",
+            ),
+            # Booleans, whose sums are no numbers.
+            (
+                "pipeline/functions",
+                "tabulated",
+                "Work(narrow=is_bool)",
+                "Work(narrow=False)",
+            ),
+        )
+    )
 )
