@@ -156,6 +156,13 @@ def _moving(report: Report) -> tuple[dict[str, None], set[str]]:
     return varied, {name for name, _ in moving}
 
 
+def held_fixed(report: Report) -> list[str]:
+    """Name the columns of the model in which all similar people agree."""
+    _, moving = _moving(report)
+    names = [feature.name for feature in report.people.variables.ensemble.features]
+    return [name for name in names if name not in moving]
+
+
 def _used(ensemble: Ensemble) -> NDArray[np.bool_]:
     """Tell which variables a split asks about."""
     used = np.zeros(len(ensemble.features) + 1, dtype=bool)

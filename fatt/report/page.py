@@ -21,6 +21,7 @@ from fatt.markup import (
     cards,
     code,
     facts,
+    listed,
     name_of,
     names_of,
     notebook,
@@ -31,6 +32,7 @@ from fatt.markup import (
 from fatt.report import page_figures, page_people
 from fatt.report.charts import share_bar
 from fatt.report.details import Details, Provenance
+from fatt.report.doubts import held_fixed
 from fatt.report.groups import favourable_label
 from fatt.report.sentences import CLOSEST, caveats, fair_of, headline, judge, rule
 from fatt.threads import CHUNK
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
 
 #: So many twins are shown in a notebook.
 _CARDS = 3
+
+#: So many columns that stay as they are are named.
+_SHOWN_FIXED = 8
 
 #: What a summary on one sheet shows of groups, twins and the evidence.
 _SHEET_GROUPS, _SHEET_TWINS = 3, 2
@@ -98,12 +103,12 @@ def to_html(
     if summary:
         sheet = [
             found,
-            similarity(report, in_full=False),
+            similarity(report, groups, in_full=False),
             page_people.groups(
                 report, groups, favourable, assumed=assumed, most=_SHEET_GROUPS
             ),
             page_people.twins(report, ids, _SHEET_TWINS),
-            meaning(),
+            meaning(report),
             evidence(report, provenance, in_full=False),
         ]
         return document(
@@ -111,7 +116,7 @@ def to_html(
         )
     parts = {
         "findings": found,
-        "similarity": similarity(report),
+        "similarity": similarity(report, groups),
         "groups": page_people.groups(report, groups, favourable, assumed=assumed),
         "twins": page_people.twins(report, ids),
         "columns": page_figures.columns(report, details),
@@ -227,8 +232,11 @@ _ASSUMPTIONS = (
 )
 
 
-def similarity(report: Report, *, in_full: bool = True) -> Markup:
-    """Say who counts as similar."""
+def similarity(
+    report: Report, groups: Sequence[str], *, in_full: bool = True
+) -> Markup:
+    """Say who counts as similar, and what is not asked, first of these attributes."""
+    fixed = sorted(held_fixed(report), key=lambda name: name not in groups)
     toml = tag(
         "details",
         tag("summary", "The same for programs (TOML)"),
@@ -238,17 +246,19 @@ def similarity(report: Report, *, in_full: bool = True) -> Markup:
         "Who counts as similar",
         "similarity",
         report.similarity.in_html(report.people.variables.schema),
+        tag("p", "Held fixed: ", listed(fixed, _SHOWN_FIXED), ".") if fixed else None,
         [tag("p", one) for one in report.notes],
         toml if in_full else None,
     )
 
 
-def meaning() -> Markup:
+def meaning(report: Report) -> Markup:
     """Say what a verdict means to somebody who reads nothing else."""
+    [fair, unfair] = _ASSUMPTIONS[:2]
     return section(
         "What this means",
         "meaning",
-        tag("ul", [tag("li", line) for line in _ASSUMPTIONS[:2]]),
+        tag("ul", [tag("li", line) for line in (fair, str(report.asked), unfair)]),
         tag("p", " ".join(_ASSUMPTIONS[3:5])),
     )
 

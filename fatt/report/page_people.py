@@ -21,6 +21,7 @@ from fatt.markup import (
     tag,
 )
 from fatt.report.charts import share_bar
+from fatt.report.doubts import held_fixed
 from fatt.report.groups import FEW, FOUR_FIFTHS, Group, Rate, selection_rates
 from fatt.report.sentences import CLOSEST, ROWS, caveats, fair_of, unfair_answer
 from fatt.verdict import Counterexample, Value, in_words, share
@@ -173,7 +174,8 @@ def _intersections(report: Report, names: Sequence[str], most: int) -> Markup | 
     rows = [_group_row(key, group, None, False) for key, group in joined[:most]]
     head = ("people who share", "people", "fair, unfair, unknown", "treated fairly")
     what = f"Intersections that fare worst, of {len(joined):,} with {_LEAST} or more"
-    return table(head, rows, f"{what} people", numbers=(1, 3), bars=2)
+    what += f" people{_not_asked(report, names)}"
+    return table(head, rows, what, numbers=(1, 3), bars=2)
 
 
 def _shared(names: Sequence[str], key: tuple[Value, ...]) -> tuple[str, ...]:
@@ -199,10 +201,22 @@ def _group_table(
     head.append("treated fairly")
     if favourable is not None:
         head += [join("gets ", name_of(in_words(favourable))), "impact ratio"]
-    what = f"Findings by {' and '.join(names)}"
+    what = f"Findings by {' and '.join(names)}{_not_asked(report, names)}"
     if len(found) > len(rows):
         what += f": the {len(rows)} largest of {len(found):,} groups"
     return table(head, rows, what, numbers=(1, 3, 4, 5), bars=2)
+
+
+def _not_asked(report: Report, names: Sequence[str]) -> str:
+    """Say of which attributes it was not asked whether they matter."""
+    features = report.people.variables.ensemble.features
+    read = {feature.name for feature in features}
+    fixed = [name for name in names if name in held_fixed(report)]
+    # A column may also reach the model under another name, or not at all.
+    unsaid = [name for name in names if name not in read]
+    said = [f"{' and '.join(fixed)} stayed fixed"] if fixed else []
+    said += [f"the similarity does not name {' and '.join(unsaid)}"] if unsaid else []
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _group_row(

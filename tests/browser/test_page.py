@@ -190,6 +190,14 @@ def test_it_prints_on_a_few_pages_without_what_is_for_screens(
     assert 3 <= n_pages <= 7
     chromium.emulate(media="print", scheme="dark")
     assert not chromium.driver.find_element(By.TAG_NAME, "nav").is_displayed()
+    # A4 between its margins is as wide as a small tablet, and no phone.
+    chromium.show(audit, width=688)
+    chromium.emulate(media="print", scheme="light")
+    columns = chromium.script(
+        "return ['.tiles', '.signature', '.facts div'].map(one => getComputedStyle("
+        "document.querySelector(one)).gridTemplateColumns.split(' ').length)"
+    )
+    assert columns == [3, 3, 2]
     # What is folded on screen is open on paper.
     find = "return document.querySelector('#similarity pre').clientHeight"
     assert chromium.script(find) > 50

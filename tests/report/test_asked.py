@@ -37,7 +37,8 @@ NOT_ASKED = "The answers were not compared with those of the model's own library
 def test_sentences(asked: Asked, words: str) -> None:
     assert str(asked) == words
     some = replace(report(), asked=asked)
-    assert html.unescape(some.to_html()).count(words) == 1
+    for summary in (False, True):
+        assert html.unescape(some.to_html(summary=summary)).count(words) == 1
     assert json.loads(some.to_json())["asked"] == {
         "people": asked.people,
         "similar": asked.similar,

@@ -254,6 +254,39 @@ def test_the_worst_intersections_have_a_table_of_their_own() -> None:
     assert "Findings by town" not in sheet
 
 
+@pytest.mark.parametrize("summary", [False, True])
+def test_what_was_not_asked_is_told(summary: bool) -> None:
+    wide = pd.DataFrame({f"c{i}": np.arange(40.0) % (i + 2) for i in range(12)})
+    tree = DecisionTreeClassifier(random_state=0).fit(wide, wide["c0"] > wide["c1"])
+    similarity = Similarity(noise={"c1": 1}) | Similarity(missing=["c3"])
+    report = fatt.verify(tree, wide.assign(town="x"), similarity=similarity)
+    groups = ["c11", "c1", "c3", "town"]
+    text = Reader(report.to_html(groups=groups, summary=summary)).text
+    # Attributes that people are grouped by come first, and the others in order.
+    names = " , ".join(["c11", "c0", "c2", *(f"c{i}" for i in range(4, 9))])
+    assert f"Held fixed: {names} and 2 more." in text
+    assert "Findings by c11 (c11 stayed fixed)" in text
+    with_all = "(c11 stayed fixed; the similarity does not name town)"
+    assert "Intersections that fare worst, of" in text
+    assert f"with 10 or more people {with_all}" in text
+    if not summary:
+        assert "Findings by c1 c1" in text
+        assert "Findings by c3 c3" in text
+        assert "Findings by town (the similarity does not name town)" in text
+        assert f"Findings by c11 and c1 and c3 and town {with_all}" in text
+
+
+def test_nothing_is_held_fixed_where_all_may_move() -> None:
+    text = Reader(made.report().to_html(groups=["sex"])).text
+    assert "Held fixed" not in text
+    assert "stayed fixed" not in text
+
+
+def test_paper_is_not_set_like_a_phone() -> None:
+    narrow = re.findall(r"@media ([^{]*max-width[^{]*) {", made.report().to_html())
+    assert narrow == ["screen and (max-width: 44rem)"]
+
+
 def test_the_answers_that_are_judged_are_named() -> None:
     said = "What is judged is the answer that the model itself gives: deny or grant."
     assert said in Reader(made.report().to_html()).text
