@@ -62,8 +62,16 @@ def refuse_vacuous(similarity: Relation, schema: Schema) -> NoReturn:
     )
 
 
-def warnings(report: Report) -> tuple[str, ...]:
-    """Say why the rows may not be those that the model was made for."""
+def warnings(report: Report, *, options: bool = True) -> tuple[str, ...]:
+    """Say why the rows may not be those that the model was made for.
+
+    Parameters
+    ----------
+    report
+        The report.
+    options
+        Whether to spell the options that help, which not every reader types.
+    """
     if len(report) < _ENOUGH:
         return ()
     found = []
@@ -71,11 +79,12 @@ def warnings(report: Report) -> tuple[str, ...]:
     if beyond:
         shown = "; ".join(beyond[:_SHOWN])
         more = f"; and {len(beyond) - _SHOWN} more" if len(beyond) > _SHOWN else ""
+        spelt = " (--prepare, in Python prepare=)" if options else ""
         found.append(
             "These rows may not be prepared as the model's were: most values lie "
             f"beyond all thresholds of the model in {shown}{more}. If the model was "
-            "trained on scaled or encoded columns, load it with its preparation "
-            "(--prepare, in Python prepare=), or as the pipeline that holds both."
+            "trained on scaled or encoded columns, load it with its preparation"
+            f"{spelt}, or as the pipeline that holds both."
         )
     labels, classes = np.unique(report.findings.label), report.findings.classes
     is_known = len(labels) == 1 and (labels[0] >= 0 or not classes)
@@ -89,8 +98,14 @@ def warnings(report: Report) -> tuple[str, ...]:
     return tuple(found)
 
 
-def notes(report: Report) -> tuple[str, ...]:
-    """Say what the similarity leaves out, or lets in without saying so."""
+def notes(report: Report, *, options: bool = True) -> tuple[str, ...]:
+    """Say what the similarity leaves out, or lets in without saying so.
+
+    Parameters
+    ----------
+    report, options
+        As for `warnings`.
+    """
     found = []
     if report.alone:
         found.append(
@@ -104,7 +119,7 @@ def notes(report: Report) -> tuple[str, ...]:
     ]
     values = report.people.values(0, min(_LOOKED_AT, len(report)))
     found += _covered(report, values)
-    found += _proxies(report, values)
+    found += _proxies(report, values, options)
     return tuple(found)
 
 
@@ -208,7 +223,7 @@ def _covered(report: Report, values: Matrix) -> list[str]:
     return found
 
 
-def _proxies(report: Report, values: Matrix) -> list[str]:
+def _proxies(report: Report, values: Matrix, options: bool) -> list[str]:
     """Name the columns that stayed fixed and nearly give away what varies."""
     features = report.people.variables.ensemble.features
     varied, moving = _moving(report)
@@ -218,11 +233,11 @@ def _proxies(report: Report, values: Matrix) -> list[str]:
         target = _groups(values[:, place], isinstance(features[place], Categorical))
         near = _telling(report.people, values, target, moving)
         if near:
-            options = " ".join(f"--vary {_word(one)}" for one in [*varied, near[0][1]])
+            spelt = " ".join(f"--vary {_word(one)}" for one in [*varied, near[0][1]])
+            way_out = f"; to vary it as well: {spelt}" if options else "."
             found.append(
                 f"Nearly giving away {name!r}, and the same for all similar people: "
-                f"{_listed(near)}. Such a column may stand for {name!r}; to vary it as "
-                f"well: {options}"
+                f"{_listed(near)}. Such a column may stand for {name!r}{way_out}"
             )
     return found
 

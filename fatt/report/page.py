@@ -29,10 +29,9 @@ from fatt.markup import (
     tag,
     verbatim,
 )
-from fatt.report import page_figures, page_people
+from fatt.report import doubts, page_figures, page_people
 from fatt.report.charts import share_bar
 from fatt.report.details import Details, Provenance
-from fatt.report.doubts import held_fixed
 from fatt.report.groups import favourable_label
 from fatt.report.sentences import CLOSEST, caveats, fair_of, headline, judge, rule
 from fatt.threads import CHUNK
@@ -93,10 +92,11 @@ def to_html(
     found = page_people.counts(
         report, page_figures.protected(report, details, favourable)
     )
+    warnings = doubts.warnings(report, options=False) if summary else report.warnings
     header = [
         tag("h1", provenance.title),
         _of_what(provenance),
-        _warnings([*report.warnings, *provenance.warnings]),
+        _warnings([*warnings, *provenance.warnings]),
         tag("p", rule(report), class_="rule"),
         _verdict(report, min_fairness),
     ]
@@ -236,7 +236,8 @@ def similarity(
     report: Report, groups: Sequence[str], *, in_full: bool = True
 ) -> Markup:
     """Say who counts as similar, and what is not asked, first of these attributes."""
-    fixed = sorted(held_fixed(report), key=lambda name: name not in groups)
+    fixed = sorted(doubts.held_fixed(report), key=lambda name: name not in groups)
+    notes = report.notes if in_full else doubts.notes(report, options=False)
     toml = tag(
         "details",
         tag("summary", "The same for programs (TOML)"),
@@ -247,7 +248,7 @@ def similarity(
         "similarity",
         report.similarity.in_html(report.people.variables.schema),
         tag("p", "Held fixed: ", listed(fixed, _SHOWN_FIXED), ".") if fixed else None,
-        [tag("p", one) for one in report.notes],
+        [tag("p", one) for one in notes],
         toml if in_full else None,
     )
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fatt.ensemble import Label
+from fatt.ensemble import Bands, Label
 from fatt.markup import (
     NONE,
     Markup,
     Part,
     cards,
     join,
+    listed,
     name_of,
     names_of,
     note,
@@ -34,6 +36,10 @@ _SHOWN_GROUPS = 30
 _SHOWN_TWINS = 9
 #: So many intersections are shown, of so many people at least, of so many attributes.
 _SHOWN_WORST, _LEAST, _JOINED = 10, 10, 6
+#: So many changes of bands are counted.
+_SHOWN_TURNS = 8
+#: Marks a group of few people.
+_IS_FEW = tag("small", " few")
 #: Among how many of the closest twins different kinds of changes are looked for.
 _LOOKED_AT = 5_000
 
@@ -124,26 +130,32 @@ def groups(
             )
         )
         if assumed:
+            how = "with --favourable, in Python with favourable="
+            if most is not None:
+                how = "when ordering the audit"
             explained.append(
                 note(
                     "That people want ",
                     name_of(in_words(favourable)),
                     " is assumed, as the second of two answers, and the ratio means "
-                    "nothing if they do not: say which with --favourable, in Python "
-                    "with favourable=.",
+                    f"nothing if they do not: say which they want {how}.",
                 )
             )
-    explained.append(
-        note(
-            f"Caution: groups with fewer than {FEW} people are marked “few”; their "
-            "shares and ratios tell little about others like them."
-        )
+    tables = join(
+        [_group_table(report, each, favourable, most) for each in sets],
+        _intersections(report, names, most or _SHOWN_WORST),
     )
+    if _IS_FEW in tables:
+        explained.append(
+            note(
+                f"Caution: groups with fewer than {FEW} people are marked “few”; their "
+                "shares and ratios tell little about others like them."
+            )
+        )
     return section(
         "Groups",
         "groups",
-        [_group_table(report, each, favourable, most) for each in sets],
-        _intersections(report, names, most or _SHOWN_WORST),
+        tables,
         explained,
     )
 
@@ -226,7 +238,7 @@ def _group_row(
     written = tag("small", ", ".join(f"{number:,}" for number in numbers))
     row: list[Part] = [
         names_of(shared, ", "),
-        [f"{group.size:,}", tag("small", " few") if group.size < FEW else None],
+        [f"{group.size:,}", _IS_FEW if group.size < FEW else None],
         [share_bar(numbers, list(group.counts)), written],
         fair_of(group),
     ]
@@ -283,12 +295,31 @@ def twins(
         "Twins",
         "twins",
         tag("p", f"{pairs}.", how if most is None else f" The closest: {CLOSEST}."),
+        _turned(report),
         cards(_card(case, ids) for case in chosen.values()),
         note(
             f"Here are {len(chosen):,} of {len(cases):,} pairs. ",
             _confirmed(report),
             f" {ROWS[0].upper()}{ROWS[1:]}.",
         ),
+    )
+
+
+def _turned(report: Report) -> Markup | None:
+    """Say of how many people the twin is in which other band."""
+    if not isinstance(report.people.variables.model.decision, Bands):
+        return None
+    found, classes = report.findings.twins, report.findings.classes
+    pairs = Counter(zip(found.label.tolist(), found.twin_label.tolist(), strict=True))
+    turns = [
+        f"{in_words(classes[one])} → {in_words(classes[other])} {count:,}"
+        for (one, other), count in pairs.most_common()
+    ]
+    return tag(
+        "p",
+        "From the band of the person to that of the twin that was found: ",
+        listed(turns, _SHOWN_TURNS),
+        ".",
     )
 
 

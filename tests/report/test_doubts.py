@@ -111,6 +111,10 @@ def test_raw_rows_for_a_model_of_scaled_columns_are_doubted(people: Any) -> None
     assert "for everybody in this table" in second
     page = report.to_html()
     assert page.index("Warning.") < page.index("<main>")
+    assert "its preparation (--prepare, in Python prepare=), or" in page
+    sheet = report.to_html(summary=True).partition("<body")[2]
+    assert "load it with its preparation, or as the pipeline" in sheet
+    assert "--" not in sheet
     assert json.loads(report.to_json())["warnings"] == list(report.warnings)
     other_way = fatt.verify(fitted(*town()), scaled, similarity=similarity)
     assert "are at most " in other_way.warnings[0]
@@ -329,6 +333,11 @@ def test_a_column_that_gives_away_what_varies_is_named(people: Any, model: Any) 
     assert "'wife' (0.8" in note
     assert "'age'" not in note
     assert note.endswith("--vary sex --vary wife")
+    assert note.replace("'", "&#x27;") in report.to_html()
+    # Who reads the sheet types no options.
+    sheet = report.to_html(summary=True).partition("<body")[2]
+    assert note.partition("; to vary")[0].replace("'", "&#x27;") + "." in sheet
+    assert "--" not in sheet
     both = fatt.verify(model, people, similarity=Similarity(vary=["sex", "wife"]))
     assert not any("giving away" in note for note in both.notes)
     assert both.fairness.upper < report.fairness.lower

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import fatt
 from fatt.audit.measures import measure
@@ -132,6 +132,8 @@ def test_groups_have_rates_and_ratios() -> None:
     for brief in (False, True):
         assumed = Reader(made.report().to_html(groups=["sex"], summary=brief)).text
         assert "That people want grant is assumed, as the second of two" in assumed
+        assert ("with --favourable, in Python" in assumed) == (not brief)
+        assert ("say which they want when ordering" in assumed) == brief
     assert "<bdi>missing</bdi>" in page
 
 
@@ -150,6 +152,7 @@ def test_a_low_ratio_is_marked_where_both_groups_have_people(
     )
     page = report.to_html(groups=["sex"])
     assert ("<mark>0.6" in page) == (min(women, men) >= 30)
+    assert ("Caution: groups with fewer" in page) == (min(women, men) < 30)
     assert ">1.00<" in page
 
 
@@ -274,6 +277,28 @@ def test_what_was_not_asked_is_told(summary: bool) -> None:
         assert "Findings by c3 c3" in text
         assert "Findings by town (the similarity does not name town)" in text
         assert f"Findings by c11 and c1 and c3 and town {with_all}" in text
+
+
+@pytest.mark.parametrize("summary", [False, True])
+def test_changes_of_bands_are_counted(summary: bool) -> None:
+    people = pd.DataFrame({"age": np.arange(60.0)})
+    tree = DecisionTreeRegressor().fit(people, people["age"] // 20)
+    bands = {"low": -np.inf, "middle": 0.5, "high": 1.5}
+    report = fatt.verify(
+        tree, people, similarity=Similarity(noise={"age": 2}), cuts=bands
+    )
+    text = Reader(report.to_html(summary=summary)).text
+    said = "From the band of the person to that of the twin that was found: "
+    assert said in text
+    told = text.partition(said)[2].partition(".")[0]
+    pairs = (
+        ("low", "middle"),
+        ("middle", "low"),
+        ("middle", "high"),
+        ("high", "middle"),
+    )
+    assert sorted(told.strip().split(" , ")) == sorted(f"{a} → {b} 2" for a, b in pairs)
+    assert "From the band" not in Reader(made.report().to_html(summary=summary)).text
 
 
 def test_nothing_is_held_fixed_where_all_may_move() -> None:
