@@ -30,6 +30,8 @@ Matrix = NDArray[np.float64]
 _ENOUGH = 10
 #: Most values are this share, and far from a threshold by this share of their spread.
 _MOST, _FAR = 0.99, 0.25
+#: All of so many values at least are beyond so many thresholds by no chance.
+_MANY, _SEVERAL = 20, 3
 #: From this association on a column nearly gives away another.
 _TELLS = 0.5
 #: How many people are looked at to measure associations.
@@ -85,6 +87,16 @@ def warnings(report: Report, *, options: bool = True) -> tuple[str, ...]:
             f"beyond all thresholds of the model in {shown}{more}. If the model was "
             "trained on scaled or encoded columns, load it with its preparation"
             f"{spelt}, or as the pipeline that holds both."
+        )
+    strange = _strange_categories(report)
+    if strange:
+        shown = "; ".join(strange[:_SHOWN])
+        more = f"; and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
+        found.append(
+            "Most values are no category that the model knows, and are all the same "
+            f"to it, in {shown}{more}. Spell them as the model does, say what codes "
+            "mean (--codes, in Python codes=), or load the model with its preparation "
+            "(--prepare, in Python prepare=)."
         )
     labels, classes = np.unique(report.findings.label), report.findings.classes
     is_known = len(labels) == 1 and (labels[0] >= 0 or not classes)
@@ -155,12 +167,37 @@ def _beyond_thresholds(report: Report) -> list[str]:
             near = float(np.quantile(away, 1 - _MOST))
             spread = float(np.quantile(away, 0.95) - np.quantile(away, 0.05))
             several = len(np.unique(known[is_beyond])) >= 3
-            if near > max(0.0, _FAR * spread) and several:
+            is_all = is_beyond.all() and len(known) >= _MANY and len(cuts) >= _SEVERAL
+            if (is_all or near > max(0.0, _FAR * spread)) and several:
                 count = int(np.count_nonzero(is_beyond))
                 found.append(
                     f"{feature.name!r} ({count:,} of {len(known):,} are {side} "
                     f"{short(end)})"
                 )
+    return found
+
+
+def _strange_categories(report: Report) -> list[str]:
+    """Say in which columns most values are no category that the model knows.
+
+    Many others may be none: a model needs to know only what it asks for.
+    """
+    variables = report.people.variables
+    values = report.people.values(0, min(_LOOKED_AT, len(report)))
+    own = {one.name for one in variables.model.features if isinstance(one, Categorical)}
+    found = []
+    for index, feature in enumerate(variables.ensemble.features):
+        if not isinstance(feature, Categorical) or feature.name not in own:
+            continue
+        known = values[~np.isnan(values[:, index]), index]
+        count = int(np.count_nonzero(known == feature.other_code))
+        if count and count >= _MOST * known.size:
+            names = [repr(one) for one in feature.categories[:_SHOWN]]
+            more = ", ..." if len(feature.categories) > _SHOWN else ""
+            found.append(
+                f"{feature.name!r} ({count:,} of {len(known):,}; the model knows "
+                f"{', '.join(names)}{more})"
+            )
     return found
 
 

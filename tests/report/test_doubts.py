@@ -18,7 +18,9 @@ from tests.laws.effort import for_seeds
 pandas = pytest.importorskip("pandas")
 sklearn = pytest.importorskip("sklearn")
 
-from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.compose import make_column_transformer  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 
@@ -128,6 +130,45 @@ def test_rows_that_fit_are_not_doubted(people: Any, model: Any) -> None:
     rare = people.assign(flag=np.arange(300) % 50 == 0, gains=gains)
     own = fitted(rare, (rare["gains"] > 5100) ^ rare["flag"] ^ (rare["age"] > 40))
     assert fatt.verify(own, rare, similarity=Similarity(vary=["sex"])).warnings == ()
+
+
+def test_raw_rows_of_a_skewed_column_are_doubted(people: Any) -> None:
+    """Close to the last threshold, by the width of the column, and all beyond it."""
+    rng = np.random.default_rng(0)
+    raw = people[["age"]].assign(debt=10 + rng.exponential(3_000, 300).round())
+    scaled = raw.assign(debt=(raw["debt"] - 3_000) / 3_000)
+    one = (scaled["debt"] > -0.3) ^ (scaled["age"] > 50)
+    own = fitted(scaled, one ^ (scaled["debt"] > 0.2) ^ (scaled["debt"] > 1))
+    asked = {"similarity": Similarity(noise={"age": 2})}
+    warning, *_ = fatt.verify(own, raw, **asked).warnings
+    assert "'debt' (300 of 300 are above " in warning
+    assert fatt.verify(own, scaled, **asked).warnings == ()
+    # Of a few people that may be chance, and so it may be of one threshold or two.
+    some = fatt.verify(own, raw[:19], **asked).warnings
+    assert not any("'debt'" in one for one in some)
+    few = fitted(scaled, one, depth=2)
+    assert len(fatt.load(few).ensemble.thresholds(1)) <= 2
+    some = fatt.verify(few, raw, **asked).warnings
+    assert not any("'debt'" in one for one in some)
+
+
+def test_categories_that_the_model_does_not_know_are_doubted(people: Any) -> None:
+    known = people[["age"]].assign(town=np.where(people["wife"], "Ulm", "Rom"))
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["town"]), remainder="passthrough"
+    )
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0)
+    own = make_pipeline(encoder, tree).fit(known, town()[1])
+    asked = {"similarity": Similarity(noise={"age": 2})}
+    assert fatt.verify(own, known, **asked).warnings == ()
+    [warning] = fatt.verify(
+        own, known.assign(town=known["town"].str.lower()), **asked
+    ).warnings
+    assert "'town' (300 of 300; the model knows 'Rom', 'Ulm')" in warning
+    assert "--codes" in warning
+    # That some people are from elsewhere is nothing strange.
+    some = known.assign(town=known["town"].where(known.index % 3 == 0, "Oslo"))
+    assert fatt.verify(own, some, **asked).warnings == ()
 
 
 def test_few_people_tell_nothing(people: Any, model: Any) -> None:
