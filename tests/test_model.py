@@ -94,7 +94,7 @@ def test_a_file_needs_to_be_there_only_once(
 
 def test_who_cannot_be_asked_says_why() -> None:
     exact = fatt.load(forest()).ensemble
-    with pytest.raises(NotAtHand, match="its exact form"):
+    with pytest.raises(NotAtHand, match="exact form"):
         fatt.load(exact).ask(ROWS)
     with pytest.raises(NotAtHand, match="on holiday"):
         Model(exact, NoLive("on holiday")).ask(ROWS)
