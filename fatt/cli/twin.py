@@ -190,7 +190,7 @@ def _lines(report: Report) -> list[str]:
     from fatt.report.sentences import decision
     from fatt.verdict import answer_in_words
 
-    finding, rule = report.findings[0], decision(report) if report.allowed.words else []
+    finding, rule = report.findings[0], decision(report)
     own = "" if finding.label is None else answer_in_words(finding.label)
     if len(report.counterexamples):
         case = report.counterexamples[0]

@@ -31,7 +31,8 @@ def sensitive_features_of(given: Any, table: Any) -> dict[str, Grouping]:
     Raises
     ------
     DataError
-        If it does not tell one value per person, or its index is another.
+        If it does not tell one value per person, its index is another, or a column
+        contradicts that of the same name in the table, as rows in another order do.
     """
     n_people = len(table)
     _require_same_index(given, table)
@@ -44,6 +45,7 @@ def sensitive_features_of(given: Any, table: Any) -> dict[str, Grouping]:
                 f"are {n_people:,} people; pass one value each, in the same order."
             )
         columns[name] = grouped(values)
+        _refuse_contradiction(name, columns[name], table)
     if not columns:
         raise DataError("sensitive_features has no columns; name at least one.")
     return columns
@@ -95,6 +97,25 @@ def _require_same_index(given: Any, table: Any) -> None:
             "the index of sensitive_features is not that of the people, so that nobody "
             "can tell which row is whose; write sensitive_features.loc[X.index], or "
             "pass its values without the index if the order is the same."
+        )
+
+
+def _refuse_contradiction(name: str, grouping: Grouping, table: Any) -> None:
+    """Refuse a column that is neither finer nor coarser than its namesake."""
+    frame = as_frame(table)
+    if frame is None or name not in frame.columns:
+        return
+    own, known = grouped(frame[name].to_list()), np.ones(len(table), dtype=bool)
+    most = 0
+    for group, labels in (own, grouping):
+        is_known = np.array([label is not None for label in labels])
+        known, most = known & is_known[group], max(most, int(is_known.sum()))
+    pairs = {*zip(own[0][known].tolist(), grouping[0][known].tolist(), strict=True)}
+    if len(pairs) > most:
+        raise DataError(
+            f"sensitive_features contradict the table in {name!r}: the rows may "
+            "be in another order. Pass them in the order of the people, or call the "
+            "column otherwise."
         )
 
 

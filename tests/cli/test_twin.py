@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from sklearn.tree import DecisionTreeClassifier
 
+from fatt import load
 from fatt.cli import fatt
 from fatt.errors import SpecError
 from tests.cli import town
@@ -45,6 +47,15 @@ def test_a_twin_is_shown_with_its_changes(files: tuple[str, str]) -> None:
     assert text.startswith(f"Unfair: {labels} {case['twin_label']}:\n")
     for name, change in case["changes"].items():
         assert f"  {name} {change['before']} → {change['after']}\n" in text
+
+
+def test_a_verdict_names_the_cut_off_that_it_is_about(tmp_path: Path) -> None:
+    tree = DecisionTreeClassifier(max_depth=1).fit([[20], [30], [40]], [0, 1, 1])
+    load(tree, columns=["age"]).save(tmp_path / "tree.fatt")
+    asked = (str(tmp_path / "tree.fatt"), "--set", "age=40", "--noise", "age=2")
+    assert "cut-off" not in run("twin", *asked).stdout
+    text = run("twin", *asked, "--threshold", "0.6").stdout
+    assert "The model decides by a cut-off: 1 from a probability of 0.6 on" in text
 
 
 def test_a_person_can_be_typed_in(files: tuple[str, str]) -> None:

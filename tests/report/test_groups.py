@@ -100,6 +100,24 @@ def test_sensitive_features_need_not_be_columns(given: Any, names: list[str]) ->
     assert towns["a"].counts == {"fair": 1, "unfair": 1, "unknown": 0}
 
 
+def test_a_namesake_of_a_column_must_not_contradict_it() -> None:
+    """Rows in another order would tell every group's share of other people."""
+    told = report()
+    cities = list(frame()["city"])
+    other = [*cities[1:], cities[0]]
+    assert cities != other
+    with pytest.raises(DataError, match=r"'city'.*another order"):
+        told.by_group(sensitive_features={"city": other})
+    # Other words, finer and coarser groups, and gaps are no contradiction.
+    for fine in (
+        [f"the town of {city}" for city in cities],
+        list(range(len(cities))),
+        ["all"] * len(cities),
+        [None, *cities[1:]],
+    ):
+        assert told.by_group(sensitive_features={"city": fine}).names == ("city",)
+
+
 def test_a_missing_value_is_one_group_of_any_kind() -> None:
     for gap in (pd.NA, np.nan, None, float("nan"), pd.NaT):
         column = pd.Series([gap, "x", gap, "x", "x"], dtype=object).tolist()
