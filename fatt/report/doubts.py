@@ -92,11 +92,15 @@ def warnings(report: Report, *, options: bool = True) -> tuple[str, ...]:
     if strange:
         shown = "; ".join(strange[:_SHOWN])
         more = f"; and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
+        codes, before = (
+            (" (--codes, in Python codes=)", " (--prepare, in Python prepare=)")
+            if options
+            else ("", "")
+        )
         found.append(
             "Most values are no category that the model knows, and are all the same "
             f"to it, in {shown}{more}. Spell them as the model does, say what codes "
-            "mean (--codes, in Python codes=), or load the model with its preparation "
-            "(--prepare, in Python prepare=)."
+            f"mean{codes}, or load the model with its preparation{before}."
         )
     labels, classes = np.unique(report.findings.label), report.findings.classes
     is_known = len(labels) == 1 and (labels[0] >= 0 or not classes)

@@ -12,6 +12,7 @@ import fatt
 from fatt import Similarity
 from fatt.errors import DataError, SpecError
 from fatt.region import Integer
+from fatt.report import doubts
 from fatt.report.doubts import association
 from tests.laws.effort import for_seeds
 
@@ -161,9 +162,13 @@ def test_categories_that_the_model_does_not_know_are_doubted(people: Any) -> Non
     own = make_pipeline(encoder, tree).fit(known, town()[1])
     asked = {"similarity": Similarity(noise={"age": 2})}
     assert fatt.verify(own, known, **asked).warnings == ()
-    [warning] = fatt.verify(
-        own, known.assign(town=known["town"].str.lower()), **asked
-    ).warnings
+    lower = known.assign(town=known["town"].str.lower())
+    report = fatt.verify(own, lower, **asked)
+    [warning] = report.warnings
+    # The sheet for a board spells no options.
+    [in_words] = doubts.warnings(report, options=False)
+    assert "say what codes mean, or" in in_words
+    assert "--" not in in_words
     assert "'town' (300 of 300; the model knows 'Rom', 'Ulm')" in warning
     assert "--codes" in warning
     # That some people are from elsewhere is nothing strange.
