@@ -17,6 +17,7 @@ from fatt.audit.arguments import (
     weights_of,
 )
 from fatt.audit.gaps import Of, ScoreGaps, gaps_of
+from fatt.audit.joint import Search, search_of
 from fatt.audit.radii import Radii, radii_of
 from fatt.audit.replay import Replay
 from fatt.audit.run import Question, Run
@@ -38,7 +39,7 @@ from fatt.report import Report
 from fatt.report.doubts import refuse_vacuous
 from fatt.threads import CHUNK, n_threads
 from fatt.verdict import Findings
-from fatt.verifier import Budget, Verifier
+from fatt.verifier import Budget
 
 #: What an answer may need of compiled code, also what only the unfair do.
 _COMPILED = (
@@ -171,10 +172,10 @@ class Auditor:
         self._schema = schema
         self.variables = Variables(model.ensemble, narrowed(schema, similarity))
         self.model, self._is_inferred = model, is_inferred
-        self._bind(similarity, Verifier(self.variables.ensemble, allowed=self.allowed))
+        self._bind(similarity, search_of(self.variables.ensemble, self.allowed))
         self._replay = Replay(model, self.variables, self.allowed)
 
-    def _bind(self, similarity: Relation, verifier: Verifier) -> None:
+    def _bind(self, similarity: Relation, verifier: Search) -> None:
         variables = self.variables
         self.similarity = similarity
         space = Space(similarity, variables)

@@ -180,7 +180,9 @@ class _Bisection:
     def __init__(self, run: Run, chunk: Chunk) -> None:
         self._run = run
         self._values = chunk.values
-        self._cells = variables_of(run.variables.ensemble)
+        ensemble = run.variables.ensemble
+        # Where columns are computed of several, each person's trees tell others apart.
+        self._cells = None if ensemble.joints else variables_of(ensemble)
 
     def run(self) -> tuple[Floats, Floats, Codes]:
         """Return the bounds, and the verdicts without noise."""
@@ -273,7 +275,9 @@ class _Bisection:
         """
         boxes = self._run.boxes(self._values[who], scale=from_ordinal(multiple))
         parts = [boxes.missing.astype(np.int64), boxes.codes.view(np.int64)]
-        for index, variable in enumerate(self._cells):
+        if self._cells is None:
+            parts += [to_ordinal(ends) for ends in (boxes.lower, boxes.upper)]
+        for index, variable in enumerate(self._cells or ()):
             for ends in (boxes.lower, boxes.upper):
                 parts.append(np.searchsorted(variable.cuts, ends[:, index : index + 1]))
         return boxes.person, np.concatenate(parts, axis=1)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.audit.joint import Search
 from fatt.errors import DataError
 from fatt.people import People
 from fatt.progress import Progress
 from fatt.region import Boxes, Relation, Space, Variables
 from fatt.threads import CHUNK, Pace, chunk_size, in_order, n_threads
 from fatt.verdict import Findings
-from fatt.verifier import Budget, Verifier
+from fatt.verifier import Budget
 from fatt.verifier.budget import Account
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Question(NamedTuple):
     variables: Variables
     similarity: Relation
     space: Space
-    verifier: Verifier
+    verifier: Search
 
 
 class Run:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble.encoding import read
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Record
+from fatt.ensemble.joint import Joint, evaluate, in_words
 from fatt.ensemble.numeric import Gaps, gaps_of, mark_missing
 from fatt.ensemble.scoring import (
     CUT_SCORE,
@@ -28,7 +29,7 @@ from fatt.ensemble.scoring import (
 )
 from fatt.ensemble.trees import Trees
 from fatt.ensemble.validation import check
-from fatt.errors import SpecError
+from fatt.errors import DataError, SpecError
 
 
 class Source(Record, frozen=True, kw_only=True):
@@ -99,6 +100,9 @@ class Ensemble:
         How the library makes a probability of each score, or the prediction whose bands
         are the classes; None if it gives none, or none that is known. It has no part in
         the digest, since it changes no label.
+    joints
+        The columns that the model computes of several features, in order. To the trees
+        they stand behind the features.
 
     Examples
     --------
@@ -118,6 +122,7 @@ class Ensemble:
     source: Source
     inputs: Inputs = field(default_factory=Inputs)
     link: Link | None = None
+    joints: tuple[Joint, ...] = ()
 
     def __post_init__(self) -> None:
         self.validate()
@@ -166,6 +171,11 @@ class Ensemble:
     def n_outputs(self) -> int:
         """Number of raw scores per row."""
         return len(self.scoring.base)
+
+    @property
+    def columns(self) -> tuple[Feature, ...]:
+        """What the trees split on: the features, and the columns computed of them."""
+        return (*self.features, *(joint.feature for joint in self.joints))
 
     @functools.cached_property
     def digest(self) -> str:
@@ -216,7 +226,34 @@ class Ensemble:
         Numbers that the library reads as missing stay as they are, so that one can tell
         which other numbers are near.
         """
-        return read(rows, self.features, self.inputs)
+        matrix = read(rows, self.features, self.inputs)
+        if self.joints:
+            self._require_taken(self.mark_missing(matrix))
+        return matrix
+
+    def joint_values(self, encoded: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what encoded rows hold in the columns computed of several features.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_joints)
+        """
+        made = [evaluate(joint.formula, encoded) for joint in self.joints]
+        return np.array(made).reshape(len(made), len(encoded)).T
+
+    def _require_taken(self, encoded: NDArray[np.float64]) -> None:
+        """Refuse rows of which the model computes what its library refuses."""
+        made = self.joint_values(encoded)
+        for joint, values in zip(self.joints, made.T, strict=True):
+            taken = (values >= joint.feature.lower) & (values <= joint.feature.upper)
+            taken |= np.isnan(values) & joint.feature.accepts_missing
+            if not taken.all():
+                row = int(np.argmin(taken))
+                raise DataError(
+                    f"row {row}: the model computes "
+                    f"{in_words(joint.formula, self.features)}, which is {values[row]} "
+                    "there, and its library refuses that; leave the row out."
+                )
 
     def mark_missing(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn the numbers that the library reads as missing into NaN.
@@ -442,7 +479,7 @@ class Ensemble:
         )
 
     def thresholds(self, feature: int) -> NDArray[np.float64]:
-        """Return the distinct thresholds of a numeric feature, in increasing order."""
+        """Return the distinct thresholds of a numeric column, in increasing order."""
         nodes = self.trees.nodes
         mine = (nodes["feature"] == feature) & (nodes["subset"] < 0)
         return np.unique(nodes["threshold"][mine])
@@ -451,8 +488,8 @@ class Ensemble:
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """All edges in one array, and each feature's slice of it (-1 for codes)."""
         edges: list[float] = []
-        cells = np.full((len(self.features), 2), -1, dtype=np.int64)
-        for index, feature in enumerate(self.features):
+        cells = np.full((len(self.columns), 2), -1, dtype=np.int64)
+        for index, feature in enumerate(self.columns):
             if not isinstance(feature, Categorical):
                 cells[index] = len(edges), len(edges) + len(feature.edges)
                 edges.extend(feature.edges)
@@ -474,6 +511,8 @@ class Ensemble:
             # Assigned, not added to zero: a negative zero keeps its sign.
             scores[:] = base
         trees, (edges, cells) = self.trees, self._cells
+        if self.joints:
+            encoded = np.hstack([encoded, self.joint_values(encoded)])
         kernels.add_leaves(
             trees.nodes,
             trees.roots,

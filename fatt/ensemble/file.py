@@ -21,6 +21,7 @@ from fatt.ensemble.features import (
     Record,
 )
 from fatt.ensemble.fingerprint import fingerprint
+from fatt.ensemble.joint import Joint
 from fatt.ensemble.scoring import Decision, Link, Scoring
 from fatt.ensemble.trees import NODE, Trees
 from fatt.errors import MalformedModelError, UnsupportedModelError
@@ -61,6 +62,8 @@ class _Content(Record, frozen=True, kw_only=True, array_like=True):
     scoring: Scoring
     decision: Decision
     inputs: Inputs
+    # Files of earlier versions have none.
+    joints: tuple[Joint, ...] = ()
 
 
 class Payload(Record, frozen=True, kw_only=True, array_like=True):
@@ -89,6 +92,7 @@ def _content(ensemble: Ensemble) -> _Content:
         scoring=ensemble.scoring,
         decision=ensemble.decision,
         inputs=ensemble.inputs,
+        joints=ensemble.joints,
     )
 
 
@@ -159,7 +163,7 @@ def from_bytes(data: bytes) -> Ensemble:
             ),
             targets=_array(content.targets, "<i4"),
         )
-    except (msgspec.MsgspecError, ValueError, TypeError) as error:
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
         raise MalformedModelError(f"the file cannot be decoded: {error}.") from error
     ensemble = Ensemble(
         features=content.features,
@@ -170,6 +174,7 @@ def from_bytes(data: bytes) -> Ensemble:
         inputs=content.inputs,
         source=file.source,
         link=file.link,
+        joints=content.joints,
     )
     if not file.tells_open_ends and ensemble.source.library == "ONNX":
         _require_no_open_end(ensemble)

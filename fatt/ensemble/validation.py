@@ -12,6 +12,7 @@ import numpy as np
 
 from fatt.ensemble.features import Categorical, Label, is_writable
 from fatt.ensemble.fingerprint import codes_by_fingerprint
+from fatt.ensemble.joint import Constant, Formula, Operation, Read
 from fatt.ensemble.scoring import Argmax, Bands, Cut, Isotonic, Prediction
 from fatt.ensemble.trees import NODE, Trees, left_children, n_words, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 def check(ensemble: Ensemble) -> None:
     """Raise `MalformedModelError` unless all parts of the ensemble fit together."""
     _check_features(ensemble)
-    _check_structure(ensemble.trees, len(ensemble.features))
+    _check_joints(ensemble)
+    _check_structure(ensemble.trees, len(ensemble.columns))
     _check_unused(ensemble.trees)
     _check_sets(ensemble)
     _check_outputs(ensemble)
@@ -72,6 +74,45 @@ def _check_features(ensemble: Ensemble) -> None:
             and all(low < high for low, high in itertools.pairwise(feature.edges)),
             f"the edges of feature {feature.name!r} do not increase.",
         )
+
+
+def _check_joints(ensemble: Ensemble) -> None:
+    for joint in ensemble.joints:
+        feature = joint.feature
+        _require(feature.lower <= feature.upper, "a computed column takes no value.")
+        # The cells read as missing would be computed with as the numbers they are.
+        _require(
+            feature.missing_range is None
+            and all(one.missing_range is None for one in ensemble.features),
+            "columns are computed where numbers are read as missing.",
+        )
+        _require(
+            all(low < high for low, high in itertools.pairwise(feature.edges)),
+            "the edges of a computed column do not increase.",
+        )
+        _check_formula(ensemble, joint.formula)
+
+
+def _check_formula(ensemble: Ensemble, formula: Formula) -> None:
+    match formula:
+        case Operation():
+            _check_formula(ensemble, formula.left)
+            _check_formula(ensemble, formula.right)
+        case Constant():
+            _require(math.isfinite(formula.value), "a computed column has no number.")
+        case Read():
+            place, constants = formula.place, [one for _, one in formula.operations]
+            _require(
+                0 <= place < len(ensemble.features)
+                and all(map(math.isfinite, constants)),
+                "a computed column reads a feature that there is not.",
+            )
+            feature = ensemble.features[place]
+            codes = feature.n_codes if isinstance(feature, Categorical) else 0
+            _require(
+                len(formula.table) == codes,
+                f"a computed column reads {feature.name!r} as what it is not.",
+            )
 
 
 def _require_short(what: str, labels: tuple[Label, ...]) -> None:
@@ -166,7 +207,7 @@ def _check_sets(ensemble: Ensemble) -> None:
     feature, subset = trees.nodes["feature"], trees.nodes["subset"]
     is_set = subset >= 0
     categorical = np.array(
-        [isinstance(feature, Categorical) for feature in ensemble.features], dtype=bool
+        [isinstance(column, Categorical) for column in ensemble.columns], dtype=bool
     )
     _require(
         not categorical.any()
@@ -174,7 +215,7 @@ def _check_sets(ensemble: Ensemble) -> None:
         "a categorical feature is split by a threshold.",
     )
     _require(np.all(subset >= -1), "a set split has a negative word.")
-    sizes = np.array([n_words(f.n_codes) for f in ensemble.features], dtype=np.int64)
+    sizes = np.array([n_words(f.n_codes) for f in ensemble.columns], dtype=np.int64)
     owners = feature[is_set]
     ends = np.cumsum(sizes[owners])
     _require(
@@ -182,7 +223,7 @@ def _check_sets(ensemble: Ensemble) -> None:
         and ends[-1:].sum() == len(trees.words),
         "the category sets do not match the set splits.",
     )
-    used = np.array([f.n_codes for f in ensemble.features], dtype=np.uint64) % 64
+    used = np.array([f.n_codes for f in ensemble.columns], dtype=np.uint64) % 64
     shift = used[owners]
     spare = (trees.words[ends - 1] >> shift) * (shift > 0)
     _require(not spare.any(), "a category set has more members than there are codes.")

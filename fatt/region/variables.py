@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric, Trees
+from fatt.ensemble.joint import Formula, Joint, Operation, Read
 from fatt.ensemble.numeric import Limits
 from fatt.ensemble.plain import Plain, PlainReader
 from fatt.ensemble.trees import n_words, starts_of
@@ -82,7 +83,10 @@ class Variables:
         self.ensemble = model
         if features != model.features:
             trees = merge_trees(model, self._merges)
-            self.ensemble = replace(model, features=features, trees=trees)
+            joints = tuple(_merge_joint(joint, self._merges) for joint in model.joints)
+            self.ensemble = replace(
+                model, features=features, trees=trees, joints=joints
+            )
         self.open_below, self.open_above = (
             frozenset(
                 index
@@ -130,12 +134,14 @@ class Variables:
     def plain(self, rows: Any) -> Plain | None:
         """Return a table as one of plain numbers; None if there is more to it.
 
+        There is where the model may refuse what it computes of several numbers.
+
         Parameters
         ----------
         rows
             Two-dimensional array, or data frame that `narwhals` knows.
         """
-        return self._plain_reader.read(rows)
+        return None if self.model.joints else self._plain_reader.read(rows)
 
     @functools.cached_property
     def _plain_reader(self) -> PlainReader:
@@ -405,6 +411,28 @@ def _reads_missing(feature: Feature, numbers: Matrix) -> NDArray[np.bool_]:
     return (low <= numbers) & (numbers <= high)
 
 
+def _merge_joint(joint: Joint, merges: Sequence[Merge]) -> Joint:
+    """Return a computed column that reads variables instead of columns."""
+    formula = _merge_formula(joint.formula, merges)
+    return msgspec.structs.replace(joint, formula=formula)
+
+
+def _merge_formula(formula: Formula, merges: Sequence[Merge]) -> Formula:
+    if isinstance(formula, Operation):
+        left, right = (
+            _merge_formula(one, merges) for one in (formula.left, formula.right)
+        )
+        return Operation(left, formula.operator, right)
+    if not isinstance(formula, Read):
+        return formula
+    place = formula.place
+    [index] = [i for i, merge in enumerate(merges) if place in merge.columns]
+    merge, table = merges[index], formula.table
+    if merge.table is not None:
+        table = tuple(merge.table[:, merge.columns == place].ravel().tolist())
+    return msgspec.structs.replace(formula, place=index, table=table)
+
+
 def merge_trees(model: Ensemble, merges: Sequence[Merge]) -> Trees:
     """Return the trees with splits on variables.
 
@@ -412,9 +440,11 @@ def merge_trees(model: Ensemble, merges: Sequence[Merge]) -> Trees:
     Nodes, leaves and their order stay.
     """
     trees = model.trees
-    n_features = len(model.features)
+    n_features = len(model.columns)
     owner = np.full(n_features + 1, -1, dtype=np.int64)
-    sizes = np.array([n_words(feature.n_codes) for feature in model.features] + [0])
+    # Columns computed of several others stand behind the variables.
+    owner[len(model.features) : -1] = len(merges) + np.arange(len(model.joints))
+    sizes = np.array([n_words(feature.n_codes) for feature in model.columns] + [0])
     columns: dict[int, Matrix] = {}
     for index, merge in enumerate(merges):
         owner[merge.columns] = index

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Numeric
+from fatt.ensemble.joint import places_of
 from fatt.errors import SpecError
 from fatt.people import People
 from fatt.region import Number, Relation, Schema, Space
@@ -221,9 +222,12 @@ def held_fixed(report: Report) -> list[str]:
 
 def _used(ensemble: Ensemble) -> NDArray[np.bool_]:
     """Tell which variables a split asks about."""
-    used = np.zeros(len(ensemble.features) + 1, dtype=bool)
+    used = np.zeros(len(ensemble.columns) + 1, dtype=bool)
     used[ensemble.trees.nodes["feature"]] = True
-    return used[:-1]
+    n_features = len(ensemble.features)
+    for joint, is_used in zip(ensemble.joints, used[n_features:-1], strict=True):
+        used[places_of(joint.formula)] |= is_used
+    return used[:n_features]
 
 
 def _unread(report: Report) -> list[str]:

@@ -98,6 +98,8 @@ class Verifier:
         allowed: Allowed | None = None,
         gears: Gears | None = None,
     ) -> None:
+        # A box of columns says nothing of what is computed of several of them.
+        assert not ensemble.joints
         self.ensemble = ensemble
         self._alike = Alike(ensemble, allowed or Allowed())
         self._gears = gears or Gears()

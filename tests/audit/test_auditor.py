@@ -20,9 +20,8 @@ from xgboost import XGBClassifier
 
 import fatt
 from fatt import Auditor, Budget, Schema, Similarity
-from fatt.audit import auditor as auditors
 from fatt.errors import DataError, SpecError
-from fatt.verifier import search
+from fatt.verifier import Verifier, search
 
 SIMILARITY = Similarity(noise={"age": 2, "hours": "0.3 sd"}, vary=["sex"])
 
@@ -122,15 +121,15 @@ def test_who_stops_one_run_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> No
     auditor = Auditor(model, similarity=SIMILARITY, schema=table)
     expected = auditor.verify(table)
     assert auditor.verify(table, progress=stop).interrupted
-    verify = auditors.Verifier.verify
+    verify = Verifier.verify
 
     def interrupt(*args: Any, **given: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(auditors.Verifier, "verify", interrupt)
+    monkeypatch.setattr(Verifier, "verify", interrupt)
     assert auditor.verify(table[:5]).interrupted
     assert auditor.verify(table[:5]).counts["unknown"] == 5
-    monkeypatch.setattr(auditors.Verifier, "verify", verify)
+    monkeypatch.setattr(Verifier, "verify", verify)
     again = auditor.verify(table)
     assert not again.interrupted
     assert again.to_json() == expected.to_json()

@@ -31,10 +31,11 @@ from sklearn.tree import DecisionTreeClassifier
 import fatt
 from fatt import Bounds, Budget, Similarity, Verdict, threads
 from fatt import people as audited
-from fatt.audit import auditor, questions, run
+from fatt.audit import questions, run
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.region import Binary, Ordinal
 from fatt.verdict import Twins
+from fatt.verifier import Verifier
 from tests.audit.posed import posed
 
 AGES = [[20.0], [30.0], [40.0], [50.0]]
@@ -238,8 +239,8 @@ def test_an_interrupted_run_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) 
             raise KeyboardInterrupt
         return search(*args, **kwargs)
 
-    search = auditor.Verifier.verify
-    monkeypatch.setattr(auditor.Verifier, "verify", stop)
+    search = Verifier.verify
+    monkeypatch.setattr(Verifier, "verify", stop)
     report = fatt.verify(tree(), AGES, similarity=NOISE)
     assert report.interrupted
     assert report.counts == {"fair": 1, "unfair": 1, "unknown": 2}
@@ -251,12 +252,12 @@ def test_an_interrupted_run_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_search_that_says_it_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    search = auditor.Verifier.verify
+    search = Verifier.verify
 
     def stop(*args: Any, **kwargs: Any) -> Any:
         return replace(search(*args, **kwargs), interrupted=True)
 
-    monkeypatch.setattr(auditor.Verifier, "verify", stop)
+    monkeypatch.setattr(Verifier, "verify", stop)
     with pytest.raises(KeyboardInterrupt):
         fatt.radius(tree(), AGES, similarity=NOISE)
 
@@ -450,7 +451,7 @@ def test_missing_values_may_change_and_are_none() -> None:
 
 
 def test_a_wrong_search_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    search = auditor.Verifier.verify
+    search = Verifier.verify
 
     def wrong(*args: Any, **kwargs: Any) -> Any:
         found = search(*args, **kwargs)
@@ -464,7 +465,7 @@ def test_a_wrong_search_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         return replace(found, twins=twins)
 
-    monkeypatch.setattr(auditor.Verifier, "verify", wrong)
+    monkeypatch.setattr(Verifier, "verify", wrong)
     twin = 40.0
     with pytest.raises(ReplayError, match=r"row 0: .* is not similar.*bug in fatt"):
         fatt.verify(tree(), AGES, similarity=NOISE)

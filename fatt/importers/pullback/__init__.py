@@ -122,7 +122,8 @@ def _adopt_kinds(
             for i in mine
             if isinstance(columns[i], Same)
         ]
-        if not kinds:
+        is_known = isinstance(raw, Categorical) and all(kind == raw for kind in kinds)
+        if not kinds or is_known:
             continue
         if len(kinds) == len(mine) and all(kind == kinds[0] for kind in kinds):
             adopted[index] = _meet(raw, kinds[0])

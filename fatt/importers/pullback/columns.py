@@ -292,7 +292,7 @@ def _takes_all(feature: Numeric, column: Mapped, taker: Feature) -> bool:
     if isinstance(taker, Categorical) or taker.missing_range or column.before:
         return False
     # A monotone function lies between its values at the ends.
-    ends = np.concatenate(_pieces(column.edges, feature.lower, feature.upper))
+    ends = np.concatenate(pieces(column.edges, feature.lower, feature.upper))
     return bool(takes(taker, column.function(ends)).all())
 
 
@@ -395,7 +395,7 @@ def _packed(cuts: Floats) -> Floats:
     return cuts[np.isfinite(cuts).any(axis=1)]
 
 
-def _pieces(edges: tuple[float, ...], low: float, high: float) -> tuple[Floats, Floats]:
+def pieces(edges: tuple[float, ...], low: float, high: float) -> tuple[Floats, Floats]:
     """Return both ends of the cells between edges, from `low` to `high`."""
     lows = np.maximum(np.concatenate([[-np.inf], above(edges)]), low)
     highs = np.minimum(np.append(edges, np.inf), high)
@@ -405,12 +405,12 @@ def _pieces(edges: tuple[float, ...], low: float, high: float) -> tuple[Floats, 
 def _last_pieces(column: Mapped, raw: Numeric) -> tuple[Floats, Floats]:
     """Return both ends of the monotone pieces of a column's last step."""
     if column.before is None or column.last is None:
-        return _pieces(column.edges, raw.lower, raw.upper)
+        return pieces(column.edges, raw.lower, raw.upper)
     low, high = _reach(column.before, raw)
     # The raw numbers of which the step takes nothing are left out already.
     taker = column.last.taker
     low, high = max(low, taker.lower), min(high, taker.upper)
-    return _pieces(column.last.edges, low, high)
+    return pieces(column.last.edges, low, high)
 
 
 def _reach(column: Mapped, raw: Numeric) -> tuple[float, float]:

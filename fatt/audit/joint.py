@@ -1,0 +1,391 @@
+"""The search of models that compute columns of several others.
+
+Around one person such a column hangs on one moving number or category, and on others
+that stay. So people are searched in groups with the same fixed values, each with the
+model that theirs leaves: see `fatt.importers.pullback.joints`. One box of a person is
+searched at a time, since another may let another column move.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble import Categorical, Ensemble, ScoreBounds
+from fatt.ensemble.allowed import Allowed
+from fatt.ensemble.joint import in_words, places_of
+from fatt.errors import SpecError
+from fatt.importers.pullback.joints import Fixed, with_fixed
+from fatt.region.boxes import Boxes, code_words
+from fatt.verdict import (
+    BUDGET,
+    FAIR,
+    INTERRUPTED,
+    UNFAIR,
+    UNKNOWN,
+    Findings,
+    Twins,
+    pack,
+)
+from fatt.verifier import Budget, Extremes, Verifier
+from fatt.verifier.budget import Account
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Places = NDArray[np.int64]
+
+#: Of so many groups the prepared searches are kept.
+_KEPT = 64
+
+
+class Search(Protocol):
+    """Decides, for people and the boxes of their similar people."""
+
+    @property
+    def allowed(self) -> Allowed:
+        """Which answers of similar people are still fair."""
+        ...
+
+    def for_one_run(self) -> Search:
+        """Return one of the same model that is stopped without stopping others."""
+        ...
+
+    def stop(self) -> None:
+        """Make searches in other threads give up at once, and all later ones."""
+        ...
+
+    def verify(
+        self,
+        people: Floats,
+        boxes: Boxes,
+        *,
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+    ) -> Findings:
+        """Decide each person; see `Verifier.verify`."""
+        ...
+
+    def extremes(
+        self,
+        people: Floats,
+        boxes: Boxes,
+        output: int,
+        *,
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+    ) -> Extremes:
+        """Find the lowest and the highest of one score; see `Verifier.extremes`."""
+        ...
+
+
+def search_of(ensemble: Ensemble, allowed: Allowed | None) -> Search:
+    """Return the search of a model over its variables."""
+    if ensemble.joints:
+        return JointVerifier(ensemble, allowed or Allowed())
+    return Verifier(ensemble, allowed=allowed)
+
+
+class _Group(NamedTuple):
+    """Boxes around people with the same fixed values.
+
+    Attributes
+    ----------
+    boxes : ndarray
+        Which boxes these are.
+    verifier
+        The search of what is left of the model.
+    people, where
+        The people and their boxes, one each, with the computed columns that stay.
+    """
+
+    boxes: Places
+    verifier: Verifier
+    people: Floats
+    where: Boxes
+
+
+class JointVerifier:
+    """Decides as `Verifier` does, of a model that computes columns of several others.
+
+    Parameters
+    ----------
+    ensemble
+        The model, with one feature per variable.
+    allowed
+        Which answers of similar people are still fair.
+    """
+
+    def __init__(self, ensemble: Ensemble, allowed: Allowed) -> None:
+        self.ensemble, self.allowed = ensemble, allowed
+        self._sources = [
+            np.array(places_of(joint.formula), dtype=np.int64)
+            for joint in ensemble.joints
+        ]
+        self._used = np.unique(np.concatenate(self._sources)).tolist()
+        self._words = code_words(ensemble.features)
+        self._known: OrderedDict[bytes, Verifier] = OrderedDict()
+        self._active: list[Verifier] = []
+        self._is_stopped = False
+
+    def for_one_run(self) -> JointVerifier:
+        """Return one of the same model that is stopped without stopping others."""
+        other = object.__new__(JointVerifier)
+        other.__dict__.update(self.__dict__, _active=[], _is_stopped=False)
+        return other
+
+    def stop(self) -> None:
+        """Make searches in other threads give up at once, and all later ones."""
+        self._is_stopped = True
+        for verifier in list(self._active):
+            verifier.stop()
+
+    def verify(
+        self,
+        people: Floats,
+        boxes: Boxes,
+        *,
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+    ) -> Findings:
+        """Decide each person.
+
+        Parameters
+        ----------
+        people, boxes, budget, n_jobs
+            As in `Verifier.verify`; a budget of each person is one of each box here.
+
+        Raises
+        ------
+        SpecError
+            If two columns move of which the model computes one.
+        """
+        account, count = Account(_for_each(budget)), len(boxes)
+        verdict = np.full(count, UNKNOWN, dtype=np.int8)
+        stopped = np.full(count, INTERRUPTED, dtype=np.uint8)
+        nodes = np.zeros(count, dtype=np.int64)
+        everything = pack(np.ones(len(self.ensemble.classes), dtype=bool))
+        possible = np.tile(everything, (count, 1))
+        label = self.ensemble.answer(people)
+        twins, twin_label = people[boxes.person], label[boxes.person]
+        interrupted = False
+        for group in self._groups(people, boxes):
+            left = account.left()
+            if left.total_seconds == 0:
+                stopped[group.boxes] = BUDGET
+                continue
+            found = self._asked(group, left, n_jobs)
+            mine = group.boxes
+            verdict[mine], stopped[mine] = found.verdict, found.stopped
+            nodes[mine], possible[mine] = found.nodes, found.possible
+            interrupted |= found.interrupted
+            unfair = mine[found.twins.index]
+            twins[unfair] = found.twins.everybody()[:, : people.shape[1]]
+            twin_label[unfair] = found.twins.twin_label
+        starts = np.searchsorted(boxes.person, np.arange(len(people)))
+        worst = np.maximum.reduceat(_RANK[verdict], starts)
+        said = np.array([FAIR, UNKNOWN, UNFAIR], dtype=np.int8)[worst]
+        [who] = np.nonzero(said == UNFAIR)
+        # The first box in which there is somebody with another answer.
+        is_unfair = np.flatnonzero(verdict == UNFAIR)
+        first = is_unfair[np.searchsorted(boxes.person[is_unfair], who)]
+        why = np.where(verdict == UNKNOWN, stopped, 0)
+        return Findings(
+            verdict=said,
+            label=label.astype(np.int32) if self.ensemble.classes else label,
+            possible=np.bitwise_or.reduceat(possible, starts),
+            nodes=np.add.reduceat(nodes, starts),
+            stopped=np.where(
+                said == UNKNOWN, np.maximum.reduceat(why, starts), 0
+            ).astype(np.uint8),
+            twins=Twins.of(
+                index=who,
+                people=people[who],
+                twins=twins[first],
+                label=label[who],
+                twin_label=twin_label[first],
+            ),
+            classes=self.ensemble.classes,
+            interrupted=interrupted,
+        )
+
+    def extremes(
+        self,
+        people: Floats,
+        boxes: Boxes,
+        output: int,
+        *,
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+    ) -> Extremes:
+        """Find the lowest and the highest of one score that similar people get.
+
+        Parameters
+        ----------
+        people, boxes, output, budget, n_jobs
+            As in `Verifier.extremes`.
+        """
+        account, count = Account(_for_each(budget)), len(boxes)
+        ends = np.empty((2, 2, count))
+        at = np.empty((2, count, people.shape[1]))
+        nodes = np.zeros(count, dtype=np.int64)
+        for group in self._groups(people, boxes):
+            found = group.verifier.extremes(
+                group.people, group.where, output, budget=account.left(), n_jobs=n_jobs
+            )
+            mine = group.boxes
+            ends[0][:, mine], ends[1][:, mine] = found.lowest, found.highest
+            at[0, mine] = found.lowest_at[:, : people.shape[1]]
+            at[1, mine] = found.highest_at[:, : people.shape[1]]
+            nodes[mine] = found.nodes
+        starts = np.searchsorted(boxes.person, np.arange(len(people)))
+        lowest = [np.minimum.reduceat(side, starts) for side in ends[0]]
+        highest = [np.maximum.reduceat(side, starts) for side in ends[1]]
+        # Whose score was found furthest out, of all boxes of a person.
+        nearest = _first_where(ends[0][1] == lowest[1][boxes.person], boxes.person)
+        furthest = _first_where(ends[1][0] == highest[0][boxes.person], boxes.person)
+        return Extremes(
+            lowest=ScoreBounds(*lowest),
+            highest=ScoreBounds(*highest),
+            lowest_at=at[0, nearest],
+            highest_at=at[1, furthest],
+            nodes=np.add.reduceat(nodes, starts),
+        )
+
+    def _asked(self, group: _Group, budget: Budget, n_jobs: int | None) -> Findings:
+        verifier = group.verifier.for_one_run()
+        self._active.append(verifier)
+        if self._is_stopped:
+            verifier.stop()
+        try:
+            return verifier.verify(
+                group.people, group.where, budget=budget, n_jobs=n_jobs
+            )
+        finally:
+            self._active.remove(verifier)
+
+    def _groups(self, people: Floats, boxes: Boxes) -> Iterator[_Group]:
+        """Yield the boxes, grouped by what moves and by the fixed values beside it."""
+        own = people[boxes.person]
+        moves = self._moves(own, boxes)
+        moving = np.full((len(boxes), len(self._sources)), -1, dtype=np.int64)
+        beside = np.zeros(own.shape, dtype=bool)
+        for number, places in enumerate(self._sources):
+            these = moves[:, places]
+            several = np.flatnonzero(these.sum(axis=1) > 1)
+            if len(several):
+                self._refuse(number, int(boxes.person[several[0]]), these[several[0]])
+            [some] = np.nonzero(these.any(axis=1))
+            moving[some, number] = places[these[some].argmax(axis=1)]
+            beside[np.ix_(some, places)] |= ~these[some]
+        fixed = np.where(beside, own, 0.0)
+        keys = np.hstack([moving, fixed.view(np.int64)])
+        _, first, which = np.unique(
+            keys, axis=0, return_index=True, return_inverse=True
+        )
+        order = np.argsort(which.ravel(), kind="stable")
+        ends = np.cumsum(np.bincount(which.ravel()))[:-1]
+        made = self.ensemble.joint_values(own)
+        for mine, one in zip(np.split(order, ends), first.tolist(), strict=True):
+            if self._is_stopped:
+                return
+            still = made[mine][:, moving[one] < 0]
+            lower, upper = _hull(boxes, own, mine)
+            fix = Fixed(
+                tuple(None if place < 0 else place for place in moving[one].tolist()),
+                own[one],
+                lower,
+                upper,
+            )
+            key = keys[one].tobytes() + lower.tobytes() + upper.tobytes()
+            verifier = self._verifier(key, fix)
+            yield _Group(
+                mine, verifier, np.hstack([own[mine], still]), _with(boxes, mine, still)
+            )
+
+    def _verifier(self, key: bytes, fixed: Fixed) -> Verifier:
+        known = self._known.get(key)
+        if known is None:
+            known = Verifier(with_fixed(self.ensemble, fixed), allowed=self.allowed)
+            self._known[key] = known
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return known
+
+    def _moves(self, own: Floats, boxes: Boxes) -> Flags:
+        """Tell which variables of which boxes hold anything but the person's own."""
+        moves = np.zeros(own.shape, dtype=bool)
+        for place in self._used:
+            mine = own[:, place]
+            absent = np.isnan(mine)
+            feature = self.ensemble.features[place]
+            if isinstance(feature, Categorical):
+                code = np.where(absent, 0, mine).astype(np.int64)
+                words = boxes.codes[:, self._words[place] : self._words[place + 1]]
+                alone = np.zeros_like(words)
+                bit = np.uint64(1) << (code % 64).astype(np.uint64)
+                alone[np.arange(len(own)), code // 64] = np.where(absent, 0, bit)
+                stays = (words == alone).all(axis=1)
+            else:
+                low, high = boxes.lower[:, place], boxes.upper[:, place]
+                stays = np.where(absent, low > high, (low == mine) & (high == mine))
+            moves[:, place] = ~(stays & (boxes.missing[:, place] == absent))
+        return moves
+
+    def _refuse(self, number: int, person: int, moves: Flags) -> None:
+        features = self.ensemble.features
+        formula = self.ensemble.joints[number].formula
+        places = self._sources[number][moves].tolist()
+        names = " and in ".join(repr(features[place].name) for place in places)
+        raise SpecError(
+            f"person {person}: people are similar who differ in {names} at once, and "
+            f"the model computes {in_words(formula, features)} of them. "
+            "That is followed where all but one of its columns stay as they are: ask "
+            "about one of them at a time, as in Similarity(...) | Similarity(...)."
+        )
+
+
+def _for_each(budget: Budget | None) -> Budget:
+    """Return the limits of each box: those of nodes in all are kept by the run."""
+    if budget is None or budget.total_nodes is None:
+        return budget or Budget()
+    most, _ = budget.limits
+    return msgspec.structs.replace(budget, nodes=most, total_nodes=None)
+
+
+#: From the best to the worst, by the codes of `fatt.verdict`.
+_RANK = np.zeros(3, dtype=np.int64)
+_RANK[[FAIR, UNKNOWN, UNFAIR]] = 0, 1, 2
+
+
+def _hull(boxes: Boxes, own: Floats, mine: Places) -> tuple[Floats, Floats]:
+    """Return between which finite numbers some people and their similar people are."""
+    own = own[mine]
+    lower, upper = boxes.lower[mine], boxes.upper[mine]
+    here = ~np.isnan(own)
+    lower = np.where(here, np.minimum(lower, own), lower).min(axis=0)
+    upper = np.where(here, np.maximum(upper, own), upper).max(axis=0)
+    return lower, upper
+
+
+def _with(boxes: Boxes, mine: Places, still: Floats) -> Boxes:
+    """Return one box each, with computed columns that stay as they are."""
+    absent = np.isnan(still)
+    return Boxes(
+        np.arange(len(mine)),
+        np.hstack([boxes.lower[mine], np.where(absent, np.inf, still)]),
+        np.hstack([boxes.upper[mine], np.where(absent, -np.inf, still)]),
+        np.hstack([boxes.missing[mine], absent]),
+        boxes.codes[mine],
+    )
+
+
+def _first_where(holds: Flags, person: Places) -> Places:
+    """Return the first box of each person for which something holds."""
+    [places] = np.nonzero(holds)
+    _, first = np.unique(person[places], return_index=True)
+    return places[first]

@@ -1,0 +1,167 @@
+"""Columns that a model computes of several others: a ratio, a product, a sum.
+
+Trees split on them as on any other column. What stands in one hangs on several columns
+that people know, so that none of these alone says on which side of a split a person is;
+with all but one of them fixed, the last one does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fatt.ensemble.features import Feature, Numeric, Record
+
+Floats = NDArray[np.float64]
+
+Operator: TypeAlias = Literal["+", "-", "*", "/"]
+
+_UFUNCS = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.true_divide,
+}
+
+#: What is done to a number, one after the other, with a constant on its right.
+Operations: TypeAlias = tuple[tuple[Operator, float], ...]
+
+
+class Read(Record, frozen=True, kw_only=True, tag="column"):
+    """A column that people know, scaled perhaps.
+
+    Attributes
+    ----------
+    place
+        Index of the feature.
+    table
+        Of a categorical feature, the number for each code; else empty.
+    operations
+        What is done to the number first.
+    missing
+        What a missing cell becomes in the end; NaN if it stays missing.
+    """
+
+    place: int
+    table: tuple[float, ...] = ()
+    operations: Operations = ()
+    missing: float = math.nan
+
+    def of(self, cells: Floats) -> Floats:
+        """Return what is made of cells: numbers, or codes; NaN if they are missing."""
+        absent = np.isnan(cells)
+        numbers = cells
+        if self.table:
+            numbers = np.array(self.table)[np.where(absent, 0, cells).astype(np.int64)]
+        return np.where(absent, self.missing, operate(numbers, self.operations))
+
+
+class Constant(Record, frozen=True, tag="constant"):
+    """A number."""
+
+    value: float
+
+
+class Operation(Record, frozen=True, tag="operation"):
+    """What becomes of two columns, row by row, in float64."""
+
+    left: Formula
+    operator: Operator
+    right: Formula
+
+
+Formula: TypeAlias = Read | Constant | Operation
+
+
+class Joint(Record, frozen=True, kw_only=True):
+    """A column that a model computes of others.
+
+    Attributes
+    ----------
+    feature
+        Which of its numbers the model takes, as for any other column.
+    formula
+        How it is computed.
+    """
+
+    feature: Numeric
+    formula: Formula
+
+
+def operate(numbers: Floats, operations: Operations) -> Floats:
+    """Return what becomes of numbers, with the roundings of float64."""
+    with np.errstate(all="ignore"):
+        for operator, constant in operations:
+            numbers = _UFUNCS[operator](numbers, constant)
+    return numbers
+
+
+def evaluate(formula: Formula, matrix: Floats) -> Floats:
+    """Return a computed column, given the columns that people know.
+
+    Parameters
+    ----------
+    formula
+        How it is computed.
+    matrix : ndarray of shape (n_rows, n_features)
+        Numbers and codes; NaN for missing.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+    """
+    match formula:
+        case Constant():
+            return np.full(len(matrix), formula.value)
+        case Read():
+            return formula.of(matrix[:, formula.place])
+    left, right = (evaluate(one, matrix) for one in (formula.left, formula.right))
+    return combine(formula.operator, left, right)
+
+
+def combine(operator: Operator, left: Floats, right: Floats) -> Floats:
+    """Return what becomes of two columns, with the rounding of float64."""
+    with np.errstate(all="ignore"):
+        return np.asarray(_UFUNCS[operator](left, right))
+
+
+def reads_of(formula: Formula) -> Iterator[Read]:
+    """Yield the columns that a formula reads, in its order, as often as it does."""
+    match formula:
+        case Read():
+            yield formula
+        case Operation():
+            yield from reads_of(formula.left)
+            yield from reads_of(formula.right)
+
+
+def places_of(formula: Formula) -> list[int]:
+    """Return the indices of the features that a formula reads, in its order."""
+    return list(dict.fromkeys(read.place for read in reads_of(formula)))
+
+
+def in_words(formula: Formula, features: Sequence[Feature]) -> str:
+    """Write a formula down with the names of its columns, without their scaling.
+
+    Examples
+    --------
+    >>> debt, income = Numeric(name="debt"), Numeric(name="income")
+    >>> ratio = Operation(Read(place=0), "/", Read(place=1))
+    >>> in_words(Operation(ratio, "*", Constant(100.0)), [debt, income])
+    '(debt / income) * 100'
+    """
+    match formula:
+        case Constant():
+            return f"{formula.value:g}"
+        case Read():
+            return features[formula.place].name
+    sides = [in_words(one, features) for one in (formula.left, formula.right)]
+    left, right = (
+        f"({words})" if isinstance(one, Operation) else words
+        for words, one in zip(sides, (formula.left, formula.right), strict=True)
+    )
+    return f"{left} {formula.operator} {right}"
