@@ -17,7 +17,7 @@ class FeatureSummary(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     name, kind
-        Name, and ``"numeric"`` or ``"categorical"``.
+        Name, and ``"numeric"`` or ``"categorical"``; ``"computed"`` of several columns.
     splits
         Number of nodes that split on the column.
     thresholds
@@ -81,7 +81,7 @@ def summarize(ensemble: Ensemble) -> Summary:
         classes=ensemble.classes,
         features=tuple(
             _summarize_feature(ensemble, index, feature)
-            for index, feature in enumerate(ensemble.features)
+            for index, feature in enumerate(ensemble.columns)
         ),
         arithmetic=_arithmetic(ensemble),
         decision=_decision(ensemble),
@@ -102,13 +102,20 @@ def _summarize_feature(
         cuts = [*ensemble.thresholds(index), *feature.edges]
     return FeatureSummary(
         name=feature.name,
-        kind="categorical" if isinstance(feature, Categorical) else "numeric",
+        kind=_kind(ensemble, index),
         splits=int(np.count_nonzero(ensemble.trees.nodes["feature"] == index)),
         thresholds=tuple(np.unique(cuts).tolist()),
         sets=_count_sets(ensemble, index, feature),
         categories=categories,
         missing="accepted" if feature.accepts_missing else "refused",
     )
+
+
+def _kind(ensemble: Ensemble, index: int) -> str:
+    if index >= len(ensemble.features):
+        return "computed"
+    is_coded = isinstance(ensemble.features[index], Categorical)
+    return "categorical" if is_coded else "numeric"
 
 
 def _count_sets(ensemble: Ensemble, index: int, feature: Feature) -> int:

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.audit.reach import reach_of
 from fatt.ensemble import Categorical, Ensemble, ScoreBounds
 from fatt.ensemble.allowed import Allowed
 from fatt.ensemble.joint import in_words, places_of
@@ -126,6 +127,8 @@ class JointVerifier:
             np.array(places_of(joint.formula), dtype=np.int64)
             for joint in ensemble.joints
         ]
+        asked = len(ensemble.features) + np.arange(len(ensemble.joints))
+        self._is_read = np.isin(asked, ensemble.trees.nodes["feature"]).tolist()
         self._used = np.unique(np.concatenate(self._sources)).tolist()
         self._words = code_words(ensemble.features)
         self._known: OrderedDict[bytes, Verifier] = OrderedDict()
@@ -275,6 +278,10 @@ class JointVerifier:
         moving = np.full((len(boxes), len(self._sources)), -1, dtype=np.int64)
         beside = np.zeros(own.shape, dtype=bool)
         for number, places in enumerate(self._sources):
+            if not self._is_read[number]:
+                # No split hangs on it; only that the library takes it must be sure.
+                self._require_taken(number, own, boxes)
+                continue
             these = moves[:, places]
             several = np.flatnonzero(these.sum(axis=1) > 1)
             if len(several):
@@ -335,6 +342,22 @@ class JointVerifier:
                 stays = np.where(absent, low > high, (low == mine) & (high == mine))
             moves[:, place] = ~(stays & (boxes.missing[:, place] == absent))
         return moves
+
+    def _require_taken(self, number: int, own: Floats, boxes: Boxes) -> None:
+        """Refuse people of whom something may be computed that the library refuses."""
+        joint = self.ensemble.joints[number]
+        feature, formula = joint.feature, joint.formula
+        reach = reach_of(formula, self.ensemble.features, own, boxes)
+        beyond = (reach.low < feature.lower) | (reach.high > feature.upper)
+        if not feature.accepts_missing:
+            beyond |= reach.missing
+        if beyond.any():
+            words = in_words(formula, self.ensemble.features)
+            raise SpecError(
+                f"person {boxes.person[np.argmax(beyond)]}: the model computes "
+                f"{words}, and may refuse what that is for some who are similar: name "
+                "a smaller range, or say in the schema what the columns can be."
+            )
 
     def _refuse(self, number: int, person: int, moves: Flags) -> None:
         features = self.ensemble.features

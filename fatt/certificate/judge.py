@@ -73,9 +73,9 @@ class Judge:
         similarity: Relation,
         allowed: Allowed | None = None,
     ) -> None:
+        self._keeping = Keeping(model, allowed or Allowed())
         self.cells = Cells(model, schema)
         self.arithmetic = Arithmetic(model)
-        self._keeping = Keeping(model, allowed or Allowed())
         self._similar = Similar(
             [axis.column for axis in self.cells.axes], schema, similarity
         )

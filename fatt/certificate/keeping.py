@@ -44,6 +44,12 @@ class Keeping:
         self._decision, self._allowed = model.decision, allowed
         self._dtype = np.dtype(model.scoring.dtype)
         self.is_asked = allowed != Allowed()
+        if model.joints:
+            raise SpecError(
+                "there are no certificates yet on models that compute a column of "
+                "several others, such as a ratio: make it a column of the table, and "
+                "train without the step."
+            )
         if self.is_asked and isinstance(model.decision, Argmax):
             raise SpecError(
                 "there are no certificates yet on directions of labels whose scores "

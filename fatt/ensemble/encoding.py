@@ -144,8 +144,8 @@ def takes_type(dtype: np.dtype[Any], feature: Feature) -> bool:
         kind = "float64" if dtype == np.float64 else "narrow"
     else:
         kind = kinds.get(dtype.kind, "float64")
-    if dtype.kind in "iu" and dtype.itemsize < 4:
-        kind = f"short {kind}"
+    if dtype.kind in "iu" and dtype.itemsize < 8:
+        kind = f"{'medium' if dtype.itemsize == 4 else 'short'} {kind}"
     return kind in ALLOWED[feature.number_types]
 
 

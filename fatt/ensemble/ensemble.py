@@ -29,7 +29,7 @@ from fatt.ensemble.scoring import (
 )
 from fatt.ensemble.trees import Trees
 from fatt.ensemble.validation import check
-from fatt.errors import DataError, SpecError
+from fatt.errors import DataError, SpecError, UnsupportedModelError
 
 
 class Source(Record, frozen=True, kw_only=True):
@@ -230,6 +230,21 @@ class Ensemble:
         if self.joints:
             self._require_taken(self.mark_missing(matrix))
         return matrix
+
+    def require_no_joints(self, why: str) -> None:
+        """Refuse what is not done with columns that a model computes of several.
+
+        Raises
+        ------
+        UnsupportedModelError
+            If the model has such columns.
+        """
+        if self.joints:
+            words = in_words(self.joints[0].formula, self.features)
+            raise UnsupportedModelError(
+                f"a step of the model computes {words}, and {why}. Make such columns "
+                "part of the table, and train without the step."
+            )
 
     def joint_values(self, encoded: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what encoded rows hold in the columns computed of several features.

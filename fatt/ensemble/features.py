@@ -53,25 +53,29 @@ NumberTypes: TypeAlias = Literal[
     "long",
     "wide signed",
     "long signed",
+    "int64",
     "floating",
     "float64",
 ]
 
-_SIGNED = frozenset({"signed", "short signed"})
-_INTEGERS = _SIGNED | {"unsigned", "short unsigned"}
+_SIGNED = frozenset({"signed", "medium signed", "short signed"})
+_UNSIGNED = frozenset({"unsigned", "medium unsigned", "short unsigned"})
+_INTEGERS = _SIGNED | _UNSIGNED
+_LONG = frozenset({"signed", "medium signed", "float64"})
 _ALL = _INTEGERS | {"bool", "narrow", "float64"}
 
 #: What a column may be held in, from most to fewest types; narrow are the floats below
-#: float64, short the integers below 32 bits.
+#: float64, short the integers below 32 bits, and medium those of 32.
 ALLOWED: dict[NumberTypes, frozenset[str]] = {
     "any": _ALL,
     "wide": _ALL - {"narrow"},
     "number": _ALL - {"bool"},
     "wide number": _ALL - {"bool", "narrow"},
     "signed": _SIGNED | {"narrow", "float64"},
-    "long": frozenset({"signed", "unsigned", "float64"}),
+    "long": _LONG | {"unsigned", "medium unsigned"},
     "wide signed": _SIGNED | {"float64"},
-    "long signed": frozenset({"signed", "float64"}),
+    "long signed": _LONG,
+    "int64": frozenset({"signed", "float64"}),
     "floating": frozenset({"narrow", "float64"}),
     "float64": frozenset({"float64"}),
 }

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -137,6 +138,19 @@ def reads_of(formula: Formula) -> Iterator[Read]:
         case Operation():
             yield from reads_of(formula.left)
             yield from reads_of(formula.right)
+
+
+def operations_of(formula: Formula) -> Iterator[Operation]:
+    """Yield the operations of a formula, each before its parts."""
+    if isinstance(formula, Operation):
+        yield formula
+        yield from operations_of(formula.left)
+        yield from operations_of(formula.right)
+
+
+def key_of(formula: Formula) -> bytes:
+    """Return what two formulas share if and only if they are the same."""
+    return msgspec.msgpack.encode(formula)
 
 
 def places_of(formula: Formula) -> list[int]:

@@ -55,6 +55,7 @@ def require_plain_numbers(ensemble: Ensemble, what: str) -> None:
         If a column of numbers is split by sets of ranges, or some of its numbers are
         read as missing.
     """
+    ensemble.require_no_joints(f"{what} made by fatt would not")
     for feature in ensemble.features:
         if isinstance(feature, Categorical):
             continue

@@ -107,7 +107,7 @@ class Words:
         self._above[nodes["left"][inner]] = self._above[nodes["right"][inner]] = inner
         self._flags = {
             index
-            for index, feature in enumerate(ensemble.features)
+            for index, feature in enumerate(ensemble.columns)
             if isinstance(feature, Numeric)
             and names_a_level(feature.name)
             and all(0 <= cut < 1 for cut in ensemble.thresholds(index).tolist())
@@ -132,7 +132,7 @@ class Words:
         """Describe a split by what can still be there."""
         record = self._ensemble.trees.nodes[node]
         index = int(record["feature"])
-        feature = self._ensemble.features[index]
+        feature = self._ensemble.columns[index]
         name = _plain(feature.name)
         before = self._values(node, index)
         sides = [self._sent(node, before, is_left=side) for side in (True, False)]
@@ -164,7 +164,7 @@ class Words:
                 asked.append(index)
         found = []
         for index in asked:
-            feature, values = self._ensemble.features[index], self._values(leaf, index)
+            feature, values = self._ensemble.columns[index], self._values(leaf, index)
             name, extras = _plain(feature.name), ["missing"] * values.missing
             if isinstance(feature, Categorical):
                 words, others = _among(feature, values, Values.of(feature))
@@ -191,7 +191,7 @@ class Words:
 
     def _values(self, node: int, index: int) -> Values:
         """Return what a feature may still be when a node is reached."""
-        values = Values.of(self._ensemble.features[index])
+        values = Values.of(self._ensemble.columns[index])
         for above, is_left in self._way(node):
             if self._ensemble.trees.nodes["feature"][above] == index:
                 values = self._sent(above, values, is_left=is_left)
@@ -213,7 +213,7 @@ class Words:
         self, index: int, sides: list[Values], threshold: float
     ) -> tuple[str, list[tuple[str, list[str]]]]:
         """Describe both sides of a threshold."""
-        feature = self._ensemble.features[index]
+        feature = self._ensemble.columns[index]
         assert isinstance(feature, Numeric)
         name, number = _plain(feature.name), self._number(threshold)
         words = [f"<= {number}", f"> {number}"]
@@ -231,7 +231,7 @@ class Words:
         ]
 
     def _flag(self, index: int, values: Values) -> tuple[str, str]:
-        name, _, level = _plain(self._ensemble.features[index].name).partition("=")
+        name, _, level = _plain(self._ensemble.columns[index].name).partition("=")
         if values.low >= values.high:
             return name, ""
         return name, f"is {level}" if values.low > -math.inf else f"is not {level}"

@@ -21,7 +21,7 @@ from fatt.ensemble import Categorical, Cut, Ensemble, Feature, Label, Numeric
 from fatt.ensemble.tables import as_frame, places_of
 from fatt.errors import SpecError, hint
 from fatt.model import Live, Model
-from fatt.region.variables import Merge, merge_trees
+from fatt.region.variables import Merge, merge_joint, merge_trees
 from fatt.verdict import unknown_label
 
 Rename = Mapping[str, str]
@@ -245,6 +245,7 @@ def _merged(
         ensemble,
         features=tuple(merge.feature for merge in merges),
         trees=merge_trees(ensemble, merges),
+        joints=tuple(merge_joint(joint, merges) for joint in ensemble.joints),
     )
 
 

@@ -83,7 +83,7 @@ class Variables:
         self.ensemble = model
         if features != model.features:
             trees = merge_trees(model, self._merges)
-            joints = tuple(_merge_joint(joint, self._merges) for joint in model.joints)
+            joints = tuple(merge_joint(joint, self._merges) for joint in model.joints)
             self.ensemble = replace(
                 model, features=features, trees=trees, joints=joints
             )
@@ -411,7 +411,7 @@ def _reads_missing(feature: Feature, numbers: Matrix) -> NDArray[np.bool_]:
     return (low <= numbers) & (numbers <= high)
 
 
-def _merge_joint(joint: Joint, merges: Sequence[Merge]) -> Joint:
+def merge_joint(joint: Joint, merges: Sequence[Merge]) -> Joint:
     """Return a computed column that reads variables instead of columns."""
     formula = _merge_formula(joint.formula, merges)
     return msgspec.structs.replace(joint, formula=formula)

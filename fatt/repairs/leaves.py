@@ -49,6 +49,7 @@ class Leaves:
     rows: NDArray[np.int64]
 
     def __init__(self, model: Model, schema: Schema) -> None:
+        model.ensemble.require_no_joints("no repair is computed for such a model")
         self._live = _live(model)
         _require_own_words(model)
         values = self._live.leaves()

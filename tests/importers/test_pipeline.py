@@ -26,9 +26,9 @@ from sklearn.preprocessing import (
     KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
+    Normalizer,
     OneHotEncoder,
     OrdinalEncoder,
-    PolynomialFeatures,
     RobustScaler,
     StandardScaler,
 )
@@ -653,7 +653,7 @@ def test_what_overflows_in_a_scaler_is_refused_as_by_the_model() -> None:
     ("steps", "message"),
     [
         (PCA(2), "PCA is not supported: it mixes columns"),
-        (PolynomialFeatures(), "PolynomialFeatures is not supported: it mixes columns"),
+        (Normalizer(), "Normalizer is not supported: it mixes columns"),
         (FunctionTransformer(np.exp), "a FunctionTransformer calls exp"),
         (
             ColumnTransformer(

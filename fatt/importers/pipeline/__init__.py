@@ -33,6 +33,13 @@ from fatt.ensemble import (
 from fatt.ensemble.features import ALLOWED, NumberTypes
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.pipeline.live import WholePipeline
+from fatt.importers.pipeline.mixtures import (
+    computed_with,
+    formula_of,
+    mixtures_of,
+    name_of,
+    split_off,
+)
 from fatt.importers.pipeline.steps import (
     FINITE,
     UNKNOWN,
@@ -43,7 +50,14 @@ from fatt.importers.pipeline.steps import (
     Replace,
     is_nan,
 )
-from fatt.importers.pipeline.table import Chain, Table, inside, through, turns_none
+from fatt.importers.pipeline.table import (
+    Chain,
+    Mixture,
+    Table,
+    inside,
+    through,
+    turns_none,
+)
 from fatt.importers.pipeline.transformers import is_passthrough, require_known
 from fatt.importers.pullback import pull_back
 from fatt.importers.pullback.columns import (
@@ -234,23 +248,27 @@ def _pulled_back(
     is_open: bool,
 ) -> Ensemble:
     """Pull a model back, which may take numbers below the poles (`is_open`)."""
+    mixtures = mixtures_of(table)
+    mixed = [chain for mixture in mixtures for chain in mixture.read]
+    every = [*table.columns, *mixed]
     features: list[Feature] = []
-    columns: list[Column | None] = [None] * len(table.columns)
+    columns: list[Column | None] = [None] * len(every)
     first_steps: list[AnyStep] = []
     open_below: list[int] = []
     open_above: list[int] = []
     for index in range(width):
         name = f"x{index}" if names is None else names[index]
-        mine = [i for i, chain in enumerate(table.columns) if chain.source == index]
-        chains = [table.columns[i] for i in mine]
+        mine = [i for i, chain in enumerate(every) if chain.source == index]
+        chains = [every[i] for i in mine]
         idle = [chain for chain in table.idle if chain.source == index]
         if names is not None and not mine and not idle:
             continue
         feature, made = _resolve(name, len(features), chains, idle)
         number_types = _number_types(chains)
         features.append(msgspec.structs.replace(feature, number_types=number_types))
+        is_mixed = any(i >= len(table.columns) for i in mine)
         for i, column in zip(mine, made, strict=True):
-            columns[i] = column
+            columns[i] = computed_with(column) if is_mixed else column
         if isinstance(feature, Numeric):
             first_steps += [step for chain in chains for step in chain.steps[:1]]
             has_pole = is_open and any(chain.has_pole for chain in (*chains, *idle))
@@ -261,9 +279,24 @@ def _pulled_back(
                 open_below.append(len(features) - 1)
             if is_beyond:
                 open_above.append(len(features) - 1)
+    n_features, formulas = len(features), []
+    behind = iter(columns[len(table.columns) :])
+    for mixture in mixtures:
+        read = [next(behind) for _ in mixture.read]
+        formulas.append(formula_of(mixture, read))
+        name = name_of(formulas[-1], features)
+        mine = [i for i, one in enumerate(table.columns) if one.source is mixture]
+        idle = [chain for chain in table.idle if chain.source is mixture]
+        feature, made = _as_numbers(
+            name, len(features), [table.columns[i] for i in mine], idle
+        )
+        features.append(feature)
+        for i, column in zip(mine, made, strict=True):
+            columns[i] = computed_with(column)
     copied = any(
         all(isinstance(step, Replace) for step in chain.steps)
         for chain in table.columns
+        if not isinstance(chain.source, Mixture)
     )
     inputs = Inputs(
         named=names is not None,
@@ -285,15 +318,16 @@ def _pulled_back(
     model = f"Pipeline with {inner.source.model}"
     newer = note_newer("scikit-learn", sklearn.__version__)
     notes = (*newer, *inner.source.notes)
-    return pull_back(
+    pulled = pull_back(
         inner,
         features=features,
-        columns=[column for column in columns if column is not None],
+        columns=[one for one in columns[: len(table.columns)] if one is not None],
         inputs=inputs,
         source=msgspec.structs.replace(
             inner.source, model=model, notes=tuple(dict.fromkeys(notes))
         ),
     )
+    return split_off(pulled, n_features, formulas) if mixtures else pulled
 
 
 def _number_types(chains: Sequence[Chain]) -> NumberTypes:
@@ -330,9 +364,16 @@ def _resolve(
             f"column {name!r} is read both as numbers and as labels, or its labels "
             "reach the model as they are. Encode it, or give the steps a copy each."
         )
+    return _as_numbers(name, index, chains, idle)
+
+
+def _as_numbers(
+    name: str, index: int, chains: Sequence[Chain], idle: Sequence[Chain]
+) -> tuple[Feature, list[Column]]:
+    """Return the numeric feature of a column and the columns made of it."""
     feature = Numeric(name=name)
     columns: list[Column] = []
-    for chain in uses:
+    for chain in (*chains, *idle):
         steps = (
             step if isinstance(step, Numbers) else step.as_numbers()
             for step in chain.steps

@@ -121,25 +121,47 @@ def _asked(
     tables: list[NDArray[Any]] = [rows, np.where(rows == 0, -0.0, rows)]
     if (rows == np.trunc(rows)).all():
         tables.append(rows.astype(np.int64))
-    every = np.arange(len(rows))
-    some = np.unique(np.linspace(0, len(rows) - 1, _ALONE).astype(int))
+    wanted = _answers(transformer, rows, called, in_frame=in_frame)
+    is_bool = [
+        require_alike(transformer, table, wanted, called, in_frame=in_frame)
+        for table in tables
+    ]
+    return wanted.astype(np.float64), any(is_bool)
+
+
+def require_alike(
+    transformer: Any,
+    table: NDArray[Any],
+    wanted: NDArray[Any],
+    called: str,
+    *,
+    in_frame: bool,
+) -> bool:
+    """Refuse a function that makes other numbers of the rows of a table than wanted.
+
+    It is asked about each alone, among others, and in another order.
+
+    Returns
+    -------
+    bool
+        Whether it makes booleans.
+    """
+    every = np.arange(len(table))
+    some = np.unique(np.linspace(0, len(table) - 1, _ALONE).astype(int))
     rng = np.random.default_rng(0)
     # Some rows twice: a function may count them.
-    among = [rng.integers(len(rows), size=size) for size in _AMONG]
-    parts = [every, every[::-1], *some[:, np.newaxis], *among]
-    wanted = _answers(transformer, rows, called, in_frame=in_frame)
+    among = [rng.integers(len(table), size=size) for size in _AMONG]
     is_bool = False
-    for table in tables:
-        for part in parts:
-            found = _answers(transformer, table[part], called, in_frame=in_frame)
-            is_bool |= found.dtype == bool
-            if not np.array_equal(found, wanted[part], equal_nan=True):
-                raise UnsupportedModelError(
-                    f"{called}, and what that makes of a cell hangs on other rows, on "
-                    "chance, or on the type of the cells. Do the same with a step that "
-                    "is supported, or in the table."
-                )
-    return wanted.astype(np.float64), is_bool
+    for part in [every, every[::-1], *some[:, np.newaxis], *among]:
+        found = _answers(transformer, table[part], called, in_frame=in_frame)
+        is_bool |= found.dtype == bool
+        if not np.array_equal(found, wanted[part], equal_nan=True):
+            raise UnsupportedModelError(
+                f"{called}, and what that makes of a cell hangs on other rows, on "
+                "chance, or on the type of the cells. Do the same with a step that "
+                "is supported, or in the table."
+            )
+    return is_bool
 
 
 def _answers(

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Feature, Label, Numeric
 from fatt.ensemble.features import NumberTypes
+from fatt.ensemble.joint import Formula, Operations, operate
 from fatt.errors import UnsupportedModelError
 from fatt.importers.pullback.columns import (
     Flags,
@@ -40,6 +41,23 @@ _LARGEST = float(np.finfo(np.float64).max)
 #: What scikit-learn's numeric transformers take, and what those that refuse NaN take.
 FINITE = Numeric(name="", lower=-_LARGEST, upper=_LARGEST)
 FINITE_ONLY = msgspec.structs.replace(FINITE, accepts_missing=False)
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """What a scaler does to numbers: so that others can tell what it is.
+
+    Attributes
+    ----------
+    operations
+        What is done, one after the other.
+    """
+
+    operations: Operations = ()
+
+    def __call__(self, numbers: Floats) -> Floats:
+        """Return what becomes of numbers."""
+        return operate(numbers, self.operations)
 
 
 @dataclass(frozen=True)
@@ -249,17 +267,23 @@ class Work:
     ----------
     outputs
         For each output column, the input column it is made of and the steps between;
-        none if it is the input column as it is.
+        none if it is the input column as it is. Of several columns it is computed by a
+        formula, whose places are those of the input columns.
     idle
         Input columns without any output, and the step that yet checks their cells.
+    check
+        What formulas take.
     sparse
         Whether the output is a sparse matrix.
     narrow
         Whether the output has fewer digits than float64.
     """
 
-    outputs: list[tuple[int, tuple[AnyStep, ...]]] = field(default_factory=list)
+    outputs: list[tuple[int | Formula, tuple[AnyStep, ...]]] = field(
+        default_factory=list
+    )
     idle: list[tuple[int, AnyStep]] = field(default_factory=list)
+    check: Numbers = Numbers(function=Arithmetic())
     sparse: bool = False
     narrow: bool = False
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from fatt.ensemble.joint import Formula, places_of
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
 from fatt.importers.pipeline.curves import is_followed
+from fatt.importers.pipeline.formulas import traced
 from fatt.importers.pipeline.functions import tabulated
 from fatt.importers.pipeline.steps import (
     AnyStep,
@@ -33,7 +35,7 @@ class Chain:
     Attributes
     ----------
     source
-        Index of the raw column.
+        Index of the raw column; or how it was computed of several.
     steps
         The steps.
     narrow
@@ -43,7 +45,7 @@ class Chain:
         None into NaN: see `turns_none`.
     """
 
-    source: int
+    source: int | Mixture
     steps: tuple[AnyStep, ...] = ()
     narrow: bool = False
     framed: tuple[int, ...] = ()
@@ -87,6 +89,11 @@ class Chain:
         return None if known is None else np.unique(known)
 
     @property
+    def is_checked(self) -> bool:
+        """Whether some step has looked at its cells."""
+        return bool(self.steps) or isinstance(self.source, Mixture)
+
+    @property
     def is_in_frame(self) -> bool:
         """Whether it comes in a frame of pandas."""
         return self.framed[-1:] == (len(self.steps),)
@@ -108,6 +115,27 @@ class Chain:
     def in_frame(self) -> Chain:
         """Return the column after it was put into a frame of pandas."""
         return replace(self, framed=(*self.framed, len(self.steps)))
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A column that a step computes of several others.
+
+    Attributes
+    ----------
+    formula
+        How; its places are those of `chains`.
+    chains
+        The columns that the step gets.
+    """
+
+    formula: Formula
+    chains: tuple[Chain, ...]
+
+    @property
+    def read(self) -> list[Chain]:
+        """The columns that the formula reads."""
+        return [self.chains[place] for place in places_of(self.formula)]
 
 
 @dataclass
@@ -168,13 +196,15 @@ def through(step: Any, table: Table) -> Table:
         if type(step) is FeatureUnion:
             return _framed(step, _through_union(step, table))
         makes_frame = _output(step) != "default"
-        work = _tabulated(step, table) or work_of(
+        work = _called(step, table) or work_of(
             step, sparse=table.sparse, is_frame=makes_frame and _gets_frame(step, table)
         )
         columns = [
-            table.columns[i].after(done, narrow=work.narrow) for i, done in work.outputs
+            _origin(of, table, work).after(done, narrow=work.narrow)
+            for of, done in work.outputs
         ]
         idle = [table.columns[i].then(done) for i, done in work.idle]
+        idle += [chain for chain in _left_out(table, work) if chain.is_checked]
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise MalformedModelError(
             f"the fitted {type(step).__name__} contradicts itself or is not fitted "
@@ -183,21 +213,47 @@ def through(step: Any, table: Table) -> Table:
     return _framed(step, Table(columns, sparse=work.sparse, idle=table.idle + idle))
 
 
-def _tabulated(step: Any, table: Table) -> Work | None:
+def _left_out(table: Table, work: Work) -> list[Chain]:
+    """Return the columns of which a step makes nothing, without a look at them."""
+    used = {i for i, _ in work.idle}
+    for of, _ in work.outputs:
+        used.update([of] if isinstance(of, int) else places_of(of))
+    return [chain for i, chain in enumerate(table.columns) if i not in used]
+
+
+def _origin(of: int | Formula, table: Table, work: Work) -> Chain:
+    """Return the column of which a step makes another."""
+    if isinstance(of, int):
+        return table.columns[of]
+    mixture = Mixture(of, tuple(chain.then(work.check) for chain in table.columns))
+    if any(isinstance(chain.source, Mixture) for chain in mixture.read):
+        raise UnsupportedModelError(
+            "it computes with a column that another step has computed of several. Let "
+            "one step compute it, or make it a column of the table."
+        )
+    return Chain(mixture)
+
+
+def _called(step: Any, table: Table) -> Work | None:
     """Return the work of a function of which only its author knows what it does.
 
-    None if it is another step, or what goes in cannot be listed.
+    None if it is another step, or is not followed.
     """
     from sklearn.preprocessing import FunctionTransformer
 
     if type(step) is not FunctionTransformer or table.sparse or is_followed(step):
         return None
+    check_members(step)
+    return traced(step) or _tabulated(step, table)
+
+
+def _tabulated(step: Any, table: Table) -> Work | None:
+    """Return the work of a function of few values; None if they cannot be listed."""
     values = [chain.values for chain in table.columns]
     frames = {chain.is_in_frame for chain in table.columns}
     in_frame = hasattr(step, "feature_names_in_")
     if frames != {in_frame} or any(chain.narrow for chain in table.columns):
         return None
-    check_members(step)
     known = [one for one in values if one is not None]
     if len(known) < len(values):
         return None
@@ -254,7 +310,7 @@ def _through_columns(step: Any, table: Table) -> Table:
         if not mine:
             continue
         if isinstance(transformer, str) and transformer == "drop":
-            result.idle += [chain for chain in mine if chain.steps]
+            result.idle += [chain for chain in mine if chain.is_checked]
             continue
         with inside(f"transformer {name!r}"):
             part = through(transformer, Table(mine))

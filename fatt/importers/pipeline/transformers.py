@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Numeric
 from fatt.ensemble.features import NumberTypes
+from fatt.ensemble.joint import Operator
 from fatt.errors import UnsupportedModelError
 from fatt.importers.pipeline.curves import (
     function_step,
@@ -23,8 +24,10 @@ from fatt.importers.pipeline.curves import (
     quantile_steps,
 )
 from fatt.importers.pipeline.encoders import category_encoder, encoder
+from fatt.importers.pipeline.formulas import polynomials
 from fatt.importers.pipeline.steps import (
     FINITE_ONLY,
+    Arithmetic,
     Flag,
     Numbers,
     Replace,
@@ -115,6 +118,7 @@ def _known() -> tuple[dict[type, Callable[..., Work]], dict[type, Callable[..., 
         preprocessing.FunctionTransformer: _function,
         preprocessing.QuantileTransformer: _quantiles,
         preprocessing.PowerTransformer: _powers,
+        preprocessing.PolynomialFeatures: polynomials,
         impute.SimpleImputer: _imputer,
         impute.MissingIndicator: _missing_indicator,
     }
@@ -133,14 +137,14 @@ def require_known(transformer: Any) -> None:
 
 #: Why a step of scikit-learn is not supported, by the name of its class.
 _MIXES = (
-    "it mixes columns{}, so its output says nothing about one raw column. Make what it "
+    "it mixes columns, so its output says nothing about one raw column. Make what it "
     "computes columns of the table, and train without it"
 )
 _REASONS = {
     **dict.fromkeys(
         (
             *("PCA", "IncrementalPCA", "KernelPCA", "TruncatedSVD", "FastICA", "NMF"),
-            *("PolynomialFeatures", "Normalizer", "KNNImputer", "IterativeImputer"),
+            *("Normalizer", "KNNImputer", "IterativeImputer"),
             *("LinearDiscriminantAnalysis", "FeatureAgglomeration", "KMeans"),
         ),
         _MIXES,
@@ -158,7 +162,7 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
     name = type(transformer).__name__
     package = type(transformer).__module__.partition(".")[0]
     if package == "sklearn" and name in _REASONS:
-        why = _REASONS[name].format(_mixed_columns(transformer))
+        why = _REASONS[name]
     elif package == "sklearn" and isinstance(transformer, base.BaseEstimator):
         why = "what it computes is not known here"
     else:
@@ -167,23 +171,13 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
         f"the step {name} is not supported: {why}. Supported are StandardScaler, "
         "MinMaxScaler, RobustScaler, MaxAbsScaler, OneHotEncoder, OrdinalEncoder, "
         "TargetEncoder, SimpleImputer, MissingIndicator, KBinsDiscretizer, Binarizer, "
-        "QuantileTransformer, PowerTransformer, FunctionTransformer with numpy's "
-        "logarithms and roots, "
-        "selectors such as SelectKBest, ColumnTransformer, FeatureUnion, Pipeline, "
-        "'passthrough', and encoders of category_encoders; or load the model behind "
+        "QuantileTransformer, PowerTransformer, PolynomialFeatures, "
+        "FunctionTransformer with numpy's logarithms and roots, or with a ratio or "
+        "product of columns, selectors such as SelectKBest, ColumnTransformer, "
+        "FeatureUnion, Pipeline, 'passthrough', and encoders of category_encoders; or "
+        "load the model behind "
         "the step, in its own columns."
     )
-
-
-def _mixed_columns(transformer: Any) -> str:
-    """Say which columns a transformer multiplies first, if it tells."""
-    powers = getattr(transformer, "powers_", np.empty((0, 0)))
-    mixed = np.flatnonzero((powers > 0).sum(axis=1) > 1)
-    if not len(mixed):
-        return ""
-    names = getattr(transformer, "feature_names_in_", np.arange(powers.shape[1]))
-    product = " times ".join(repr(str(name)) for name in names[powers[mixed[0]] > 0])
-    return f" ({product})"
 
 
 def _check_finite(*parameters: Any) -> None:
@@ -211,31 +205,16 @@ def _scaled(offset: Any, scale: Any, *, sparse: bool, n: int) -> Work:
     _check_finite(offset, scale, factor)
     work = Work(sparse=sparse)
     for i in range(n):
-        function = functools.partial(
-            _scale,
-            offset=None if offset is None else float(offset[i]),
-            scale=None if scale is None else float(scale[i]),
-            factor=None if factor is None else float(factor[i]),
-        )
-        work.outputs.append((i, (Numbers(function=function),)))
-    return work
-
-
-def _scale(
-    numbers: Floats,
-    *,
-    offset: float | None,
-    scale: float | None,
-    factor: float | None,
-) -> Floats:
-    with np.errstate(over="ignore", under="ignore"):
+        operations: list[tuple[Operator, float]] = []
         if offset is not None:
-            numbers = numbers - offset
+            operations.append(("-", float(offset[i])))
         if scale is not None:
-            numbers = numbers / scale
+            operations.append(("/", float(scale[i])))
         if factor is not None:
-            numbers = numbers * factor
-    return numbers
+            operations.append(("*", float(factor[i])))
+        step = Numbers(function=Arithmetic(tuple(operations)))
+        work.outputs.append((i, (step,)))
+    return work
 
 
 def _standard_scaler(scaler: Any, sparse: bool) -> Work:
@@ -264,16 +243,11 @@ def _min_max_scaler(scaler: Any) -> Work:
     work = Work()
     for i in range(scaler.n_features_in_):
         scale, low = float(scaler.scale_[i]), float(scaler.min_[i])
-        steps = [Numbers(function=functools.partial(_stretch, scale=scale, low=low))]
+        steps = [Numbers(function=Arithmetic((("*", scale), ("+", low))))]
         if scaler.clip:
             steps.append(_clipped(*map(float, scaler.feature_range)))
         work.outputs.append((i, tuple(steps)))
     return work
-
-
-def _stretch(numbers: Floats, *, scale: float, low: float) -> Floats:
-    with np.errstate(over="ignore", under="ignore"):
-        return numbers * scale + low
 
 
 def _clipped(low: float, high: float) -> Numbers:

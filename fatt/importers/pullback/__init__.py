@@ -85,6 +85,7 @@ def pull_back(
     UnsupportedModelError
         If the values that the model refuses cannot be told in the raw columns.
     """
+    ensemble.require_no_joints("no preparation before it is followed")
     plain, adopted = _adopt_kinds(ensemble.features, features, columns)
     narrowed = list(adopted)
     for column, inner in zip(plain, ensemble.features, strict=True):

@@ -25,6 +25,7 @@ from fatt.ensemble.joint import (
     combine,
     evaluate,
     in_words,
+    key_of,
     places_of,
 )
 from fatt.errors import SpecError, UnsupportedModelError
@@ -279,14 +280,14 @@ def _power(formula: Operation, place: int, values: Floats) -> tuple[Step, ...]:
 
     On each side of zero its size grows with the size of that, and its sign stays.
     """
-    bases = set(_moving_factors(formula, place))
-    if len(bases) != 1:
+    factors = list(_moving_factors(formula, place))
+    if formula.operator != "*" or len(set(map(key_of, factors))) != 1:
         raise UnsupportedModelError(
             "a column stands twice in what the model computes of several, so that "
             "nobody knows whether that grows with it. Make what it computes a column "
             "of the table, and train without it."
         )
-    [base] = bases
+    base = factors[0]
     sides = functools.partial(_product, formula, base, values)
     return (*steps_along(base, place, values), Step(function=sides, edges=(0.0,)))
 
@@ -308,7 +309,7 @@ def _product(
     formula: Formula, base: Formula, values: Floats, numbers: Floats
 ) -> Floats:
     """Return a product, given what its base is."""
-    if formula == base:
+    if key_of(formula) == key_of(base):
         return numbers
     if not isinstance(formula, Operation) or formula.operator != "*":
         return np.full(numbers.shape, _value(formula, values))

@@ -172,6 +172,10 @@ _KNOWN = {
         copy ignore_implicit_zeros n_quantiles output_distribution random_state
         subsample n_quantiles_ quantiles_ references_
     """,
+    "PolynomialFeatures": """
+        degree include_bias interaction_only order
+        n_output_features_ _max_degree _min_degree _n_out_full
+    """,
     "PowerTransformer": "copy method standardize lambdas_ _scaler",
     "StandardScaler": """
         copy with_mean with_std mean_ n_samples_seen_ scale_ var_

@@ -284,6 +284,7 @@ def _joined(
     """
     trees = []
     for place, part in enumerate(parts):
+        part.require_no_joints("it is one of several that are averaged or vote")
         is_vector = part.trees.values.shape[1] > 1
         output = -1 if is_vector else place % len(scoring.base)
         targets = np.full_like(part.trees.targets, output)

@@ -1,0 +1,377 @@
+"""People around whom a computed column hangs on one moving column."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lightgbm import LGBMClassifier
+from numpy.typing import NDArray
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
+from xgboost import XGBClassifier
+
+import fatt
+from fatt import Auditor, Budget, Schema, Similarity
+from fatt.audit.reach import reach_of
+from fatt.ensemble.joint import (
+    Constant,
+    Formula,
+    Operation,
+    Operator,
+    Read,
+    evaluate,
+)
+from fatt.errors import SpecError
+from fatt.region import Number
+from fatt.region.boxes import Boxes
+from fatt.verdict import UNKNOWN
+from fatt.verifier import Verifier
+
+pandas = pytest.importorskip("pandas")
+
+Floats = NDArray[np.float64]
+
+
+def people(count: int = 60, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    return pandas.DataFrame(
+        {
+            "debt": np.round(np.exp(rng.normal(3, 1, count))) - 5,
+            "income": np.round(np.exp(rng.normal(4, 0.6, count))) + 1,
+            "age": rng.integers(18, 80, count).astype(float),
+            "sex": rng.choice(["f", "m"], count),
+        }
+    )
+
+
+def granted(table: Any) -> Any:
+    return ((table["debt"] / table["income"] > 0.2) ^ (table["age"] > 50)).astype(int)
+
+
+def with_gaps(table: Any) -> Any:
+    """Return people of whom some cells are missing."""
+    rng = np.random.default_rng(2)
+    made = table.copy()
+    for name in ("debt", "age"):
+        made[name] = made[name].where(rng.random(len(made)) > 0.2)
+    return made
+
+
+def ratio(table: Any) -> Any:
+    return (table["debt"] / table["income"]).to_frame("ratio")
+
+
+def shares(table: Any) -> Any:
+    return table.assign(ratio=table["debt"] / table["income"], rest=table["income"] - 7)
+
+
+def ratios(*steps: Any) -> Any:
+    return make_column_transformer(
+        (make_pipeline(FunctionTransformer(ratio), *steps), ["debt", "income"]),
+        (OneHotEncoder(sparse_output=False), ["sex"]),
+        remainder="passthrough",
+    )
+
+
+def products() -> Any:
+    return make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["sex"]),
+        (make_pipeline(SimpleImputer(), StandardScaler()), ["debt", "income", "age"]),
+    )
+
+
+FOREST = RandomForestClassifier(6, max_depth=5, random_state=0)
+PIPELINES = {
+    "forest": [ratios(), FOREST],
+    "histogram": [ratios(), HistGradientBoostingClassifier(max_iter=6)],
+    "scaled": [ratios(StandardScaler()), XGBClassifier(n_estimators=6, max_depth=4)],
+    "rounded": [ratios(FunctionTransformer(np.cbrt)), FOREST],
+    "products": [
+        products(),
+        PolynomialFeatures(2),
+        LGBMClassifier(n_estimators=6, verbose=-1, min_child_samples=3),
+    ],
+}
+NOISE = {name: Similarity(noise={name: 3}) for name in ("debt", "income", "age")}
+SIMILARITIES = [
+    *NOISE.values(),
+    Similarity(vary=["sex"]),
+    NOISE["debt"] | NOISE["income"] | Similarity(vary=["sex"]),
+]
+
+
+def fitted(steps: list[Any], count: int = 400) -> Any:
+    table = people(count, seed=1)
+    return make_pipeline(*steps).fit(table, granted(table))
+
+
+def close_twins(model: Any, person: Any, name: str, reach: float) -> Any:
+    """Return similar people, among them those at both sides of every split."""
+    ensemble = model.ensemble
+    value = float(person[name])
+    near = [np.linspace(value - reach, value + reach, 201)]
+    for number, joint in enumerate(ensemble.joints):
+        cuts = ensemble.thresholds(len(ensemble.features) + number)
+        cuts = np.concatenate([cuts, joint.feature.edges])
+        # Lines through both ends lead close to where the column passes a cut.
+        row = ensemble.encode(person.to_frame().T.infer_objects())
+        ends = np.repeat(row, 2, axis=0)
+        place = [feature.name for feature in ensemble.features].index(name)
+        ends[:, place] = value - reach, value + reach
+        low, high = ensemble.joint_values(ends)[:, number]
+        if np.isfinite([low, high]).all() and low != high:
+            near.append(value - reach + 2 * reach * (cuts - low) / (high - low))
+            if "/" in str(joint.formula) and name == "income":
+                near.append(float(person["debt"]) / cuts[cuts != 0])
+    tried = np.concatenate(near)
+    tried = np.concatenate([tried, np.nextafter(tried, np.inf), tried - 1e-12])
+    tried = np.unique(tried[(tried >= value - reach) & (tried <= value + reach)])
+    twins = pandas.concat([person.to_frame().T] * len(tried), ignore_index=True)
+    twins = twins.infer_objects()
+    twins[name] = tried
+    return twins
+
+
+@pytest.mark.parametrize("kind", PIPELINES)
+@pytest.mark.parametrize("name", NOISE)
+def test_verdicts_are_those_of_close_twins(kind: str, name: str) -> None:
+    own = fitted(PIPELINES[kind])
+    model = fatt.load(own)
+    table = people()
+    if kind != "scaled":
+        table = with_gaps(table) if kind in {"histogram", "products"} else table
+    report = fatt.verify(own, table, similarity=NOISE[name])
+    assert not report.counts["unknown"]
+    assert 0 < report.counts["fair"] < len(table)
+    said = own.predict(table)
+    for index in np.flatnonzero(report.is_fair)[:25]:
+        if np.isnan(table[name][index]):
+            continue
+        twins = close_twins(model, table.iloc[index], name, 3.0)
+        assert (own.predict(twins) == said[index]).all()
+    for found in report.counterexamples:
+        twin = table.iloc[[found.index]].copy()
+        assert set(found.changes) == {name}
+        twin[name] = found.changes[name].after
+        assert abs(twin[name].iloc[0] - table[name][found.index]) <= 3
+        assert own.predict(twin) != said[found.index]
+
+
+@pytest.mark.parametrize("kind", PIPELINES)
+def test_a_union_is_fair_where_all_its_parts_are(kind: str) -> None:
+    own, table = fitted(PIPELINES[kind]), people()
+    parts = [fatt.verify(own, table, similarity=one) for one in SIMILARITIES]
+    debt, income, _, sex, union = (part.is_fair for part in parts)
+    assert (union == (debt & income & sex)).all()
+    assert not union.all()
+    assert not (union == sex).all()
+
+
+def test_columns_that_move_together_are_refused_by_name() -> None:
+    own, table = fitted(PIPELINES["forest"]), people()
+    both = Similarity(noise={"debt": 3, "income": 3})
+    with pytest.raises(SpecError, match=r"in 'debt' and in 'income' at once.* \| "):
+        fatt.verify(own, table, similarity=both)
+    # Elsewhere both may move.
+    apart = Similarity(noise={"debt": 3, "age": 3}, vary=["sex"])
+    assert not fatt.verify(own, table, similarity=apart).counts["unknown"]
+
+
+def test_who_divides_by_zero_is_refused() -> None:
+    own, table = fitted(PIPELINES["histogram"]), people()
+    wide = Similarity(noise={"income": 1000})
+    with pytest.raises(SpecError, match=r"divides by zero for some.*'income'"):
+        fatt.verify(own, table, similarity=wide)
+    schema = Schema.infer(fatt.load(own), table).with_(income=Number(lower=1))
+    report = fatt.verify(own, table, similarity=wide, schema=schema)
+    assert not report.counts["unknown"]
+
+
+def test_what_the_library_refuses_is_no_twin() -> None:
+    """Near zero the ratio exceeds float32, and the forest refuses such people."""
+    own, table = fitted(PIPELINES["forest"]), people()
+    schema = Schema.infer(fatt.load(own), table).with_(income=Number(lower=1e-300))
+    with pytest.raises(SpecError, match="the model refuses what it computes"):
+        fatt.verify(
+            own, table, similarity=Similarity(noise={"income": 1000}), schema=schema
+        )
+
+
+def test_answers_do_not_hang_on_who_is_asked_with_whom(tmp_path: Path) -> None:
+    own, table = fitted(PIPELINES["products"]), people()
+    union = SIMILARITIES[-1]
+    wanted = fatt.verify(own, table, similarity=union)
+    turned = fatt.verify(own, table[::-1], similarity=union)
+    assert (turned.is_fair[::-1] == wanted.is_fair).all()
+    threads = fatt.verify(own, table, similarity=union, n_jobs=2)
+    assert (threads.findings.nodes == wanted.findings.nodes).all()
+    auditor = pickle.loads(pickle.dumps(Auditor(own, similarity=union, schema=table)))
+    journal = tmp_path / "journal"
+    assert (auditor.verify(table, journal=journal).is_fair == wanted.is_fair).all()
+    again = auditor.verify(table, journal=journal)
+    assert (again.findings.nodes == wanted.findings.nodes).all()
+    for index in (0, 7):
+        alone = auditor.verify(table.iloc[[index]])
+        assert alone.is_fair == wanted.is_fair[index]
+
+
+def test_budgets_and_interruptions_leave_what_is_known() -> None:
+    deep = RandomForestClassifier(40, max_depth=8, random_state=0)
+    trained, table = people(400, seed=1), people()
+    flipped = np.random.default_rng(0).random(len(trained)) < 0.3
+    own = make_pipeline(ratios(), deep).fit(trained, granted(trained) ^ flipped)
+    similarity = Similarity(noise={"debt": 2, "age": 1}, vary=["sex"])
+    wanted = fatt.verify(own, table, similarity=similarity)
+    short = fatt.verify(own, table, similarity=similarity, budget=Budget(nodes=1))
+    known = short.findings.verdict != UNKNOWN
+    assert 0 < known.sum() < len(table)
+    assert (short.is_fair[known] == wanted.is_fair[known]).all()
+    some = fatt.verify(own, table, similarity=similarity, budget=Budget(total_nodes=5))
+    assert 0 < some.counts["unknown"] < len(table)
+    auditor = Auditor(own, similarity=similarity, schema=table)
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    assert auditor.verify(table, progress=stop).interrupted
+    assert not auditor.verify(table).interrupted
+
+
+@pytest.mark.parametrize("kind", ["forest", "histogram", "scaled"])
+def test_gaps_are_reached_and_not_exceeded(kind: str) -> None:
+    own, table = fitted(PIPELINES[kind]), people(20)
+    model = fatt.load(own)
+    gaps = fatt.score_gap(own, table, similarity=NOISE["debt"], of="probability")
+    said = own.predict_proba(table)
+    assert gaps.lower.max() > 0
+    for index, gap in enumerate(gaps):
+        twins = close_twins(model, table.iloc[index], "debt", 3.0)
+        moved = np.abs(own.predict_proba(twins) - said[index]).max()
+        assert moved <= gap.bounds.upper + 1e-6
+        assert gap.bounds.lower <= moved + 1e-6
+
+
+def test_radii_are_where_the_verdict_turns() -> None:
+    own, table = fitted(PIPELINES["forest"]), people(12)
+    radii = fatt.radius(own, table, similarity=NOISE["debt"])
+    assert (np.isfinite(radii.lower) & (radii.lower > 0)).any()
+    for index, radius in enumerate(radii):
+        if not 0 < radius.bounds.lower < 1e3:
+            continue
+        person = table.iloc[[index]]
+        within, beyond = (
+            fatt.verify(own, person, similarity=Similarity(noise={"debt": 3 * one}))
+            for one in (radius.bounds.lower * (1 - 1e-9), radius.bounds.upper * 1.01)
+        )
+        assert within.is_fair.all()
+        assert not beyond.is_fair.any()
+
+
+def test_each_group_of_people_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = fitted(PIPELINES["forest"])
+    table = people(40).assign(income=[50.0, 60.0] * 20)
+    made = []
+    plain = Verifier.__init__
+
+    def count(self: Verifier, *args: Any, **kwargs: Any) -> None:
+        made.append(1)
+        plain(self, *args, **kwargs)
+
+    monkeypatch.setattr(Verifier, "__init__", count)
+    auditor = Auditor(own, similarity=NOISE["debt"], schema=table)
+    auditor.verify(table, spot_checks=0)
+    assert len(made) == 2
+
+
+def random_formula(rng: np.random.Generator, depth: int) -> Formula:
+    if depth == 0 or rng.random() < 0.2:
+        if rng.random() < 0.2:
+            return Constant(float(rng.choice([-2.0, 0.0, 0.5, 1e200])))
+        place = int(rng.integers(3))
+        if place == 2:
+            return Read(place=2, table=(0.0, 5.0, -1.0), missing=2.0)
+        scaled: tuple[tuple[Operator, float], ...] = (("-", 3.0), ("*", -0.5))
+        return Read(
+            place=place,
+            operations=scaled if rng.random() < 0.5 else (),
+            missing=float(rng.choice([np.nan, 7.0])),
+        )
+    operators: list[Operator] = ["+", "-", "*", "/"]
+    return Operation(
+        random_formula(rng, depth - 1),
+        operators[rng.integers(4)],
+        random_formula(rng, depth - 1),
+    )
+
+
+FEATURES = [
+    fatt.ensemble.Numeric(name="a"),
+    fatt.ensemble.Numeric(name="b"),
+    fatt.ensemble.Categorical(name="c", categories=("x", "y")),
+]
+
+
+def random_boxes(rng: np.random.Generator, count: int) -> tuple[Floats, Boxes]:
+    own = np.column_stack(
+        [rng.normal(size=(count, 2)) * 5, rng.integers(3, size=count)]
+    )
+    own[rng.random((count, 3)) < 0.2] = np.nan
+    missing = np.isnan(own) | (rng.random((count, 3)) < 0.2)
+    width = rng.choice([0.0, 1.0, 10.0], size=(count, 3))
+    lower, upper = own - width, own + width
+    crossed = np.isnan(own)
+    lower[crossed], upper[crossed] = np.inf, -np.inf
+    codes = np.full((count, 1), 7, dtype=np.uint64)
+    return own, Boxes(np.arange(count), lower, upper, missing, codes)
+
+
+def test_a_formula_stays_within_its_reach() -> None:
+    rng = np.random.default_rng(0)
+    bounded = 0
+    for _ in range(300):
+        formula = random_formula(rng, 3)
+        own, boxes = random_boxes(rng, 8)
+        reach = reach_of(formula, FEATURES, own, boxes)
+        for _ in range(40):
+            share = rng.choice([0.0, 1.0, rng.random()], size=own.shape)
+            is_crossed = boxes.lower > boxes.upper
+            lower, upper = (
+                np.where(is_crossed, own, one) for one in (boxes.lower, boxes.upper)
+            )
+            rows = np.clip(lower + share * (upper - lower), lower, upper)
+            rows[:, 2] = rng.integers(3, size=len(own))
+            is_missing = boxes.missing & (rng.random(own.shape) < 0.4)
+            rows[is_missing | is_crossed] = np.nan
+            made = evaluate(formula, rows)
+            absent = np.isnan(made)
+            assert (reach.missing | ~absent).all()
+            within = (reach.low <= made) & (made <= reach.high)
+            assert (within | absent).all(), (formula, rows, made, reach)
+        bounded += np.isfinite(reach.high).sum()
+    assert bounded > 500
+
+
+def test_columns_that_no_split_reads_may_move_together() -> None:
+    table = people(400, seed=1)[["debt", "income"]]
+    stump = RandomForestClassifier(1, max_depth=1, max_features=None, random_state=0)
+    own = make_pipeline(PolynomialFeatures(interaction_only=True), stump).fit(
+        table, table["debt"] > 20
+    )
+    both = Similarity(noise={"debt": 3, "income": 3})
+    report = fatt.verify(own, people()[["debt", "income"]], similarity=both)
+    assert not report.counts["unknown"]
+    huge = Similarity(noise={"debt": 1e30, "income": 1e30})
+    with pytest.raises(SpecError, match=r"computes debt \* income, and may refuse"):
+        fatt.verify(own, people()[["debt", "income"]], similarity=huge)

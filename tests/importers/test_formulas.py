@@ -1,0 +1,337 @@
+"""Steps that compute of several columns: products, ratios, traced functions."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lightgbm import LGBMClassifier
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
+from xgboost import XGBClassifier
+
+import fatt
+from fatt.errors import DataError, UnsupportedModelError
+from fatt.export import export_text, to_onnx
+from fatt.importers.pipeline.functions import MAY_CALL
+from fatt.summary import summarize
+
+pandas = pytest.importorskip("pandas")
+
+NUMBERS = ["debt", "income", "age"]
+
+
+def people(count: int = 400, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    return pandas.DataFrame(
+        {
+            "debt": np.exp(rng.normal(8, 1, count)),
+            "income": np.exp(rng.normal(10, 0.6, count)),
+            "age": rng.integers(18, 80, count).astype(float),
+            "sex": rng.choice(["f", "m"], count),
+        }
+    )
+
+
+def granted(table: Any) -> Any:
+    return ((table["debt"] / table["income"] > 0.2) ^ (table["age"] > 50)).astype(int)
+
+
+def odd_people(table: Any) -> Any:
+    """Return people with zeros, negative and huge numbers, and missing ones."""
+    rng = np.random.default_rng(1)
+    made = table.copy()
+    for name in NUMBERS:
+        odd = rng.choice([0.0, -0.0, -1.0, 1e-300, 1e6, np.nan], len(made))
+        made[name] = np.where(rng.random(len(made)) < 0.3, odd, made[name])
+    return made
+
+
+def ratio(table: Any) -> Any:
+    return (table["debt"] / table["income"]).to_frame("ratio")
+
+
+def more(table: Any) -> Any:
+    return table.assign(
+        ratio=table["debt"] / (table["income"] + 1),
+        rest=table["income"] - table["debt"],
+    )
+
+
+def beside(rows: Any) -> Any:
+    return np.c_[
+        rows, rows[:, [0]] / rows[:, [1]] * 100, -rows[:, [2]], rows[:, 2] ** 2
+    ]
+
+
+def on_ratio(*steps: Any) -> Any:
+    return make_column_transformer(
+        (make_pipeline(FunctionTransformer(ratio), *steps), ["debt", "income"]),
+        (OneHotEncoder(sparse_output=False), ["sex"]),
+        remainder="passthrough",
+    )
+
+
+FOREST = RandomForestClassifier(8, random_state=0)
+HISTOGRAM = HistGradientBoostingClassifier(max_iter=8)
+PIPELINES: list[tuple[Callable[[], list[Any]], Any, list[str]]] = [
+    (lambda: [on_ratio()], FOREST, [*NUMBERS, "sex"]),
+    (lambda: [on_ratio(StandardScaler())], HISTOGRAM, [*NUMBERS, "sex"]),
+    (
+        lambda: [on_ratio(FunctionTransformer(np.log1p), StandardScaler())],
+        XGBClassifier(n_estimators=8, max_depth=4),
+        [*NUMBERS, "sex"],
+    ),
+    (
+        lambda: [on_ratio(KBinsDiscretizer(4, encode="onehot-dense"))],
+        LGBMClassifier(n_estimators=8, verbose=-1),
+        [*NUMBERS, "sex"],
+    ),
+    (lambda: [FunctionTransformer(more)], HISTOGRAM, NUMBERS),
+    (
+        lambda: [SimpleImputer(), StandardScaler(), PolynomialFeatures(3)],
+        LGBMClassifier(n_estimators=8, verbose=-1),
+        NUMBERS,
+    ),
+    (
+        lambda: [
+            make_column_transformer(
+                (OrdinalEncoder(), ["sex"]), (SimpleImputer(), NUMBERS)
+            ),
+            PolynomialFeatures((2, 3), interaction_only=True, include_bias=False),
+            SelectKBest(k=6),
+        ],
+        FOREST,
+        [*NUMBERS, "sex"],
+    ),
+    (
+        lambda: [make_union(FunctionTransformer(ratio), FunctionTransformer(more))],
+        XGBClassifier(n_estimators=8, max_depth=4),
+        NUMBERS,
+    ),
+]
+
+
+def fitted(steps: list[Any], model: Any, names: list[str]) -> Any:
+    table = people()
+    return make_pipeline(*steps, model).fit(table[names], granted(table))
+
+
+@pytest.mark.filterwarnings("ignore:Bins whose width are too small")
+@pytest.mark.parametrize(("steps", "model", "names"), PIPELINES)
+def test_labels_are_those_of_the_library(
+    steps: Callable[[], list[Any]], model: Any, names: list[str], tmp_path: Path
+) -> None:
+    own = fitted(steps(), model, names)
+    read = fatt.load(own)
+    assert read.ensemble.joints
+    read.save(tmp_path / "model.fatt")
+    again = fatt.load(tmp_path / "model.fatt")
+    assert again.ensemble.digest == read.ensemble.digest
+    asked = compared = 0
+    for table in (people(), people(seed=3), odd_people(people(seed=5))):
+        for row in [table[names].iloc[[i]] for i in range(60)] + [table[names]]:
+            asked += 1
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    wanted = own.predict(row)
+            except ValueError:
+                with pytest.raises(DataError):
+                    read.predict(row)
+                continue
+            try:
+                found = read.predict(row)
+            except DataError:
+                # A logarithm of what is below its pole: nobody need follow that.
+                continue
+            compared += 1
+            assert np.array_equal(found, wanted)
+            assert np.array_equal(again.predict(row), wanted)
+    assert compared > asked / 2
+
+
+@pytest.mark.parametrize("validate", [False, True])
+def test_functions_of_arrays_are_followed(validate: bool) -> None:
+    table = people()
+    rows = table[NUMBERS].to_numpy()
+    step = FunctionTransformer(beside, validate=validate)
+    own = make_pipeline(step, FOREST).fit(rows, granted(table))
+    read = fatt.load(own)
+    # Powers, and what is turned round, are told of their one column.
+    assert len(read.ensemble.joints) == 1
+    assert np.array_equal(read.predict(rows), own.predict(rows))
+    assert "(x0 / x1) * 100" in read.ensemble.source.notes[-1]
+
+
+def test_whole_numbers_are_taken_where_they_stay_exact() -> None:
+    table = people().assign(debt=lambda t: t["debt"].round())
+    whole = table[NUMBERS].round().astype(np.int64)
+    y = granted(table)
+    for function, takes in [
+        (lambda t: t.assign(r=t["debt"] / t["income"]), {np.int64, np.int32}),
+        (lambda t: t.assign(r=t["debt"] - t["income"]), {np.int64}),
+        (lambda t: t.assign(r=t["debt"] * t["income"]), set()),
+        (lambda t: t.assign(r=t["debt"] + t["income"] + t["age"]), set()),
+        (lambda t: t.assign(r=0.5 * t["debt"] * t["income"]), {np.int64, np.int32}),
+    ]:
+        own = make_pipeline(FunctionTransformer(function), FOREST).fit(whole, y)
+        read = fatt.load(own)
+        assert np.array_equal(read.predict(whole * 1.0), own.predict(whole * 1.0))
+        for dtype in (np.int64, np.int32, np.int16, np.uint64, np.float32):
+            given = whole.clip(0, 30000).astype(dtype)
+            if dtype in takes or (dtype == np.uint64 and np.int32 in takes):
+                assert np.array_equal(read.predict(given), own.predict(given))
+            else:
+                with pytest.raises(DataError, match="pass float64"):
+                    read.predict(given)
+
+
+def fills(table: Any) -> Any:
+    return (table["debt"] / table["income"]).fillna(0).to_frame()
+
+
+def guards(table: Any) -> Any:
+    return (table["debt"] / table["income"].clip(lower=1)).to_frame()
+
+
+def centres(table: Any) -> Any:
+    return (table["debt"] - table["debt"].mean()).to_frame()
+
+
+def shifts(table: Any) -> Any:
+    return (table["debt"] - table["income"].shift(1)).to_frame()
+
+
+def numbers_rows(table: Any) -> Any:
+    return table.assign(row=np.arange(len(table)))
+
+
+def chooses(table: Any) -> Any:
+    return np.where(table["debt"] > 0, table["debt"], table["income"])[:, np.newaxis]
+
+
+@pytest.mark.parametrize(
+    "function", [fills, guards, centres, shifts, numbers_rows, chooses, len, np.ravel]
+)
+def test_functions_that_do_more_are_refused(function: Callable[[Any], Any]) -> None:
+    own = fitted([FunctionTransformer(ratio)], FOREST, NUMBERS)
+    own[0].func = function
+    with pytest.raises(UnsupportedModelError, match="known to its author alone"):
+        fatt.load(own)
+
+
+def twice(table: Any) -> Any:
+    return (table["debt"] / (table["debt"] + table["income"])).to_frame()
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ([FunctionTransformer(twice)], "a column stands twice"),
+        (
+            [FunctionTransformer(more), PolynomialFeatures(2)],
+            "another step has computed of several",
+        ),
+        (
+            [
+                KBinsDiscretizer(3, encode="ordinal"),
+                FunctionTransformer(lambda rows: rows[:, [0]] - rows[:, [1]]),
+            ],
+            "more than scalers",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_not_followed_is_named(steps: list[Any], reason: str) -> None:
+    own = fitted(steps, FOREST, NUMBERS)
+    with pytest.raises(UnsupportedModelError, match=reason):
+        fatt.load(own)
+
+
+def test_nothing_of_a_file_is_run() -> None:
+    own = fitted([on_ratio()], FOREST, [*NUMBERS, "sex"])
+    token = MAY_CALL.set(False)
+    try:
+        with pytest.raises(UnsupportedModelError, match="nothing in a file is run"):
+            fatt.load(own)
+    finally:
+        MAY_CALL.reset(token)
+
+
+def test_products_of_a_file_are_read(tmp_path: Path) -> None:
+    own = fitted([PolynomialFeatures(2)], FOREST, NUMBERS)
+    file = tmp_path / "model.pkl"
+    file.write_bytes(pickle.dumps(own))
+    table = people()[NUMBERS]
+    assert np.array_equal(
+        fatt.load(file, allow_pickle=True).predict(table), own.predict(table)
+    )
+
+
+def test_codes_of_a_column_that_is_computed_with() -> None:
+    table = people().assign(kind=lambda t: t["age"] // 20)
+    names = ["debt", "kind"]
+    own = make_pipeline(PolynomialFeatures(2), FOREST).fit(table[names], granted(table))
+    words = {0.0: "young", 1.0: "grown", 2.0: "older", 3.0: "old"}
+    read = fatt.load(own, codes={"kind": words})
+    told = table.assign(kind=table["kind"].map(words))[names]
+    assert np.array_equal(read.predict(told), own.predict(table[names]))
+
+
+def test_what_is_not_done_yet_is_refused() -> None:
+    table = people()
+    names, y = NUMBERS, granted(table)
+    similarity = fatt.Similarity(noise={"age": 1})
+    own = fitted([FunctionTransformer(more)], FOREST, names)
+    scaler = StandardScaler().fit(table[names])
+    with pytest.raises(UnsupportedModelError, match="computes debt / "):
+        fatt.load(own, prepare=scaler)
+    with pytest.raises(UnsupportedModelError, match="an ONNX model made by fatt"):
+        to_onnx(own)
+    with pytest.raises(UnsupportedModelError, match="no repair"):
+        fatt.repair(own, table[names], y, similarity=similarity)
+    report = fatt.verify(own, table[names], similarity=similarity)
+    with pytest.raises(fatt.errors.SpecError, match="no certificates yet"):
+        report.certificate()
+    several = VotingClassifier([("a", own), ("b", own)], voting="soft")
+    with pytest.raises(UnsupportedModelError, match="averaged or vote"):
+        fatt.load(several.fit(table[names], y))
+
+
+def test_zeros_that_are_missing_and_ratios_do_not_go_together() -> None:
+    table = people()
+    own = make_pipeline(
+        FunctionTransformer(ratio), XGBClassifier(n_estimators=2, missing=0.0)
+    ).fit(table[NUMBERS], granted(table))
+    with pytest.raises(UnsupportedModelError, match="reads numbers as missing"):
+        fatt.load(own)
+
+
+def test_summary_and_text_name_what_is_computed() -> None:
+    own = fitted([FunctionTransformer(ratio)], FOREST, NUMBERS)
+    summary = summarize(fatt.load(own).ensemble)
+    assert [one.kind for one in summary.features] == ["numeric"] * 2 + ["computed"]
+    assert summary.features[2].name == "debt / income"
+    assert summary.features[2].splits > 0
+    assert "debt / income <= " in export_text(own)
