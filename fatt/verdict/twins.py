@@ -291,12 +291,16 @@ class Counterexamples(Sequence[Counterexample]):
         lines = [f"\n {case}" for case in self[:_LINES]]
         if len(self) > _LINES:
             lines.append(f"\n and {len(self) - _LINES:,} more")
-        return f"<{len(self):,} counterexamples{''.join(lines)}>"
+        return f"<{self._count}{''.join(lines)}>"
+
+    @property
+    def _count(self) -> str:
+        return f"{len(self):,} counterexample{'s' * (len(self) != 1)}"
 
     def _repr_html_(self) -> str:
         more = f"and {len(self) - _CARDS:,} more" if len(self) > _CARDS else None
         shown = cards(case.card(f"Person {case.index}") for case in self[:_CARDS])
-        return notebook(f"{len(self):,} counterexamples", shown, more)
+        return notebook(self._count, shown, more)
 
     def to_frame(self) -> Any:
         """Return a data frame with one row per pair, in this order.
