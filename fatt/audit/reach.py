@@ -66,9 +66,11 @@ def reach_of(
                 one[:, place] for one in (own, boxes.lower, boxes.upper)
             )
             absent = boxes.missing[:, place] | np.isnan(mine)
-            if isinstance(features[place], Categorical):
-                codes = formula.of(np.arange(len(formula.table), dtype=np.float64))
-                ends = np.tile(codes, (count, 1)).T
+            feature = features[place]
+            if isinstance(feature, Categorical):
+                # The last code is that of unknown values.
+                known = feature.n_codes - (not feature.accepts_unknown)
+                ends = np.tile(formula.of(np.arange(known, dtype=float)), (count, 1)).T
             else:
                 # Where no number is similar, the ends are crossed.
                 sides = np.where(lower <= upper, [lower, upper, mine], mine)

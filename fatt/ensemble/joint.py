@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble.features import Feature, Numeric, Record
+from fatt.ensemble.features import Categorical, Feature, Numeric, Record
 
 Floats = NDArray[np.float64]
 
@@ -158,6 +158,15 @@ def places_of(formula: Formula) -> list[int]:
     return list(dict.fromkeys(read.place for read in reads_of(formula)))
 
 
+def _name(read: Read, feature: Feature) -> str:
+    # The last number is that of unknown values.
+    numbers = list(read.table[:-1])
+    is_flag = numbers.count(1.0) == 1 and numbers.count(0.0) == len(numbers) - 1
+    if isinstance(feature, Categorical) and is_flag:
+        return f"{feature.name}={feature.categories[numbers.index(1.0)]}"
+    return feature.name
+
+
 def in_words(formula: Formula, features: Sequence[Feature]) -> str:
     """Write a formula down with the names of its columns, without their scaling.
 
@@ -172,7 +181,7 @@ def in_words(formula: Formula, features: Sequence[Feature]) -> str:
         case Constant():
             return f"{formula.value:g}"
         case Read():
-            return features[formula.place].name
+            return _name(formula, features[formula.place])
     sides = [in_words(one, features) for one in (formula.left, formula.right)]
     left, right = (
         f"({words})" if isinstance(one, Operation) else words
