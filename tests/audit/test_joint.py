@@ -96,12 +96,15 @@ FOREST = RandomForestClassifier(6, max_depth=5, random_state=0)
 PIPELINES = {
     "forest": [ratios(), FOREST],
     "histogram": [ratios(), HistGradientBoostingClassifier(max_iter=6)],
-    "scaled": [ratios(StandardScaler()), XGBClassifier(n_estimators=6, max_depth=4)],
+    "scaled": [
+        ratios(StandardScaler()),
+        XGBClassifier(n_estimators=6, max_depth=4, n_jobs=1),
+    ],
     "rounded": [ratios(FunctionTransformer(np.cbrt)), FOREST],
     "products": [
         products(),
         PolynomialFeatures(2),
-        LGBMClassifier(n_estimators=6, verbose=-1, min_child_samples=3),
+        LGBMClassifier(n_estimators=6, verbose=-1, min_child_samples=3, n_jobs=1),
     ],
 }
 NOISE = {name: Similarity(noise={name: 3}) for name in ("debt", "income", "age")}

@@ -99,18 +99,18 @@ PIPELINES: list[tuple[Callable[[], list[Any]], Any, list[str]]] = [
     (lambda: [on_ratio(StandardScaler())], HISTOGRAM, [*NUMBERS, "sex"]),
     (
         lambda: [on_ratio(FunctionTransformer(np.log1p), StandardScaler())],
-        XGBClassifier(n_estimators=8, max_depth=4),
+        XGBClassifier(n_estimators=8, max_depth=4, n_jobs=1),
         [*NUMBERS, "sex"],
     ),
     (
         lambda: [on_ratio(KBinsDiscretizer(4, encode="onehot-dense"))],
-        LGBMClassifier(n_estimators=8, verbose=-1),
+        LGBMClassifier(n_estimators=8, verbose=-1, n_jobs=1),
         [*NUMBERS, "sex"],
     ),
     (lambda: [FunctionTransformer(more)], HISTOGRAM, NUMBERS),
     (
         lambda: [SimpleImputer(), StandardScaler(), PolynomialFeatures(3)],
-        LGBMClassifier(n_estimators=8, verbose=-1),
+        LGBMClassifier(n_estimators=8, verbose=-1, n_jobs=1),
         NUMBERS,
     ),
     (
@@ -126,7 +126,7 @@ PIPELINES: list[tuple[Callable[[], list[Any]], Any, list[str]]] = [
     ),
     (
         lambda: [make_union(FunctionTransformer(ratio), FunctionTransformer(more))],
-        XGBClassifier(n_estimators=8, max_depth=4),
+        XGBClassifier(n_estimators=8, max_depth=4, n_jobs=1),
         NUMBERS,
     ),
 ]
