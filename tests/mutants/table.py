@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.mutants import checker, kernels, python, train
+from tests.mutants import checker, joint, kernels, python, train
 
 MUTANTS = (
     *kernels.MUTANTS,
     *train.MUTANTS,
     *python.MUTANTS,
     *checker.MUTANTS,
+    *joint.MUTANTS,
 )

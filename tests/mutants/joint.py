@@ -1,0 +1,106 @@
+"""Wrong versions of columns that are computed of several others."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_SEARCH = ("tests/audit/test_joint.py",)
+_IMPORT = ("tests/importers/test_formulas.py",)
+
+MUTANTS = tuple(
+    Mutant(f"fatt/{file}.py", old, new, _SEARCH)
+    for file, old, new in (
+        # People with other fixed values, taken for one group.
+        ("audit/joint", "beside[np.ix_(some, places)] |= ~these[some]", "pass"),
+        # The range of those before, who moved less far.
+        (
+            "audit/joint",
+            "keys[one].tobytes() + lower.tobytes() + upper.tobytes()",
+            "keys[one].tobytes()",
+        ),
+        # Two columns that move, of which the first is followed.
+        ("audit/joint", "these.sum(axis=1) > 1", "these.sum(axis=1) > 2"),
+        # One box of several.
+        (
+            "audit/joint",
+            "worst = np.maximum.reduceat(_RANK[verdict], starts)",
+            "worst = _RANK[verdict][starts]",
+        ),
+        # What the library refuses, in columns that no split reads.
+        ("audit/joint", "        if beyond.any():", "        if beyond.all():"),
+        # Division by what may be zero.
+        ("audit/reach", "(right.low <= 0) & (right.high >= 0)", "right.low == 0"),
+        ("audit/reach", "formula.missing, ends[0])", "ends[0], ends[0])"),
+        # Both sides of zero, where their sign turns a quotient round.
+        (
+            "importers/pullback/joints",
+            "edges=around([0.0]) if is_cut else (),",
+            "edges=(),",
+        ),
+        (
+            "importers/pullback/joints",
+            "            _refuse_zeros(column, feature)\n",
+            "            pass\n",
+        ),
+        # What is computed of a missing value.
+        (
+            "importers/pullback/joints",
+            "missing=float(evaluate(formula, absent[np.newaxis])[0])",
+            "missing=math.nan",
+        ),
+        # People whom the library refuses.
+        (
+            "importers/pullback/joints",
+            "        _require_all_taken(ensemble, pulled, fixed, place)\n",
+            "        pass\n",
+        ),
+        # A constant on the other side.
+        (
+            "importers/pullback/joints",
+            "sides = (numbers, constant) if left else (constant, numbers)",
+            "sides = (numbers, constant)",
+        ),
+        # Powers, as if they were monotone everywhere.
+        ("importers/pullback/joints", "function=sides, edges=(0.0,)", "function=sides"),
+    )
+) + tuple(
+    Mutant(f"fatt/{file}.py", old, new, _IMPORT)
+    for file, old, new in (
+        # Integers that overflow, or are rounded on the way.
+        (
+            "importers/pipeline/formulas",
+            "if max(left, right) > _EXACT_BITS or bits > _LONG_BITS:",
+            "if bits > 2 * _LONG_BITS:",
+        ),
+        (
+            "importers/pipeline/formulas",
+            'return "long" if all(size is None for size in sizes) else "int64"',
+            'return "long"',
+        ),
+        # Cells of other rows, and numbers that hang on how many there are.
+        ("importers/pipeline/formulas", "if other.row != self.row:", "if False:"),
+        (
+            "importers/pipeline/formulas",
+            "    except UnsupportedModelError:\n        return None\n",
+            "    except UnsupportedModelError:\n        pass\n",
+        ),
+        # A column that a step leaves out, after a look at its cells.
+        (
+            "importers/pipeline/table",
+            "idle += [chain for chain in _left_out(table, work) if chain.is_checked]",
+            "pass",
+        ),
+        # Rows of which the library refuses what is computed.
+        (
+            "ensemble/ensemble",
+            "            if not taken.all():",
+            "            if False:",
+        ),
+        # Another formula of the same columns.
+        (
+            "importers/pullback/joints",
+            'if formula.operator != "*" or len(set(map(key_of, factors))) != 1:',
+            "if len(set(map(key_of, factors))) > 2:",
+        ),
+    )
+)
