@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 _FILE = "in the file of --spec"
+_ALTERNATIVES = f"with a table [[similar]] for each {_FILE}"
 
 
 def as_options(sentence: str) -> str:
@@ -49,7 +50,10 @@ def _kind(found: re.Match[str]) -> str:
 _PHRASES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(pattern), option)
     for pattern, option in (
-        (r"schema\.with_\(\{(.+?): (\w+)\(([^()]*)\)(?:, \.\.\.)?\}\)", _kind),
+        (
+            r"schema\.with_\(\{?(.+?)(?:: |=)(\w+)\(([^()]*)\)(?:, \.\.\.)?\}?\)",
+            _kind,
+        ),
         (r"pass a schema that says", "say"),
         (r"with Schema\.with_", f"in [schema] {_FILE}"),
         (r"fatt\.load\(\.\.\.\)\.predicting\((.*?)\)", r"pos_label=\1"),
@@ -62,6 +66,7 @@ _PHRASES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
         (r"schema=Schema\.infer\(fatt\.load\(model\), X, (one_hot=.*?)\)", r"\1"),
         (r"FATTClassifier finds", "fatt train finds"),
         (r"Similarity\((\w+=.*?)\)", r"\1"),
+        (r"as in Similarity\(\.\.\.\) \| Similarity\(\.\.\.\)", _ALTERNATIVES),
         (r"Budget\(seconds=(.*?)\)", r"--budget \1"),
         (r"Budget\(nodes=\.\.\.\)", "--budget nodes=N"),
         # The model's own parameters have these names too.

@@ -198,10 +198,11 @@ def test_the_way_out_of_a_mistake_is_an_option(
 
 
 @pytest.mark.parametrize("name", ["hours-per-week", "age"])
+@pytest.mark.parametrize("call", ["{%r: Number(upper=...)}", "%s=Number(upper=...)"])
 def test_what_is_to_be_written_into_the_file_can_be_read(
-    name: str, tmp_path: Path
+    name: str, call: str, tmp_path: Path
 ) -> None:
-    told = as_options(f"such as schema.with_({{{name!r}: Number(upper=...)}}).")
+    told = as_options(f"such as schema.with_({call % name}).")
     line = told.removeprefix("such as ").partition(" under ")[0]
     (tmp_path / "audit.toml").write_text(
         f"[schema]\n{line.replace('...', '70')}\n", encoding="utf-8"
