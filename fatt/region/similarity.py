@@ -22,7 +22,7 @@ from fatt.region.amounts import (
     parse_condition,
     parse_labels,
 )
-from fatt.region.kinds import AnyVariable, Number, Ordinal, anything
+from fatt.region.kinds import AnyVariable, Integer, Number, Ordinal, anything
 from fatt.region.schema import Schema
 from fatt.region.toml import read_tables, write_tables
 
@@ -74,6 +74,16 @@ class Move(NamedTuple):
             isinstance(self.amount, Step)
             and max(self.amount.below, self.amount.above) > 0
         )
+
+    def stays(self, variable: AnyVariable | None) -> bool:
+        """Tell whether noise is less than the step from a whole number to the next."""
+        amount = self.amount
+        if not isinstance(amount, Step) or not isinstance(variable, Integer | Ordinal):
+            return False
+        size = max(amount.below, amount.above)
+        if amount.unit == "sd" and isinstance(variable, Integer) and variable.sd:
+            return size * variable.sd < 1
+        return not amount.unit and size < 1
 
 
 class Relation:
@@ -550,7 +560,12 @@ def _change(name: str, move: Move, schema: Schema | None) -> str:
         variable = None if schema is None else schema.find(name)
         sd = variable.sd if isinstance(variable, Number) else None
         levels = " levels" if isinstance(variable, Ordinal) else ""
-        return f"{name!r} {move.amount.in_words(sd)}{levels}"
+        stays = (
+            ", which is less than a whole step: it stays as it is"
+            if move.stays(variable)
+            else ""
+        )
+        return f"{name!r} {move.amount.in_words(sd)}{levels}{stays}"
     if move.values is not None:
         shown = ", ".join(map(repr, move.values))
         return f"the values {shown} of {name!r} are interchangeable"

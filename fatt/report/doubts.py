@@ -7,13 +7,13 @@ attribute that may vary, is told here; all of it is measured on the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Categorical, Ensemble, Numeric
+from fatt.ensemble import Categorical, Ensemble, Label, Numeric
 from fatt.ensemble.joint import places_of
 from fatt.errors import SpecError
 from fatt.people import People
@@ -39,6 +39,8 @@ _TELLS = 0.5
 _LOOKED_AT = 20_000
 _BINS = 8
 _SHOWN = 5
+#: What answers that cannot be right may come from.
+UNFIT = "the rows may not be prepared as the model's were"
 
 
 def alone(report: Report) -> int:
@@ -75,44 +77,63 @@ def warnings(report: Report, *, options: bool = True) -> tuple[str, ...]:
     options
         Whether to spell the options that help, which not every reader types.
     """
-    if len(report) < _ENOUGH:
+    # More than two different answers tell no more than two.
+    labels, classes = np.unique(report.findings.label)[:2], report.findings.classes
+    is_known = not report.interrupted and not (classes and labels[0] < 0)
+    answers = answers_of(labels, classes) if is_known else []
+    return misfits(report.people, answers, options=options)
+
+
+def misfits(
+    people: People, answers: Collection[Label], *, options: bool = True
+) -> tuple[str, ...]:
+    """Say why people may not be those that the model was made for; a few tell nothing.
+
+    Parameters
+    ----------
+    people
+        The people.
+    answers
+        The different answers that the model gives them; none if these are not known.
+    options
+        As for `warnings`.
+    """
+    if len(people) < _ENOUGH:
         return ()
     found = []
-    beyond = _beyond_thresholds(report)
+    codes, before = (
+        (" (--codes, in Python codes=)", " (--prepare, in Python prepare=)")
+        if options
+        else ("", "")
+    )
+    beyond = _beyond_thresholds(people)
     if beyond:
-        shown = "; ".join(beyond[:_SHOWN])
-        more = f"; and {len(beyond) - _SHOWN} more" if len(beyond) > _SHOWN else ""
-        spelt = " (--prepare, in Python prepare=)" if options else ""
         found.append(
             "These rows may not be prepared as the model's were: most values lie "
-            f"beyond all thresholds of the model in {shown}{more}. If the model was "
+            f"beyond all thresholds of the model in {_first(beyond)}. If the model was "
             "trained on scaled or encoded columns, load it with its preparation"
-            f"{spelt}, or as the pipeline that holds both."
+            f"{before}, or as the pipeline that holds both."
         )
-    strange = _strange_categories(report)
+    strange = _strange_categories(people)
     if strange:
-        shown = "; ".join(strange[:_SHOWN])
-        more = f"; and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
-        codes, before = (
-            (" (--codes, in Python codes=)", " (--prepare, in Python prepare=)")
-            if options
-            else ("", "")
-        )
         found.append(
             "Most values are no category that the model knows, and are all the same "
-            f"to it, in {shown}{more}. Spell them as the model does, say what codes "
-            f"mean{codes}, or load the model with its preparation{before}."
+            f"to it, in {_first(strange)}. Spell them as the model does, say what "
+            f"codes mean{codes}, or load the model with its preparation{before}."
         )
-    labels, classes = np.unique(report.findings.label), report.findings.classes
-    is_known = len(labels) == 1 and (labels[0] >= 0 or not classes)
-    if is_known and not report.interrupted:
-        [answer] = answers_of(labels, classes)
+    if len(answers) == 1:
+        [answer] = answers
         found.append(
-            f"The model answers {answer!r} for everybody in this table. Then the rows "
-            "may not be prepared as the model's were, or its columns be in another "
-            "order; or it answers that always."
+            f"The model answers {answer!r} for everybody in this table. Then {UNFIT}, "
+            "or its columns be in another order; or it answers that always."
         )
     return tuple(found)
+
+
+def _first(found: list[str]) -> str:
+    """List the first of the columns that were found."""
+    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return "; ".join(found[:_SHOWN]) + more
 
 
 def notes(report: Report, *, options: bool = True) -> tuple[str, ...]:
@@ -124,7 +145,12 @@ def notes(report: Report, *, options: bool = True) -> tuple[str, ...]:
         As for `warnings`.
     """
     found = []
-    if report.alone:
+    if len(report) == 1 and report.alone:
+        found.append(
+            "This person is similar to nobody else, and counts as fair for that "
+            "reason alone."
+        )
+    elif report.alone:
         found.append(
             f"{report.alone:,} of {len(report):,} are similar to nobody else, and "
             "count as fair for that reason alone."
@@ -146,14 +172,14 @@ def _chunks(report: Report) -> Iterator[Matrix]:
         yield people.values(start, min(start + CHUNK, len(people)))
 
 
-def _beyond_thresholds(report: Report) -> list[str]:
+def _beyond_thresholds(people: People) -> list[str]:
     """Say in which columns most values lie far beyond all thresholds, on one side.
 
     Near a threshold at the end of its column most people may well be; and where most
     have one value, such as a capital gain of 0, the thresholds are about the others.
     """
-    ensemble = report.people.variables.ensemble
-    values = report.people.values(0, min(_LOOKED_AT, len(report)))
+    ensemble = people.variables.ensemble
+    values = people.values(0, min(_LOOKED_AT, len(people)))
     found = []
     for index, feature in enumerate(ensemble.features):
         if not isinstance(feature, Numeric):
@@ -182,13 +208,13 @@ def _beyond_thresholds(report: Report) -> list[str]:
     return found
 
 
-def _strange_categories(report: Report) -> list[str]:
+def _strange_categories(people: People) -> list[str]:
     """Say in which columns most values are no category that the model knows.
 
     Many others may be none: a model needs to know only what it asks for.
     """
-    variables = report.people.variables
-    values = report.people.values(0, min(_LOOKED_AT, len(report)))
+    variables = people.variables
+    values = people.values(0, min(_LOOKED_AT, len(people)))
     own = {one.name for one in variables.model.features if isinstance(one, Categorical)}
     found = []
     for index, feature in enumerate(variables.ensemble.features):
@@ -208,7 +234,12 @@ def _strange_categories(report: Report) -> list[str]:
 
 def _moving(report: Report) -> tuple[dict[str, None], set[str]]:
     """Return what may be anything, and all that may differ in some way, by name."""
-    moving = list(report.similarity.moving(report.people.variables.schema))
+    schema = report.people.variables.schema
+    moving = [
+        (name, move)
+        for name, move in report.similarity.moving(schema)
+        if not move.stays(schema.find(name))
+    ]
     varied = dict.fromkeys(name for name, move in moving if move.varies)
     return varied, {name for name, _ in moving}
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import fatt
 from fatt.ensemble import Numeric
 from fatt.errors import SpecError
-from fatt.region import Number, Schema, Similarities, Similarity, Variables
+from fatt.region import Integer, Number, Schema, Similarities, Similarity, Variables
 from fatt.region.amounts import Range, Step
 from fatt.region.rules import bind
 from fatt.region.similarity import Relation, any_of
@@ -400,3 +400,19 @@ def test_senseless_toml_is_refused(text: str, words: str) -> None:
 def test_what_is_no_plain_number_is_no_amount(amount: Any) -> None:
     with pytest.raises(SpecError, match="noise of 'age'"):
         Similarity(noise={"age": amount})
+
+
+def test_noise_below_a_whole_step_is_told_to_move_nothing() -> None:
+    variables = (
+        Integer(name="age", columns=("age",), sd=4.0),
+        Number(name="debt", columns=("debt",), sd=0.5),
+    )
+    schema = Schema(columns=("age", "debt"), variables=variables)
+    stays = "which is less than a whole step: it stays as it is"
+    for amount, moves in ((0.5, False), ("0.2 sd", False), (1, True), ("0.3 sd", True)):
+        words = Similarity(noise={"age": amount, "debt": 0.5}).describe(schema)
+        [age, debt] = words.splitlines()[1:]
+        assert (stays in age) != moves
+        assert stays not in debt
+    # Of hundredths that depends on the person.
+    assert stays not in Similarity(noise={"age": "1%"}).describe(schema)

@@ -145,12 +145,16 @@ def test_raw_rows_of_a_skewed_column_are_doubted(people: Any) -> None:
     assert "'debt' (300 of 300 are above " in warning
     assert fatt.verify(own, scaled, **asked).warnings == ()
     # Of a few people that may be chance, and so it may be of one threshold or two.
-    some = fatt.verify(own, raw[:19], **asked).warnings
-    assert not any("'debt'" in one for one in some)
-    few = fitted(scaled, one, depth=2)
-    assert len(fatt.load(few).ensemble.thresholds(1)) <= 2
-    some = fatt.verify(few, raw, **asked).warnings
-    assert not any("'debt'" in one for one in some)
+    for count in (19, 20):
+        some = fatt.verify(own, raw[:count], **asked).warnings
+        assert any("'debt'" in one for one in some) == (count == 20)
+    bands = np.digitize(scaled["debt"], [-0.3, 0.2, 1])
+    for cuts in (2, 3):
+        few = DecisionTreeClassifier(max_leaf_nodes=cuts + 1)
+        few.fit(scaled[["debt"]], np.minimum(bands, cuts))
+        assert len(fatt.load(few).ensemble.thresholds(0)) == cuts
+        some = fatt.verify(few, raw[["debt"]], similarity=Similarity(noise={"debt": 1}))
+        assert any("'debt'" in one for one in some.warnings) == (cuts == 3)
 
 
 def test_categories_that_the_model_does_not_know_are_doubted(people: Any) -> None:
@@ -177,8 +181,13 @@ def test_categories_that_the_model_does_not_know_are_doubted(people: Any) -> Non
 
 
 def test_few_people_tell_nothing(people: Any, model: Any) -> None:
-    report = fatt.verify(model, people[:1], similarity=Similarity(noise={"age": 2}))
-    assert report.warnings == ()
+    asked = {"similarity": Similarity(noise={"age": 2})}
+    assert fatt.verify(model, people[:1], **asked).warnings == ()
+    strange = people.assign(age=people["age"] + 1000 * people["income"])
+    assert fatt.verify(model, strange[:9], **asked).warnings == ()
+    assert (
+        "beyond all thresholds" in fatt.verify(model, strange[:10], **asked).warnings[0]
+    )
 
 
 def test_a_column_of_zeros_mostly_is_no_reason_to_doubt(people: Any) -> None:
@@ -243,7 +252,9 @@ def test_an_auditor_may_be_asked_about_somebody_alone(people: Any, model: Any) -
     similarity = Similarity(noise={"age": 2}, where={"age": "<= 30"})
     auditor = fatt.Auditor(model, similarity=similarity, schema=people)
     old = people[people["age"] > 30][:1]
-    assert auditor.verify(old).alone == 1
+    report = auditor.verify(old)
+    assert report.alone == 1
+    assert report.notes[0].startswith("This person is similar to nobody else")
 
 
 @for_seeds(30)
@@ -287,6 +298,13 @@ def test_who_is_alone_is_who_has_no_other_point(seed: int) -> None:
             if options > 1:
                 alone[boxes.person[box]] = False
     assert space.alone(values).tolist() == alone.tolist()
+
+
+def test_noise_that_moves_nobody_leaves_a_column_fixed(people: Any, model: Any) -> None:
+    similarity = Similarity(noise={"age": 0.5, "income": 1}, vary=["sex"])
+    report = fatt.verify(model, people, similarity=similarity)
+    assert doubts.held_fixed(report) == ["age", "wife"]
+    assert "it stays as it is" in report.to_html()
 
 
 # What varies.
