@@ -7,10 +7,9 @@ import hashlib
 import platform
 import shlex
 import sys
-from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,6 +31,7 @@ from fatt.storage import require_writable, write_text
 
 if TYPE_CHECKING:
     from fatt.audit import Auditor
+    from fatt.cli.agreement import Agreement
     from fatt.model import Model
     from fatt.people.files import Table
     from fatt.people.typed import TypedPeople
@@ -216,7 +216,6 @@ def _run(request: Request) -> Exit:
     groups = tuple(dict.fromkeys([*_varied(report), *given]))
     sources = Sources(auditor, table, typed)
     agreement = _agreement(request, report, sources)
-    agreement = agreement._replace(notes=(*_left_aside(sources), *agreement.notes))
     warnings = (*report.warnings, *agreement.warnings)
     _write(request, report, groups, sources, agreement)
     _write_junit(request, report, warnings)
@@ -401,13 +400,6 @@ def _details(request: Request, report: Report, auditor: Auditor) -> Details | No
         return measure(auditor, report, n_jobs=request.jobs, progress=show)
 
 
-class Agreement(NamedTuple):
-    """How people's columns fit the model, and its answers the truth, in sentences."""
-
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
 def _left_aside(sources: Sources) -> tuple[str, ...]:
     """Say which columns were not looked at, for one may be misspelt."""
     names = sources.typed.left_aside
@@ -422,65 +414,13 @@ def _left_aside(sources: Sources) -> tuple[str, ...]:
 
 
 def _agreement(request: Request, report: Report, sources: Sources) -> Agreement:
-    """Say how often the model is right, if a column tells the truth."""
-    told = sources.typed.others.get(request.label or "")
-    if told is None:
-        return Agreement()
-    truth = request.in_words(told)
-    if not report.findings.classes:
-        return _error(request, report, truth)
-    kinds, which = report.findings.kinds()
-    answers = [str(kinds[kind].label) for kind in which]
-    if not set(truth) & set(map(str, report.findings.classes)):
-        return Agreement(
-            (
-                f"Column {request.label!r} holds no answer of the model, for instance "
-                f"{truth[0]!r}, so that the two were not compared.",
-            )
-        )
-    everybody = len(report)
-    agree = sum(a == b for a, b in zip(answers, truth, strict=True))
-    note = (
-        f"The model's answer is that of column {request.label!r} for {agree:,} of "
-        f"{everybody:,} people ({agree / everybody:.1%})."
-    )
-    commonest, most = Counter(truth).most_common(1)[0]
-    if agree >= most or report.interrupted:
-        return Agreement((note,))
-    return Agreement(
-        (note,),
-        (
-            f"The model is right about {agree:,} of {everybody:,} people by column "
-            f"{request.label!r}; always answering {commonest!r} would be right about "
-            f"{most:,}. Then the rows may not be prepared as the model's were, or its "
-            "columns or answers be taken for others.",
-        ),
-    )
+    """Say how people's columns fit the model, and its answers the truth."""
+    from fatt.cli.agreement import Agreement, agreement
 
-
-def _error(request: Request, report: Report, truth: list[str]) -> Agreement:
-    """Say how far the model's predictions are from a column of numbers."""
-    import numpy as np
-
-    try:
-        known = np.array(truth, dtype=np.float64)
-    except ValueError:
-        return Agreement((f"Column {request.label!r} holds no numbers.",))
-    kinds, which = report.findings.kinds()
-    made = np.array([kinds[kind].label for kind in which], dtype=np.float64)
-    off, middle = float(np.abs(made - known).mean()), float(np.median(known))
-    always = float(np.abs(middle - known).mean())
-    note = (
-        f"The model's prediction is off column {request.label!r} by {off:.4g} in the "
-        f"mean; always predicting {middle:.6g} would be off by {always:.4g}."
-    )
-    if not off > always or report.interrupted:
-        return Agreement((note,))
-    why = (
-        "Then the rows may not be prepared as the model's were, or its columns be "
-        "taken for others."
-    )
-    return Agreement((), (f"{note} {why}",))
+    found, truth = Agreement(), sources.typed.others.get(request.label or "")
+    if truth is not None:
+        found = agreement(report, str(request.label), truth, request.said().answers)
+    return found._replace(notes=(*_left_aside(sources), *found.notes))
 
 
 def _provenance(request: Request, sources: Sources, agreement: Agreement) -> Provenance:

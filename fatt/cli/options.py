@@ -275,11 +275,6 @@ class ModelRequest:
 
         return schema if self.spec is None else schema.with_(kinds_in(self.spec))
 
-    def in_words(self, answers: list[str]) -> list[str]:
-        """Return answers in the words that were given to them."""
-        said = self.said().answers
-        return [said.get(answer, answer) for answer in answers]
-
     def words(self) -> list[str]:
         """Return the options with which another command loads the same model."""
         from fatt.cli.spec import Columns, audit_in, columns_in, decision_in

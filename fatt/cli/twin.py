@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -19,19 +19,21 @@ from fatt.cli.options import (
     search_options,
     similarity_options,
 )
-from fatt.cli.terminal import Exit, exits, printable
+from fatt.cli.terminal import Exit, exits, printable, say
 from fatt.errors import SpecError
 
 if TYPE_CHECKING:
     from fatt.ensemble import Ensemble
+    from fatt.model import Model
     from fatt.people.files import Cells, Table
     from fatt.people.typed import TypedPeople
+    from fatt.region import Schema
     from fatt.report import Report
     from fatt.verdict import Finding
 
 
 @click.command("twin", short_help="Ask about one person, and show a twin.")
-@click.argument("model", type=click.Path())
+@click.argument("model", type=click.Path(), required=False)
 @click.argument("people", type=click.Path(), required=False)
 @click.option("--row", type=click.IntRange(0), metavar="N",
               help="Which person of PEOPLE; 0 is the first.")  # fmt: skip
@@ -59,15 +61,16 @@ def command(context: click.Context, /, **given: Any) -> None:
       fatt twin credit.json people.csv --row 17 --noise age=3 --vary sex
       fatt twin credit.json people.csv --where id=A12 --set age=40 --vary sex
       fatt twin credit.json --set age=40 --set sex=F --vary sex
+      fatt twin --spec audit.toml --row 17
     """  # noqa: D301
-    context.exit(_run(Request(**given)))
+    context.exit(_run(_with_file(Request(**given))))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request(SimilarityRequest, ModelRequest):
     """What the user asked for; the names are those of the options."""
 
-    model: str
+    model: str | None
     people: str | None
     row: int | None
     where: str | None
@@ -79,19 +82,41 @@ class Request(SimilarityRequest, ModelRequest):
     as_json: bool
 
 
+def _with_file(request: Request) -> Request:
+    """Return the request with what the audit's file says beside who is similar."""
+    if request.spec is None:
+        return request
+    from fatt.cli.spec import audit_in
+
+    said = audit_in(request.spec)
+    others = [name for name in (said.label, said.id) if name is not None]
+    return replace(
+        request,
+        model=request.model or said.model,
+        people=request.people or said.people,
+        ignored=request.ignored or (*said.ignore, *others),
+    )
+
+
 def _run(request: Request) -> Exit:
+    if request.model is None:
+        raise SpecError(
+            "there is no model; write fatt twin MODEL PEOPLE --row 0, or name both "
+            "under [audit] in the file of --spec."
+        )
     similarity = request.similarity()
     budget = budget_of(request.budget)
     model = request.load(request.model)
     from fatt.audit import verify
 
-    person = _person(request, model.ensemble)
+    asked = _asked(request, model.ensemble)
+    schema = request.with_kinds(asked.person.schema)
     fair = request.fair(model.classes, request.favourable)
     report = verify(
         model,
-        person.table,
+        asked.person.table,
         similarity=similarity,
-        schema=request.with_kinds(person.schema),
+        schema=schema,
         by_position=request.takes_positions(),
         budget=budget,
         n_jobs=request.jobs,
@@ -100,12 +125,33 @@ def _run(request: Request) -> Exit:
     if request.as_json:
         click.echo(report.to_json())
     else:
-        for line in _lines(report):
+        for line in [*_lines(report), *report.notes]:
             click.echo(printable(line))
+    for warning in _warnings(model, asked, schema):
+        say(f"warning: {printable(warning)}")
     return (Exit.DONE, Exit.REFUTED, Exit.UNDECIDED)[report.findings.verdict[0]]
 
 
-def _person(request: Request, ensemble: Ensemble) -> TypedPeople:
+class _Asked(NamedTuple):
+    """The person, with the schema of all people, and the table of these if any."""
+
+    person: TypedPeople
+    everybody: Any = None
+
+
+def _warnings(model: Model, asked: _Asked, schema: Schema) -> tuple[str, ...]:
+    """Say why the people may not be those that the model was made for."""
+    if asked.everybody is None:
+        return ()
+    from fatt.people import People
+    from fatt.region import Variables
+    from fatt.report.doubts import misfits
+
+    people = People(asked.everybody, Variables(model.ensemble, schema))
+    return misfits(people, set(model.predict(asked.everybody).tolist()))
+
+
+def _asked(request: Request, ensemble: Ensemble) -> _Asked:
     """Return one person, with the schema of all people if there are any."""
     from fatt.people.files import Table
     from fatt.people.typed import TypedPeople, type_for_model
@@ -118,7 +164,7 @@ def _person(request: Request, ensemble: Ensemble) -> TypedPeople:
             raise SpecError("nobody is named; write fatt twin MODEL PEOPLE --row 0.")
         names = [feature.name for feature in ensemble.features]
         typed = Table("--set", "", _typed(request, names))
-        return type_for_model(typed, ensemble, one_hot=one_hot)
+        return _Asked(type_for_model(typed, ensemble, one_hot=one_hot))
     table = request.read_people(request.people)
     everybody = type_for_model(
         table, ensemble, ignored=request.ignored, one_hot=one_hot
@@ -130,7 +176,8 @@ def _person(request: Request, ensemble: Ensemble) -> TypedPeople:
     person = type_for_model(
         Table(table.name, "", alone), ensemble, ignored=set(request.ignored) & {*alone}
     )
-    return TypedPeople(person.table, everybody.schema, {})
+    alone_typed = TypedPeople(person.table, everybody.schema, {})
+    return _Asked(alone_typed, everybody.table)
 
 
 def _typed(request: Request, names: list[str]) -> dict[str, Cells]:

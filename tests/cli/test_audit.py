@@ -181,8 +181,36 @@ def test_the_share_of_right_answers_is_counted(files: tuple[str, str]) -> None:
 
 
 def test_outcomes_in_other_words_are_not_compared(files: tuple[str, str]) -> None:
-    text = audit(*files, *SIMILAR, "--label", "party").stdout
-    assert "Column 'party' holds no answer of the model, for instance 'red'" in text
+    told = audit(*files, *SIMILAR, "--label", "party")
+    assert "The model's answer is that of" not in told.stdout
+    assert (
+        "Column 'party' holds 'blue', 'red', and the model answers 'denied', "
+        "'granted', so that they were not compared. If they mean the same, give the "
+        "model's answers the words of the column, as in --answers"
+    ) in told.stderr
+
+
+def test_outcomes_may_be_coded_otherwise_than_the_answers(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    """Codes 1 and 2 for answers 0 and 1 share a code, and mean another one by it."""
+    people = town.people()
+    path = str(tmp_path / "coded.fatt")
+    library.load(town.model(), answers={"denied": "0", "granted": "1"}).save(path)
+    codes = {"denied": "1", "granted": "2"}
+    people["coded"] = [codes[truth] for truth in people["truth"]]
+    people["coded"][0] = ""
+    table = town.write_csv(tmp_path / "people.csv", people)
+    asked = (path, table, *SIMILAR, "--label", "coded")
+    told = audit(*asked)
+    assert "holds '1', '2', and the model answers '0', '1'" in told.stderr
+    assert "The model is right about" not in told.stderr
+    text = audit(*asked, "--answers", "0=1,1=2").stdout
+    whole = audit(*files, *SIMILAR, "--json")
+    found = [finding["label"] for finding in json.loads(whole.stdout)["findings"]]
+    pairs = list(zip(found, people["truth"], strict=True))[1:]
+    right = sum(answer == truth for answer, truth in pairs)
+    assert f"column 'coded' for {right} of {len(pairs)} people" in text
 
 
 def test_a_failed_write_leaves_the_old_file(

@@ -58,6 +58,70 @@ def test_a_verdict_names_the_cut_off_that_it_is_about(tmp_path: Path) -> None:
     assert "The model decides by a cut-off: 1 from a probability of 0.6 on" in text
 
 
+def test_the_file_of_an_audit_names_model_and_people(files: tuple[str, str]) -> None:
+    spec = Path(files[0]).with_name("audit.toml")
+    text = """
+[audit]
+model = "bank.fatt"
+people = "people.csv"
+label = "truth"
+id = "name"
+[[similar]]
+noise = {age = 2, income = "5%"}
+vary = ["sex"]
+"""
+    spec.write_text(text, encoding="utf-8")
+    for row in ("0", "7"):
+        asked = ("--row", row, "--json")
+        by_file = run("twin", "--spec", str(spec), *asked)
+        assert by_file.stdout == run("twin", *files, *SIMILAR, *asked).stdout
+    # What is typed stands before what the file says.
+    other = run("twin", files[0], files[1], "--spec", str(spec), "--row", "0")
+    assert other.stdout == run("twin", "--spec", str(spec), "--row", "0").stdout
+
+
+def test_a_file_of_an_audit_may_name_columns_of_a_model_without_names(
+    tmp_path: Path,
+) -> None:
+    """Who is known by position needs to know which columns are none of the model's."""
+    model, table = town.hard_case(tmp_path)
+    lines = Path(table).read_text(encoding="utf-8").splitlines()
+    more = [f"p{row},{line},1" for row, line in enumerate(lines[1:])]
+    text = "\n".join([f"id,{lines[0]},y", *more])
+    (tmp_path / "all.csv").write_text(text, encoding="utf-8")
+    spec = tmp_path / "audit.toml"
+    spec.write_text(
+        f'[audit]\nmodel = "{Path(model).name}"\npeople = "all.csv"\n'
+        'label = "y"\nid = "id"\n[columns]\nby_position = true\n'
+        "[[similar]]\nnoise = 0.1\n",
+        encoding="utf-8",
+    )
+    asked = ("--row", "3", "--json")
+    named = run("twin", "--spec", str(spec), *asked)
+    assert named.stdout == run("twin", model, table, "--noise", "0.1", *asked).stdout
+
+
+def test_rows_that_do_not_fit_the_model_are_doubted(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    people = town.people()
+    people["income"] = [1000 * income for income in people["income"]]
+    wrong = town.write_csv(tmp_path / "thousands.csv", people)
+    audited = run("audit", files[0], wrong, *SIMILAR)
+    told = run("twin", files[0], wrong, "--row", "3", *SIMILAR)
+    doubts = [line for line in audited.stderr.splitlines() if "warning" in line]
+    assert "'income' (60 of 60 are above" in doubts[0]
+    assert told.stderr.splitlines() == doubts
+    assert run("twin", *files, "--row", "3", *SIMILAR).stderr == ""
+
+
+def test_a_person_similar_to_nobody_is_told_so(files: tuple[str, str]) -> None:
+    told = run("twin", *files, "--row", "3", "--noise", "age=0.5")
+    assert "This person is similar to nobody else" in told.stdout
+    more = run("twin", *files, "--row", "3", "--noise", "age=1")
+    assert "similar to nobody" not in more.stdout
+
+
 def test_a_person_can_be_typed_in(files: tuple[str, str]) -> None:
     columns = town.people()
     for row in range(10):
@@ -97,6 +161,7 @@ def test_columns_without_names_are_not_mixed_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ([], "there is no model; write fatt twin MODEL PEOPLE --row 0"),
         (["MODEL"], "nobody is named; write fatt twin MODEL PEOPLE --row 0"),
         (["MODEL", "PEOPLE"], "nobody is named; add --row 0 or --where NAME=VALUE"),
         (["MODEL", "--row", "1"], "--row and --where choose from PEOPLE"),
