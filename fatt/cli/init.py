@@ -21,6 +21,7 @@ from fatt.storage import require_writable, write_text
 
 if TYPE_CHECKING:
     from fatt.ensemble import Ensemble
+    from fatt.people import People
     from fatt.people.files import Table
     from fatt.people.typed import TypedPeople
     from fatt.region import Number
@@ -41,6 +42,7 @@ _OUTCOMES = {
 _SYNONYMS = (("sex", "gender"), ("race", "ethnicity"), ("income", "salary"))
 _IDS = {"id", "name", "key", "uuid", "number", "no", "index"}
 _GUESS = "# GUESS:"
+_WARNING = "# WARNING:"
 #: What files write for flags.
 _ONES, _ZEROS = {"1", "1.0", "True", "true"}, {"0", "0.0", "False", "false"}
 #: How many categories of a column are listed.
@@ -72,6 +74,8 @@ def command(model: str, people: str, output: str, **given: Any) -> None:
         what, guess, why = line.partition(_GUESS)
         if guess and not what.lstrip().startswith("#"):
             say(printable(f"guess: {what.strip()} ({why.strip()})"))
+        if line.startswith(_WARNING):
+            say(f"warning: {line.removeprefix(_WARNING).strip()}")
     then = shlex.join(_audit(request, output))
     say(f"wrote {output}; check the guesses in it, then: {then}")
 
@@ -96,16 +100,20 @@ def draft(request: ModelRequest, model: str, people: str, output: str) -> str:
     output
         Path of the file to be, to which the others are written relatively.
     """
+    from fatt.people import People
+    from fatt.region import Variables
     from fatt.region.toml import in_toml
 
     ensemble = request.load(model).ensemble
     places = _Places(ensemble, request.read_people(people))
     typed = places.typed()
+    known = People(typed.table, Variables(ensemble, typed.schema))
     folder = Path(output).resolve().parent
     lines = [
         "# Who is treated unlike similar people? Run: "
         f"{shlex.join(_audit(request, Path(output).name))}",
         f"# Lines with {_GUESS[2:]} hold what fatt guessed: check each of them.",
+        *_doubts(known),
         "",
         "[audit]",
         f"model = {in_toml(os.path.relpath(model, folder))}",
@@ -117,9 +125,9 @@ def draft(request: ModelRequest, model: str, people: str, output: str) -> str:
         "",
         *places.columns(request),
         "",
-        *_schema(typed, ensemble, places),
+        *_schema(typed, known, places),
         "",
-        *_similar(typed, ensemble, places),
+        *_similar(typed, known, places),
     ]
     return "\n".join(lines) + "\n"
 
@@ -134,14 +142,24 @@ class _Places:
     @property
     def label(self) -> str | None:
         """The column that seems to hold the outcomes."""
+        exact, other = self._outcomes
+        return exact or other
+
+    @functools.cached_property
+    def _outcomes(self) -> tuple[str | None, str | None]:
+        """A column of outcomes in the model's words, and one that has others."""
         classes = set(map(str, self.ensemble.classes))
-        for name in reversed(self._unread) if self._n_more else ():
+        other = None
+        for name in reversed(self._unread) if self._n_more and classes else ():
+            if not _words(name) & _OUTCOMES:
+                continue
             values = set(map(str, self.table.columns[name]))
             # Of many answers some might well be the values of any column.
-            is_all = values == classes or (values < classes and len(classes) == 2)
-            if _words(name) & _OUTCOMES and is_all:
-                return name
-        return None
+            if values == classes or (values < classes and len(classes) == 2):
+                return name, None
+            if len(values) == len(classes):
+                other = other or name
+        return None, other
 
     @property
     def identity(self) -> str | None:
@@ -265,7 +283,12 @@ class _Places:
         from fatt.region.toml import in_toml
 
         if self.label is not None:
-            yield f"label = {in_toml(self.label)}  {_GUESS} it holds the true outcomes"
+            _, other = self._outcomes
+            so = "; name the model's answers as it does, under [columns]"
+            yield (
+                f"label = {in_toml(self.label)}  {_GUESS} it holds the true outcomes"
+                f"{so if other else ''}"
+            )
         if self.identity is not None:
             yield f"id = {in_toml(self.identity)}  {_GUESS} it tells people apart"
         if self.ignored:
@@ -310,6 +333,15 @@ class _Places:
             yield f"# answers = {{ {pairs} }}"
 
 
+def _doubts(people: People) -> Iterator[str]:
+    """Yield why the rows may not be those that the model was made for."""
+    from fatt.report.doubts import misfits
+
+    answers = people.variables.model.predict(people.table)
+    for warning in misfits(people, set(answers.tolist())):
+        yield f"{_WARNING} {printable(warning)}"
+
+
 def _prepared(request: ModelRequest, folder: Path) -> Iterator[str]:
     from fatt.region.toml import in_toml
 
@@ -337,19 +369,17 @@ def _decision(request: ModelRequest, ensemble: Ensemble) -> Iterator[str]:
         yield f'tolerance = "5%"  {_GUESS} how far the number may move, of itself'
 
 
-def _schema(typed: TypedPeople, ensemble: Ensemble, places: _Places) -> Iterator[str]:
+def _schema(typed: TypedPeople, people: People, places: _Places) -> Iterator[str]:
     """Yield the kinds of the columns, with what the people show of their values."""
     import numpy as np
 
-    from fatt.people import People
-    from fatt.region import Number, Variables
+    from fatt.region import Number
     from fatt.region.toml import in_toml, toml_key
 
     yield "# What the columns are. Bounds hold for everybody, also those not in the"
     yield "# table: write them only where nobody can be beyond."
     yield "[schema]"
-    variables = Variables(ensemble, typed.schema)
-    values = People(typed.table, variables).values(0, len(typed.table))
+    values = people.values(0, len(people))
     for index, variable in enumerate(typed.schema.variables):
         if len(variable.columns) > 1:
             yield f"# {in_toml(variable.name)} is in {len(variable.columns)} columns"
@@ -365,15 +395,12 @@ def _schema(typed: TypedPeople, ensemble: Ensemble, places: _Places) -> Iterator
         yield f'{toml_key(variable.name)} = {{ type = "{kind}" }}  {_GUESS} {ends}'
 
 
-def _similar(typed: TypedPeople, ensemble: Ensemble, places: _Places) -> Iterator[str]:
+def _similar(typed: TypedPeople, people: People, places: _Places) -> Iterator[str]:
     """Yield a similarity to edit."""
-    from fatt.people import People
-    from fatt.region import Number, Variables
+    from fatt.region import Number
     from fatt.region.toml import in_toml
     from fatt.report.doubts import stand_ins
 
-    variables = Variables(ensemble, typed.schema)
-    people = People(typed.table, variables)
     known = [variable.name for variable in typed.schema.variables]
     sensitive = [name for name in known if _is_sensitive(name)]
     numbers = [one for one in typed.schema.variables if isinstance(one, Number)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,39 @@ def test_a_warning_is_told_and_strict_ends_with_2(tmp_path: Path) -> None:
     assert "by column 'outcome'; always answering " in wrong.stderr
     html = Path(page).read_text(encoding="utf-8")
     assert html.index("always answering") < html.index("<main>")
+
+
+def test_rows_that_do_not_fit_are_told_unless_what_prepares_them_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = people().drop(columns=["Customer ID", "outcome"])
+    y, table = (frame["age (years)"] > 45).astype(int), frame.to_numpy(dtype=float)
+    scaler = StandardScaler().fit(table)
+    own = DecisionTreeClassifier(random_state=0).fit(scaler.transform(table), y)
+    monkeypatch.chdir(tmp_path)
+    library.load(own).save("scaled.fatt")
+    Path("scaler.pkl").write_bytes(pickle.dumps(scaler))
+    # Outcomes of other names, and not at the end, are none of the model's columns.
+    coded = frame.copy()
+    coded.insert(1, "outcome", y.map({0: "bad", 1: "good"}))
+    coded.to_csv("people.csv", index=False)
+    begun = run("init", "scaled.fatt", "people.csv", "-o", "raw.toml")
+    doubt = "These rows may not be prepared as the model's were"
+    assert f"warning: {doubt}" in begun.stderr
+    assert f"# WARNING: {doubt}" in Path("raw.toml").read_text(encoding="utf-8")
+    prepare = ("--prepare", "scaler.pkl", "--allow-pickle")
+    begun = run("init", "scaled.fatt", "people.csv", *prepare, "-o", "audit.toml")
+    assert "warning" not in begun.stderr
+    assert "outcomes; name the model's answers as it does" in begun.stderr
+    text = Path("audit.toml").read_text(encoding="utf-8")
+    assert "WARNING" not in text
+    answers = '# answers = { 0 = "...", 1 = "..." }'
+    assert answers in text
+    told = text.replace(answers, 'answers = { 0 = "bad", 1 = "good" }')
+    Path("audit.toml").write_text(told, encoding="utf-8")
+    audited = run("audit", "--spec", "audit.toml", "--allow-pickle", "--strict")
+    assert audited.exit_code == 0
+    assert "column 'outcome' for 120 of 120 people" in audited.stdout
 
 
 def test_a_column_that_the_model_does_not_read_is_told_by_name(tmp_path: Path) -> None:
