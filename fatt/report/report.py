@@ -273,8 +273,9 @@ class Report:
         -------
         str
             An object with ``format`` (``"fatt-report-1"``), ``model`` (its ``digest``,
-            ``library``, ``version``, ``kind``, ``classes``, and the ``decision`` in
-            words if somebody gave it a cut-off), ``similarity``, ``budget``,
+            ``library``, ``version``, ``kind``, ``classes``, the ``decision`` in words
+            if somebody gave it a cut-off, and in words which answers are ``fair`` if
+            somebody said so), ``similarity``, ``budget``,
             ``interrupted``, ``counts``, ``alone`` (how many are similar to nobody
             else), ``warnings`` and ``notes`` (sentences), ``stopped`` (how many are
             unknown for which reason), ``asked`` (how many ``people``, and how many

@@ -153,7 +153,7 @@ def to_json(report: Report) -> str:
             "kind": model.source.model,
             "classes": [json_value(label) for label in model.classes],
             "decision": rule_in_words(model),
-            **({"fair": report.allowed.words} if report.allowed.words else {}),
+            "fair": report.allowed.words,
             "notes": model.source.notes,
         },
         "tested": all_releases(),
