@@ -116,6 +116,36 @@ def weights_of(dataset: Any) -> NDArray[np.float64]:
     return np.asarray(dataset.instance_weights)
 
 
+def what_differs(dataset: Any, other: Any) -> list[str]:
+    """Say what two datasets differ in besides labels and scores, as AIF360 compares.
+
+    Parameters
+    ----------
+    dataset, other
+        The datasets. If they are about different numbers of people, nothing else is
+        compared.
+    """
+    sizes = [len(one.features) for one in (dataset, other)]
+    if sizes[0] != sizes[1]:
+        return [f"the first has {sizes[0]:,} people and the second {sizes[1]:,}"]
+    found = []
+    for name, mine in dataset.__dict__.items():
+        its = other.__dict__.get(name)
+        if name in {"labels", "scores", *dataset.ignore_fields}:
+            continue
+        if not isinstance(mine, np.ndarray) or np.shape(mine) != np.shape(its):
+            if not np.array_equal(mine, its):
+                found.append(f"{name} is not the same")
+            continue
+        wrong = (mine != its).reshape(sizes[0], -1).any(axis=1)
+        if wrong.any():
+            found.append(
+                f"{name} differ in {wrong.sum():,} of {len(wrong):,} rows, first in "
+                f"row {int(np.argmax(wrong))}"
+            )
+    return found
+
+
 def protected_names(dataset: Any) -> list[str]:
     """Return the names of the protected attributes."""
     return list(dataset.protected_attribute_names)

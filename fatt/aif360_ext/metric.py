@@ -18,6 +18,7 @@ from fatt.aif360_ext.dataset import (
     protected_names,
     rows_of,
     weights_of,
+    what_differs,
 )
 from fatt.aif360_ext.question import (
     Shares,
@@ -255,8 +256,9 @@ class IndividualFairnessMetric(_Treated, ClassificationMetric):  # type: ignore[
     Raises
     ------
     SpecError
-        If the model gives other labels than `classified_dataset` holds, or the
-        similarity names something absent.
+        If the datasets differ in more than labels and scores, the model gives other
+        labels than `classified_dataset` holds, or the similarity names something
+        absent.
     ModelError
         If the model cannot be imported exactly.
 
@@ -286,12 +288,24 @@ class IndividualFairnessMetric(_Treated, ClassificationMetric):  # type: ignore[
         spot_checks: int = SPOT_CHECKS,
         threshold: float | None = None,
     ) -> None:
-        super().__init__(
-            dataset,
-            classified_dataset,
-            unprivileged_groups=unprivileged_groups,
-            privileged_groups=privileged_groups,
-        )
+        try:
+            super().__init__(
+                dataset,
+                classified_dataset,
+                unprivileged_groups=unprivileged_groups,
+                privileged_groups=privileged_groups,
+            )
+        except ValueError as error:
+            # AIF360 says only that something differs.
+            differing = what_differs(dataset, classified_dataset)
+            if not differing:
+                raise
+            raise SpecError(
+                "the two datasets differ in more than labels and scores: "
+                f"{'; '.join(differing)}. Pass the true dataset, and a copy of it with "
+                "the model's labels: predicted = test.copy(deepcopy=True), then "
+                "predicted.labels = ..."
+            ) from error
         loaded = load_with(
             model, prepare, threshold, favorable_label(classified_dataset)
         )

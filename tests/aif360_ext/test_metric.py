@@ -246,6 +246,26 @@ def test_another_model_is_refused() -> None:
         IndividualFairnessMetric(dataset, predicted(dataset, labels), model=other)
 
 
+def test_what_two_datasets_differ_in_is_named() -> None:
+    dataset, given, model = village()
+    turned = dataset.subset([3, 2, 1, 0])
+    heavier = predicted(dataset, given.labels)
+    heavier.instance_weights = 2 * heavier.instance_weights
+    older = predicted(dataset, given.labels)
+    older.features = older.features + np.array([[0, 0]] * 5 + [[0, 1]] * 3)
+    renamed = predicted(dataset, given.labels)
+    renamed.feature_names = ["sex", "years"]
+    for true, other, told in (
+        (dataset, given.subset([4, 5, 6]), "the first has 8 people and the second 3"),
+        (dataset.subset([0, 1, 2, 3]), turned, "features differ in 4 of 4 rows, first"),
+        (dataset, heavier, "instance_weights differ in 8 of 8 rows, first in row 0"),
+        (dataset, older, "features differ in 3 of 8 rows, first in row 5. Pass the"),
+        (dataset, renamed, "scores: feature_names is not the same. Pass"),
+    ):
+        with pytest.raises(SpecError, match=told):
+            IndividualFairnessMetric(true, other, model=model)
+
+
 @pytest.mark.parametrize("favorable", [1.0, 0.0])
 @pytest.mark.parametrize("scaler", [None, StandardScaler()])
 def test_a_cut_off_of_the_favorable_label(favorable: float, scaler: Any) -> None:
