@@ -152,7 +152,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
 SAID = {
     "vendor_model": [
         r"vary = \[\"colour\", \"sex\"\]  # GUESS",
-        r"Refuted: fewer than 95% of 5,226 people are treated like",
+        r"Requirement not met: fewer than 95% of 5,226 people are treated like",
         r"exit code 1\n",
         r"Findings\nWho counts as similar\nGroups\nTwins\nWhat this means\nEvidence\n",
         r"The model's own library confirms both answers of every twin\.",

@@ -39,7 +39,7 @@ def test_the_failure_shows_the_closest_twins() -> None:
     with pytest.raises(AssertionError) as failure:
         assert_individually_fair(forest, X, similarity=NOISE)
     lines = str(failure.value).splitlines()
-    assert lines[0].startswith("Refuted: fewer than 100% of 90 people")
+    assert lines[0].startswith("Requirement not met: fewer than 100% of 90 people")
     assert lines[1:6] == [f"  {twin}" for twin in report.counterexamples[:5]]
     assert lines[6:] == [f"  and {len(report.counterexamples) - 5} more"]
 

@@ -29,6 +29,7 @@ from fatt.markup import (
     tag,
     verbatim,
 )
+from fatt.region.amounts import short
 from fatt.report import doubts, page_figures, page_people
 from fatt.report.charts import share_bar
 from fatt.report.details import Details, Provenance
@@ -231,6 +232,14 @@ _ASSUMPTIONS = (
     "data. Bounds on numbers were not guessed.",
 )
 
+#: What limits of the search are called where nobody types them.
+_LIMITS = {
+    "seconds": "s for each person",
+    "nodes": "steps for each person",
+    "total_seconds": "s in all",
+    "total_nodes": "steps in all",
+}
+
 
 def similarity(
     report: Report, groups: Sequence[str], *, in_full: bool = True
@@ -268,7 +277,7 @@ def limits(report: Report, details: Details) -> Markup:
     """Say what limits the search had, and what the proof rests on."""
     budget = msgspec.to_builtins(report.budget)
     given = [
-        f"{name.replace('_', ' ')}: {limit:g}"
+        f"{short(limit):,} {_LIMITS[name]}"
         for name, limit in budget.items()
         if limit is not None
     ]
@@ -281,7 +290,8 @@ def limits(report: Report, details: Details) -> Markup:
     if details.nodes is not None:
         lines.append(
             f"Each search for differences of scores and for multiples of the noise was "
-            f"limited to {details.nodes:,} nodes; their bounds hold all the same."
+            f"limited to {details.nodes:,} steps; what it left open is shown as a "
+            "range, or as the largest difference that was found."
         )
     if details.interrupted:
         lines.append("Measuring was interrupted; what is not shown was not reached.")

@@ -185,7 +185,13 @@ def radii(report: Report, measured: Measured | None) -> Markup | None:
                     x_title="multiple of the noise",
                     mark=(1.0, "this audit"),
                 ),
-                tag("figcaption", "Share treated fairly, between its bounds"),
+                tag(
+                    "figcaption",
+                    "Share treated fairly",
+                    None
+                    if np.array_equal(proved, possible)
+                    else "; it lies between the lines",
+                ),
             ),
             table(
                 ("multiple of the noise", "treated fairly"),

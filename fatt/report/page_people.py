@@ -52,8 +52,8 @@ def counts(report: Report, more: Part = None) -> Markup:
         proved = f"nobody similar gets {unfair}"
     meaning = {
         "fair": f"Proved: {proved}.",
-        "unfair": f"Refuted: a similar person gets {unfair}.",
-        "unknown": "Neither proved nor refuted.",
+        "unfair": f"Shown: a similar person gets {unfair}.",
+        "unknown": "Neither could be shown.",
     }
     tiles = [
         tag(

@@ -86,7 +86,7 @@ def headline(report: Report, min_fairness: float | None = None) -> str:
         return f"Of {everybody}, {counted}."
     asked = {
         Judgement.PROVEN: "Requirement met, as is proved: at least",
-        Judgement.REFUTED: "Refuted: fewer than",
+        Judgement.REFUTED: "Requirement not met: fewer than",
         Judgement.UNDECIDED: "Undecided: it is not known whether",
     }[judge(report.fairness, min_fairness)]
     wanted = f"{100 * min_fairness:.10g}%"

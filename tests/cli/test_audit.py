@@ -383,7 +383,9 @@ def test_junit_tells_proven_from_refuted(
     found = suite("--min-fairness", "1")
     [failure] = found.iter("failure")
     assert failure.get("type") == "refuted"
-    assert (failure.get("message") or "").startswith("Refuted: fewer than 100% of 60")
+    assert (failure.get("message") or "").startswith(
+        "Requirement not met: fewer than 100% of 60"
+    )
     assert " → " in (failure.text or "")
     assert (found.get("tests"), found.get("failures")) == ("2", "1")
     report = json.loads(audit(*files, *SIMILAR, "--json").stdout)

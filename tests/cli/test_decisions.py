@@ -269,7 +269,7 @@ def test_files_about_prices(folder: Path, tmp_path: Path) -> None:
     for words in (
         f"What is fair: {rule}",
         "Proved: nobody similar gets a prediction that is too far away.",
-        "Refuted: a similar person gets a prediction that is too far away.",
+        "Shown: a similar person gets a prediction that is too far away.",
         "of whom the twin gets a prediction that is too far away",
         "Columns that move the prediction",
         "How far until somebody gets a prediction that is too far away",
@@ -329,7 +329,7 @@ def test_pages_say_the_rule(
     assert rule in printed
     text = html.unescape(page.read_text())
     assert rule in text
-    assert f"Refuted: a similar person gets {unfair}." in text
+    assert f"Shown: a similar person gets {unfair}." in text
     assert f"How many people would get {unfair} if only this column" in text
     assert "largest difference of probability" in text
 

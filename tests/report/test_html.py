@@ -109,7 +109,11 @@ def test_all_parts_are_there(plain: str) -> None:
     [
         (None, "verdict", "Of 5 people, 1 is proved to be treated like everybody"),
         (0.2, "verdict proven", "Requirement met, as is proved: at least 20% of 5"),
-        (0.5, "verdict refuted", "Refuted: fewer than 50% of 5 people are treated"),
+        (
+            0.5,
+            "verdict refuted",
+            "Requirement not met: fewer than 50% of 5 people are treated",
+        ),
         (0.3, "verdict undecided", "Undecided: it is not known whether 30% of 5"),
     ],
 )
@@ -215,8 +219,11 @@ def test_what_is_not_known_of_the_origin_is_left_out() -> None:
 def test_limits_and_gaps_are_told() -> None:
     report: Report = made.report(interrupted=True)
     text = Reader(report.to_html()).text
-    assert "Limits of the search: nodes: 100." in text
+    assert "Limits of the search: 100 steps for each person." in text
     assert "The run was interrupted" in text
+    long = replace(report, budget=Budget(seconds=0.5, total_nodes=2_000_000))
+    told = "Limits of the search: 0.5 s for each person, 2,000,000 steps in all."
+    assert told in Reader(long.to_html()).text
     unlimited = replace(report, budget=Budget())
     assert "no limits of time or effort" in Reader(unlimited.to_html()).text
 
@@ -309,7 +316,8 @@ def test_nothing_is_held_fixed_where_all_may_move() -> None:
 
 def test_paper_is_not_set_like_a_phone() -> None:
     narrow = re.findall(r"@media ([^{]*max-width[^{]*) {", made.report().to_html())
-    assert narrow == ["screen and (max-width: 44rem)"]
+    assert narrow
+    assert all(one.startswith("screen and ") for one in narrow)
 
 
 def test_the_answers_that_are_judged_are_named() -> None:
@@ -321,7 +329,7 @@ def test_a_summary_says_the_main_things_and_no_more() -> None:
     report = made.report()
     page = Reader(report.to_html(summary=True, min_fairness=0.5, groups=["sex"]))
     for said in (
-        "Refuted: fewer than 50%",
+        "Requirement not met: fewer than 50%",
         "Who counts as similar",
         "What this means",
         "Twins",
