@@ -43,8 +43,10 @@ def _print_summary(summary: Summary) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    library = f"{summary.library} {summary.version}".strip()
+    kind = (summary.model or "trees", library)
     rows = [
-        ("model", f"{summary.model} of {summary.library} {summary.version}".rstrip()),
+        ("model", " of ".join(filter(None, kind))),
         ("objective", summary.objective),
         ("read from", summary.format),
         ("trees", f"{summary.trees:,}, at most {summary.deepest} deep"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -164,6 +165,13 @@ def _asked(request: Request, ensemble: Ensemble) -> _Asked:
             raise SpecError("nobody is named; write fatt twin MODEL PEOPLE --row 0.")
         names = [feature.name for feature in ensemble.features]
         typed = Table("--set", "", _typed(request, names))
+        absent = [name for name in names if name not in typed.columns]
+        if absent:
+            raise SpecError(
+                f"the model also reads {', '.join(map(repr, absent))}; add --set "
+                f"{shlex.quote(f'{absent[0]}=VALUE')} and so on, or a file of PEOPLE "
+                "and a --row, whose other values stay."
+            )
         return _Asked(type_for_model(typed, ensemble, one_hot=one_hot))
     table = request.read_people(request.people)
     everybody = type_for_model(

@@ -211,14 +211,18 @@ def _beyond_thresholds(people: People) -> list[str]:
 def _strange_categories(people: People) -> list[str]:
     """Say in which columns most values are no category that the model knows.
 
-    Many others may be none: a model needs to know only what it asks for.
+    Many others may be none: a model needs to know only what it asks for, and of a
+    column that it never asks about nothing.
     """
     variables = people.variables
+    used = _used(variables.ensemble)
     values = people.values(0, min(_LOOKED_AT, len(people)))
     own = {one.name for one in variables.model.features if isinstance(one, Categorical)}
     found = []
     for index, feature in enumerate(variables.ensemble.features):
         if not isinstance(feature, Categorical) or feature.name not in own:
+            continue
+        if not used[index]:
             continue
         known = values[~np.isnan(values[:, index]), index]
         count = int(np.count_nonzero(known == feature.other_code))

@@ -32,6 +32,11 @@ def test_inspect_shows_what_was_read(model: str) -> None:
     assert stump().digest in text
 
 
+def test_a_file_need_not_say_what_kind_of_trees_it_holds() -> None:
+    path = Path(__file__).parents[1] / "data" / "models" / "catboost-1.2-symmetric.cbm"
+    assert "trees of catboost" in inspect(str(path)).output
+
+
 def test_inspect_as_json(model: str) -> None:
     found = json.loads(inspect(model, "--json").output)
     assert found["digest"] == stump().digest

@@ -173,6 +173,10 @@ def test_columns_without_names_are_not_mixed_up(tmp_path: Path) -> None:
         (["MODEL", "PEOPLE", "--row", "1", "--set", "agee=3"], "Did you mean 'age'"),
         (["MODEL", "PEOPLE", "--row", "1", "--set", "age"], "write NAME=VALUE"),
         (["MODEL", "--set", "agee=3"], "Did you mean 'age'"),
+        (
+            ["MODEL", "--set", "age=3", "--set", "sex=male"],
+            "also reads 'income', 'years_in_job', 'district'; add --set income=VALUE",
+        ),
     ],
 )
 def test_mistakes_are_explained(

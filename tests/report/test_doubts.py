@@ -175,6 +175,10 @@ def test_categories_that_the_model_does_not_know_are_doubted(people: Any) -> Non
     assert "--" not in in_words
     assert "'town' (300 of 300; the model knows 'Rom', 'Ulm')" in warning
     assert "--codes" in warning
+    # Nor is anything about a column that no tree asks about.
+    blind = make_pipeline(encoder, DecisionTreeClassifier(max_depth=6, random_state=0))
+    blind.fit(known, known["age"] > 40)
+    assert fatt.verify(blind, lower, **asked).warnings == ()
     # That some people are from elsewhere is nothing strange.
     some = known.assign(town=known["town"].where(known.index % 3 == 0, "Oslo"))
     assert fatt.verify(own, some, **asked).warnings == ()
