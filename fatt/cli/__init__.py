@@ -107,7 +107,13 @@ def _run() -> int:
         # So a shell's question for completions ends.
         if not end.code:
             return Exit.DONE
-    except (FattError, OSError, click.ClickException) as error:
+    except OSError as error:
+        say(
+            printable(
+                f"{error.filename}: {error.strerror}." if error.filename else str(error)
+            )
+        )
+    except (FattError, click.ClickException) as error:
         say(printable(as_options(str(error))))
     except (KeyboardInterrupt, click.Abort):
         say("interrupted before there was anything to keep.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -84,7 +85,8 @@ similarity_options = _all(
         "--spec",
         type=click.Path(),
         metavar="FILE",
-        help="Read who is similar from a TOML file with [[similar]] tables.",
+        help="Read it all from a TOML file, as 'fatt init' writes one: who is similar, "
+        "which files, what columns are called, how the model decides.",
     ),
     click.option(
         "--one-hot",
@@ -380,6 +382,11 @@ def _noise(given: Iterable[str]) -> dict[str, str] | str | None:
         amounts[name] = amount
     if "" not in amounts:
         return amounts or None
+    if not re.match(r"[-+.\d]", amounts[""]):
+        raise SpecError(
+            f"--noise {amounts['']} says no amount; write {amounts['']}=3 if it is a "
+            "column, or a number for all columns of numbers."
+        )
     if len(amounts) > 1:
         raise SpecError(
             f"--noise {amounts['']} is for all numbers, and others name some; name all "

@@ -290,7 +290,17 @@ def _json(name: str, kind: Any, path: str) -> Any:
     try:
         return msgspec.json.decode(_text(name, path), type=kind)
     except msgspec.MsgspecError as error:
-        raise SpecError(f"--{name} {path}: {error}.") from None
+        raise SpecError(
+            f"--{name} {path}: {error}; write JSON of texts, such as {_FORMS[name]}."
+        ) from None
+
+
+#: What the files of options hold.
+_FORMS = {
+    "codes": '{"race": {"4": "Black"}}, the words for codes; of words that become '
+    "numbers --prepare tells",
+    "rename": '{"Age (years)": "age"}',
+}
 
 
 def _lines(path: str) -> list[str]:

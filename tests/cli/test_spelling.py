@@ -124,6 +124,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "model.pkl").write_bytes(pickle.dumps(credit))
     (folder / "names.txt").write_text("a\nb\n", encoding="utf-8")
     (folder / "codes.json").write_text('{"sex": {"7": "male"}}', encoding="utf-8")
+    (folder / "numbers.json").write_text('{"sex": {"male": 7}}', encoding="utf-8")
     specs = {
         "strict": "[decision]\nstrict = true\n",
         "levels": '[schema]\nsex = {type = "category"}\n[[similar]]\nvary = ["agee"]\n',
@@ -144,6 +145,7 @@ MISTAKES = [
     (f"{BANK}", "--vary sex"),
     (f"{BANK} --noise sex=1", "write --vary sex"),
     (f"{BANK} --noise 18..30", "--noise age=18..30"),
+    (f"{BANK} --noise age", "write age=3 if it is a column"),
     (f"{BANK} --vary agee", "Did you mean 'age'?"),
     (f"{BANK} --vary sex --threshold 3", 'cut_on = "score" under [decision]'),
     (f"{BANK} --vary sex --pos-label granted", "such as --threshold 0.12"),
@@ -153,6 +155,12 @@ MISTAKES = [
     (f"{BANK} --vary sex --answers 3=x", "--answers names '3'"),
     (f"{BANK} --vary sex --columns names.txt", "with --rename FILE"),
     (f"{BANK} --vary sex --codes codes.json", "--codes"),
+    (
+        f"{BANK} --vary sex --codes numbers.json",
+        "of words that become numbers --prepare",
+    ),
+    (f"{BANK} --vary sex --rename numbers.json", 'such as {"Age (years)"'),
+    ("check nowhere.cert bank.fatt", "nowhere.cert: No such file or directory."),
     (f"{BANK} --vary sex --one-hot ages", "--one-hot names 'ages'"),
     (f"{BANK} --vary sex --missing-value 7", "--missing-value 7.0 was given"),
     (f"{BANK} --vary sex --jobs 0", "--jobs is 0"),
