@@ -77,6 +77,7 @@ class Request(SimilarityRequest, ModelRequest):
     where: str | None
     values: tuple[str, ...]
     ignored: tuple[str, ...]
+    others: tuple[str, ...] = ()
     favourable: str | None
     budget: tuple[str, ...]
     jobs: int
@@ -90,12 +91,12 @@ def _with_file(request: Request) -> Request:
     from fatt.cli.spec import audit_in
 
     said = audit_in(request.spec)
-    others = [name for name in (said.label, said.id) if name is not None]
     return replace(
         request,
         model=request.model or said.model,
         people=request.people or said.people,
-        ignored=request.ignored or (*said.ignore, *others),
+        # Whoever is new has no outcome yet, and other people other columns.
+        others=(*said.ignore, *filter(None, (said.label, said.id))),
     )
 
 
@@ -174,15 +175,15 @@ def _asked(request: Request, ensemble: Ensemble) -> _Asked:
             )
         return _Asked(type_for_model(typed, ensemble, one_hot=one_hot))
     table = request.read_people(request.people)
-    everybody = type_for_model(
-        table, ensemble, ignored=request.ignored, one_hot=one_hot
-    )
+    beside = [name for name in request.others if name in table.columns]
+    ignored = (*request.ignored, *beside)
+    everybody = type_for_model(table, ensemble, ignored=ignored, one_hot=one_hot)
     names = list(table.columns)
     chosen = {**_chosen(request, table), **_typed(request, names)}
     # In the order of the file, which a model without names of columns goes by.
     alone = {name: chosen[name] for name in names if name in chosen}
     person = type_for_model(
-        Table(table.name, "", alone), ensemble, ignored=set(request.ignored) & {*alone}
+        Table(table.name, "", alone), ensemble, ignored={*ignored} & {*alone}
     )
     alone_typed = TypedPeople(person.table, everybody.schema, {})
     return _Asked(alone_typed, everybody.table)

@@ -86,19 +86,22 @@ def test_a_file_of_an_audit_may_name_columns_of_a_model_without_names(
     """Who is known by position needs to know which columns are none of the model's."""
     model, table = town.hard_case(tmp_path)
     lines = Path(table).read_text(encoding="utf-8").splitlines()
-    more = [f"p{row},{line},1" for row, line in enumerate(lines[1:])]
-    text = "\n".join([f"id,{lines[0]},y", *more])
+    more = [f"p{row},{line},1,2" for row, line in enumerate(lines[1:])]
+    text = "\n".join([f"id,{lines[0]},y,more", *more])
     (tmp_path / "all.csv").write_text(text, encoding="utf-8")
     spec = tmp_path / "audit.toml"
     spec.write_text(
         f'[audit]\nmodel = "{Path(model).name}"\npeople = "all.csv"\n'
-        'label = "y"\nid = "id"\n[columns]\nby_position = true\n'
+        'label = "y"\nid = "id"\nignore = ["more"]\n[columns]\nby_position = true\n'
         "[[similar]]\nnoise = 0.1\n",
         encoding="utf-8",
     )
     asked = ("--row", "3", "--json")
     named = run("twin", "--spec", str(spec), *asked)
     assert named.stdout == run("twin", model, table, "--noise", "0.1", *asked).stdout
+    # New people have no outcome yet.
+    other = run("twin", model, table, "--spec", str(spec), *asked)
+    assert other.stdout == named.stdout
 
 
 def test_rows_that_do_not_fit_the_model_are_doubted(
