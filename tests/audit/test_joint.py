@@ -298,6 +298,18 @@ def test_each_group_of_people_is_prepared_once(monkeypatch: pytest.MonkeyPatch) 
     assert len(made) == 2
 
 
+def test_who_is_asked_later_may_move_elsewhere() -> None:
+    own, trained = fitted(PIPELINES["forest"]), people(400, seed=1)
+    first = trained.head(40).assign(income=50.0, debt=lambda t: t["debt"] % 9)
+    later = trained.head(40).assign(income=50.0, debt=lambda t: t["debt"] % 9 + 9)
+    auditor = Auditor(own, similarity=NOISE["debt"], schema=trained)
+    auditor.verify(first)
+    found = auditor.verify(later)
+    alone = fatt.verify(own, later, similarity=NOISE["debt"])
+    assert 0 < alone.counts["unfair"]
+    assert (found.is_fair == alone.is_fair).all()
+
+
 def random_formula(rng: np.random.Generator, depth: int) -> Formula:
     if depth == 0 or rng.random() < 0.2:
         if rng.random() < 0.2:
