@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -181,7 +182,10 @@ class JointVerifier:
             if left.total_seconds == 0:
                 stopped[group.boxes] = BUDGET
                 continue
-            found = self._asked(group, left, n_jobs)
+            with self._one_run(group.verifier) as verifier:
+                found = verifier.verify(
+                    group.people, group.where, budget=left, n_jobs=n_jobs
+                )
             mine = group.boxes
             verdict[mine], stopped[mine] = found.verdict, found.stopped
             nodes[mine], possible[mine] = found.nodes, found.possible
@@ -233,13 +237,16 @@ class JointVerifier:
             As in `Verifier.extremes`.
         """
         account, count = Account(_for_each(budget)), len(boxes)
-        ends = np.empty((2, 2, count))
-        at = np.empty((2, count, people.shape[1]))
+        # Of who is never come to, nothing is known.
+        ends = np.tile([[-np.inf], [np.inf]], (2, 1, count))
+        at = np.tile(people[boxes.person], (2, 1, 1))
         nodes = np.zeros(count, dtype=np.int64)
         for group in self._groups(people, boxes):
-            found = group.verifier.extremes(
-                group.people, group.where, output, budget=account.left(), n_jobs=n_jobs
-            )
+            left = account.left()
+            with self._one_run(group.verifier) as verifier:
+                found = verifier.extremes(
+                    group.people, group.where, output, budget=left, n_jobs=n_jobs
+                )
             mine = group.boxes
             ends[0][:, mine], ends[1][:, mine] = found.lowest, found.highest
             at[0, mine] = found.lowest_at[:, : people.shape[1]]
@@ -259,17 +266,17 @@ class JointVerifier:
             nodes=np.add.reduceat(nodes, starts),
         )
 
-    def _asked(self, group: _Group, budget: Budget, n_jobs: int | None) -> Findings:
-        verifier = group.verifier.for_one_run()
-        self._active.append(verifier)
+    @contextmanager
+    def _one_run(self, verifier: Verifier) -> Iterator[Verifier]:
+        """Yield a search that is stopped when this one is."""
+        own = verifier.for_one_run()
+        self._active.append(own)
         if self._is_stopped:
-            verifier.stop()
+            own.stop()
         try:
-            return verifier.verify(
-                group.people, group.where, budget=budget, n_jobs=n_jobs
-            )
+            yield own
         finally:
-            self._active.remove(verifier)
+            self._active.remove(own)
 
     def _groups(self, people: Floats, boxes: Boxes) -> Iterator[_Group]:
         """Yield the boxes, grouped by what moves and by the fixed values beside it."""
