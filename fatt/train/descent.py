@@ -113,11 +113,13 @@ def descend(
     for number in range(passes):
         if is_over():
             return number
-        tree, has_changed = _pass(objective, traced, rng, is_over, known)
+        traced, has_changed = _pass(objective, traced, rng, is_over, known)
         if not has_changed:
             return number + 1
         # Tidying may undo what helped, and a descent would go round in circles.
-        traced = trace(objective.tidied(tree))
+        tree = objective.tidied(traced.tree)
+        if not np.array_equal(tree, traced.tree):
+            traced = trace(tree)
         scored = objective.scored(traced)
         if is_constant(traced.tree) or scored.fitness <= best.fitness:
             return number + 1
@@ -132,7 +134,7 @@ def _pass(
     rng: Generator,
     is_over: Callable[[], bool],
     known: Known,
-) -> tuple[Genome, bool]:
+) -> tuple[Traced, bool]:
     """Go once through all nodes; return the tree, and whether anything changed."""
     # By these nodes are found again when the tree has changed.
     numbers = np.arange(len(traced.tree))
@@ -146,7 +148,7 @@ def _pass(
                 traced = objective.people.trace(change.apply(traced.tree))
                 numbers = change.follow(numbers)
                 has_changed = True
-    return traced.tree, has_changed
+    return traced, has_changed
 
 
 def _look_up(

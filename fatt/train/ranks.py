@@ -153,7 +153,7 @@ class Ranks(NamedTuple):
             else:
                 own = np.diff(self.member_start[row])
                 torn = ((high == _BOTH) | (own == 0)) & ((low == _BOTH) | (own == size))
-            everywhere = np.bincount(person, weights=torn, minlength=len(weights)) > 0
+            everywhere = np.bincount(person[torn], minlength=len(weights)) > 0
             found[family] = everywhere[weights > 0].all()
         return found
 
@@ -289,10 +289,15 @@ class _Codes(NamedTuple):
 def _codes(boxes: Boxes, features: tuple[Feature, ...], place: int) -> _Codes:
     start = code_words(features)
     parts = []
+    feature = features[place]
+    size = feature.n_codes if isinstance(feature, Categorical) else 0
     for word in range(start[place], start[place + 1]):
         column = np.ascontiguousarray(boxes.codes[:, word]).astype("<u8")
         bits = np.unpackbits(
-            column.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little"
+            column.view(np.uint8).reshape(-1, 8),
+            axis=1,
+            count=min(64, size - 64 * (word - start[place])),
+            bitorder="little",
         )
         box, code = np.nonzero(bits)
         parts.append(np.stack([box, code + 64 * (word - start[place])]))

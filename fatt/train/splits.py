@@ -92,6 +92,7 @@ def candidates(
     blank = variables.model
     place = variable_of(variables.schema, blank)
     items: list[Split] = []
+    nothing = np.zeros(0)
     for column, feature in enumerate(blank.features):
         values, index = rows[:, column], place[column]
         may_miss = bool(boxes.missing[:, index].any() or np.isnan(values).any())
@@ -102,7 +103,8 @@ def candidates(
             found = _number_splits(
                 column,
                 values,
-                (values, values)
+                # Similar people move between categories, not along an interval.
+                (nothing, nothing)
                 if merged
                 else (boxes.lower[:, index], boxes.upper[:, index]),
                 may_miss=may_miss,

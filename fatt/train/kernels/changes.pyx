@@ -5,12 +5,13 @@ by category, what every split of a family would change. The sums are exact, beca
 numbers are whole.
 """
 
-from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memset
 
 from fatt.ensemble.arrays cimport n_columns_of
 from fatt.train.kernels.boundary cimport (
     check_places,
+    flags_of,
     numbers_of,
     read_ranks,
     read_rows,
@@ -87,6 +88,7 @@ cdef int _look_around(
     int64_t node,
     const int64_t* leaf,
     const uint64_t* reached,
+    const uint8_t* is_unfair,
     Arena* arena,
 ) except -1 nogil:
     """Find out who reaches a node, and what the subtrees there mean to each of them."""
@@ -119,21 +121,25 @@ cdef int _look_around(
     for person in range(ranks.n_people):
         if around.unfair[person] == 0:
             continue
-        labels, count = NONE, size
+        count = size
         for box in range(ranks.box_start[person], ranks.box_start[person + 1]):
-            mine = reached + box * tree.n_words
-            labels = joined(labels, labels_of(tree, mine, beyond))
-            if labels == SEVERAL:
-                break
             hit = 0
             for word in range(tree.n_words):
-                hit |= mine[word] & within[word]
+                hit |= reached[box * tree.n_words + word] & within[word]
             if hit:
                 around.box[count] = <int32_t>box
                 count += 1
+        if count == size:
+            # Whom nothing here concerns is treated as ever.
+            around.rest -= around.unfair[person] if is_unfair[person] else 0
+            continue
+        labels = NONE
+        for box in range(ranks.box_start[person], ranks.box_start[person + 1]):
+            mine = reached + box * tree.n_words
+            labels = joined(labels, labels_of(tree, mine, beyond))
         if labels == SEVERAL:
             around.rest -= around.unfair[person]
-        elif count > size:
+        else:
             around.near[around.n_near] = <int32_t>person
             around.elsewhere[around.n_near] = labels
             around.start[around.n_near] = size
@@ -632,11 +638,12 @@ def score_changes(
     cdef const int64_t* my_pairs
     cdef const int64_t* my_leaf
     cdef const uint64_t* my_reached
+    cdef const uint8_t* my_unfair
     cdef int64_t* my_alone
     cdef int64_t* my_scores
     cdef int64_t* ways[2]
     cdef uint64_t* is_scored
-    tree, leaf, reached, _ = traced
+    tree, leaf, reached, is_unfair = traced
     read_ranks(ranks, &mine)
     read_rows(rows, &mine, &my_rows)
     around.ranks, around.rows, around.tree = &mine, &my_rows, &my_tree
@@ -644,6 +651,7 @@ def score_changes(
     around.unfair = numbers_of(unfair, (mine.n_people,), "unfair")
     my_pairs = numbers_of(pairs, (n_pairs, 2), "pairs")
     my_leaf = numbers_of(leaf, (mine.n_people,), "leaf")
+    my_unfair = flags_of(is_unfair, (mine.n_people,), False, "is_unfair")
     my_alone = results_of(alone, (n_parts,), "alone")
     my_scores = results_of(scores, (n_pairs, mine.n_splits), "scores")
     check_places(my_pairs, 2 * n_pairs, n_parts)
@@ -661,7 +669,7 @@ def score_changes(
             if n_classes <= my_pairs[place] < n_classes + first:
                 raise ValueError("a leaf has no subtrees")
         with nogil:
-            _look_around(&around, node, my_leaf, my_reached, &arena)
+            _look_around(&around, node, my_leaf, my_reached, my_unfair, &arena)
             for part in range(n_parts):
                 if n_classes <= part < n_classes + first:
                     my_alone[part] = INT64_MIN
