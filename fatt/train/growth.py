@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -27,42 +28,85 @@ class Best(NamedTuple):
     gain: float
 
 
-def best_split(
-    objective: Objective,
-    people: Integers,
-    boxes: Integers,
-    *,
-    chosen: Integers | None = None,
-    caution: float = 0.0,
-) -> Best:
-    """Return the split that makes a leaf purest.
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """A leaf to grow from, with all that growths from there have found out.
 
-    Parameters
+    Attributes
     ----------
     objective
         What makes a tree better.
     people, boxes
         Who reaches the leaf.
-    chosen
-        The splits to choose from; all by default.
-    caution
-        What it costs to tear the boxes of all people.
     """
-    if not objective.people.n_splits:
-        return Best(-1, 0.0)
-    tally = objective.people.tally(people, boxes, objective.worth)
-    inside = tally.inside.T / UNITS
-    whole = objective.worth[people].sum(axis=0) / UNITS
-    gain = impurity(whole) - impurity(inside) - impurity(whole - inside)
-    gain -= caution * tally.torn / UNITS
-    least = objective.limits.min_leaf
-    gain[(tally.n_inside < least) | (len(people) - tally.n_inside < least)] = -np.inf
-    if chosen is None:
-        best = int(np.argmax(gain))
-    else:
-        best = int(chosen[np.argmax(gain[chosen])])
-    # Below this, all that is left are errors of rounding.
-    return Best(best, float(gain[best])) if gain[best] > 1e-12 else Best(-1, 0.0)
+
+    objective: Objective
+    people: Integers
+    boxes: Integers
+    _sides: dict[int, tuple[Leaf, Leaf]] = field(default_factory=dict)
+
+    @classmethod
+    def of_all(cls, objective: Objective) -> Leaf:
+        """Return the leaf that everybody reaches."""
+        ranks = objective.people.ranks
+        everywhere = np.arange(ranks.low.shape[1])
+        return cls(objective, np.arange(objective.people.n_people), everywhere)
+
+    @cached_property
+    def worth(self) -> Integers:
+        """What each class is worth there."""
+        return np.asarray(self.objective.worth[self.people].sum(axis=0))
+
+    @property
+    def label(self) -> int:
+        """The class that is worth most there."""
+        return int(np.argmax(self.worth))
+
+    @cached_property
+    def _effects(self) -> tuple[Matrix, Matrix]:
+        """How much purer each split makes it, and how many boxes that tears."""
+        objective = self.objective
+        tally = objective.people.tally(self.people, self.boxes, objective.worth)
+        inside, whole = tally.inside.T / UNITS, self.worth / UNITS
+        gain = impurity(whole) - impurity(inside) - impurity(whole - inside)
+        others = len(self.people) - tally.n_inside
+        gain[np.minimum(tally.n_inside, others) < objective.limits.min_leaf] = -np.inf
+        return gain, tally.torn / UNITS
+
+    def best_split(
+        self, *, chosen: Integers | None = None, caution: float = 0.0
+    ) -> Best:
+        """Return the split that makes the leaf purest.
+
+        Parameters
+        ----------
+        chosen
+            The splits to choose from; all by default.
+        caution
+            What it costs to tear the boxes of all people.
+        """
+        if not self.objective.people.n_splits:
+            return Best(-1, 0.0)
+        purer, torn = self._effects
+        gain = purer - caution * torn
+        if chosen is None:
+            best = int(np.argmax(gain))
+        else:
+            best = int(chosen[np.argmax(gain[chosen])])
+        # Below this, all that is left are errors of rounding.
+        return Best(best, float(gain[best])) if gain[best] > 1e-12 else Best(-1, 0.0)
+
+    def sides(self, split: int) -> tuple[Leaf, Leaf]:
+        """Return the leaves to the left and to the right of a split."""
+        if split not in self._sides:
+            ranks = self.objective.people.ranks
+            left = ranks.goes_left(split, self.people)
+            can_left, can_right = ranks.reaches(split, self.boxes)
+            self._sides[split] = (
+                Leaf(self.objective, self.people[left], self.boxes[can_left]),
+                Leaf(self.objective, self.people[~left], self.boxes[can_right]),
+            )
+        return self._sides[split]
 
 
 def impurity(worth: Matrix) -> Matrix:
@@ -76,70 +120,58 @@ def impurity(worth: Matrix) -> Matrix:
 
 
 @dataclass(order=True)
-class _Leaf:
+class _Open:
     """A leaf of a tree that grows; the most useful one comes first."""
 
     rank: tuple[float, int]
     split: int = field(compare=False)
-    people: Integers = field(compare=False)
-    boxes: Integers = field(compare=False)
+    leaf: Leaf = field(compare=False)
     depth: int = field(compare=False)
     node: int = field(compare=False)
 
 
 def grow(
-    objective: Objective,
+    root: Leaf,
     limits: Limits,
     *,
     chosen: Integers | None = None,
     caution: float = 0.0,
-    start: Integers | None = None,
 ) -> Genome:
     """Grow a tree leaf by leaf, always where most is gained.
 
     Parameters
     ----------
-    objective
-        What makes a tree better.
+    root
+        Where it begins.
     limits
         How large the tree may become.
     chosen
         The splits to choose from; all by default.
     caution
         What it costs to tear the boxes of all people.
-    start
-        The people to grow the tree for; all by default.
     """
-    ranks, worth = objective.people.ranks, objective.worth
     # For each node its split and children, or its label.
     nodes: list[tuple[int, int, int]] = []
-    waiting: list[_Leaf] = []
+    waiting: list[_Open] = []
 
-    def add(people: Integers, boxes: Integers, depth: int) -> int:
-        label = int(np.argmax(worth[people].sum(axis=0)))
-        nodes.append((-1 - label, -1, -1))
+    def add(one: Leaf, depth: int) -> int:
+        nodes.append((-1 - one.label, -1, -1))
         if depth < limits.max_depth:
-            split, gain = best_split(
-                objective, people, boxes, chosen=chosen, caution=caution
-            )
+            split, gain = one.best_split(chosen=chosen, caution=caution)
             if split >= 0:
-                rank = (-gain, len(nodes))
-                place = len(nodes) - 1
-                heapq.heappush(waiting, _Leaf(rank, split, people, boxes, depth, place))
+                rank, node = (-gain, len(nodes)), len(nodes) - 1
+                heapq.heappush(waiting, _Open(rank, split, one, depth, node))
         return len(nodes) - 1
 
-    everybody = np.arange(objective.people.n_people)
-    everywhere = np.arange(ranks.low.shape[1]) if caution else _NOBODY
-    add(everybody if start is None else start, everywhere, 0)
+    add(root, 0)
     leaves = 1
     while waiting and leaves < limits.max_leaves:
         one = heapq.heappop(waiting)
-        left = ranks.goes_left(one.split, one.people)
-        can_left, can_right = ranks.reaches(one.split, one.boxes)
+        left, right = one.leaf.sides(one.split)
         nodes[one.node] = (
             one.split,
-            add(one.people[left], one.boxes[can_left], one.depth + 1),
-            add(one.people[~left], one.boxes[can_right], one.depth + 1),
+            add(left, one.depth + 1),
+            add(right, one.depth + 1),
         )
         leaves += 1
 
@@ -175,14 +207,11 @@ def grow_leaf(
     chosen = rng.choice(n_splits, size=count, replace=False)
     first, _ = leaf_spans(tree)
     people = np.flatnonzero(objective.people.leaf_of(tree) == first[place])
-    split, _ = best_split(objective, people, _NOBODY, chosen=chosen)
+    here = Leaf(objective, people, _NOBODY)
+    split, _ = here.best_split(chosen=chosen)
     if split < 0:
         return tree
-    left = objective.people.ranks.goes_left(split, people)
-    low, high = (
-        int(np.argmax(objective.worth[side].sum(axis=0)))
-        for side in (people[left], people[~left])
-    )
+    low, high = (side.label for side in here.sides(split))
     return replace(tree, place, join(split, leaf(low), leaf(high)))
 
 

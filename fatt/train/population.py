@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fatt.threads import each
 from fatt.train.fitness import Archive, Objective, Scored
 from fatt.train.genome import Genome, cross, ends, leaf
-from fatt.train.growth import grow, grow_leaf, prune_branch
+from fatt.train.growth import Leaf, grow, grow_leaf, prune_branch
 
 Matrix = NDArray[np.float64]
 
@@ -118,12 +118,16 @@ def _forest_trees(objective: Objective, count: int, rng: Generator) -> list[Geno
     rng
         Draws people and splits.
     """
-    n_splits = objective.people.n_splits
+    n_splits, n_people = objective.people.n_splits, objective.people.n_people
+
+    def drawn() -> Leaf:
+        people = np.flatnonzero(rng.random(n_people) < 0.5)
+        return Leaf(objective, people, np.zeros(0, dtype=np.int64))
+
     return [
         grow(
-            objective,
+            drawn(),
             objective.limits,
-            start=np.flatnonzero(rng.random(objective.people.n_people) < 0.5),
             chosen=rng.choice(n_splits, size=-(-n_splits // 3), replace=False),
         )
         for _ in range(count)

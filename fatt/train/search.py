@@ -22,9 +22,9 @@ from numpy.random import Generator
 from fatt.threads import each
 from fatt.train import population
 from fatt.train.descent import Known, descend
-from fatt.train.fitness import Archive, Objective, Scored
+from fatt.train.fitness import Archive, Limits, Objective, Scored
 from fatt.train.genome import Genome
-from fatt.train.growth import grow
+from fatt.train.growth import Leaf, grow
 from fatt.train.settings import Settings
 from fatt.train.teacher import MOST_PEOPLE
 from fatt.train.training_set import UNITS
@@ -59,7 +59,7 @@ _REGROWN = (0.1, 0.4)
 _WIDTH = 20
 
 #: Makes the tree with which a descent begins.
-Start: TypeAlias = Callable[[Objective], Genome]
+Start: TypeAlias = Callable[[], Genome]
 
 
 class ProgressBar:
@@ -150,12 +150,6 @@ def _breed(search: Search, earlier: list[Genome]) -> None:
 
 def _descend(search: Search, earlier: list[Genome]) -> None:
     """Descend from several trees, then from the best ones with a better weight."""
-    limits = search.settings.limits
-    first = replace(limits, max_leaves=min(limits.max_leaves, _FIRST_LEAVES))
-    starts: list[Start] = [
-        partial(grow, limits=first, caution=caution) for caution in _CAUTIONS
-    ]
-    starts += [partial(_as_it_is, tree=tree) for tree in earlier]
     everybody = search.objective
     if everybody.is_one_sided:
         return
@@ -165,7 +159,7 @@ def _descend(search: Search, earlier: list[Genome]) -> None:
         search.objective, found = everybody.of_people(some), search.archive
         search.archive = Archive()
         try:
-            _settle_all(search, starts)
+            _settle_all(search, earlier)
         finally:
             rough, search.archive = search.archive, found
             weight = search.objective.fairness_weight
@@ -177,20 +171,24 @@ def _descend(search: Search, earlier: list[Genome]) -> None:
             _go_on(search, 1)
             _come_closer(search)
     else:
-        _settle_all(search, starts)
+        _settle_all(search, earlier)
 
 
-def _settle_all(search: Search, starts: list[Start]) -> None:
+def _settle_all(search: Search, earlier: list[Genome]) -> None:
     """Find a weight, close gaps, and look for other trees to choose from."""
-    _settle(search, starts)
+    root, first = Leaf.of_all(search.objective), _first(search.settings.limits)
+    starts: list[Start] = [
+        partial(grow, root, first, caution=caution) for caution in _CAUTIONS
+    ]
+    _settle(search, starts + [partial(_as_it_is, tree) for tree in earlier])
     _come_closer(search)
     if search.settings.min_fairness is not None and len(search.archive):
         _reach(search, search.settings.min_fairness)
     elif len(search.archive) and 0 < search.objective.fairness_weight < 1:
-        _look_aside(search)
+        _look_aside(search, root)
 
 
-def _look_aside(search: Search) -> None:
+def _look_aside(search: Search, root: Leaf) -> None:
     """Add trees to choose from: more accurate ones, fairer ones, and smaller ones."""
     objective = search.objective
     for factor in _ASIDE:
@@ -200,12 +198,17 @@ def _look_aside(search: Search) -> None:
         limits = replace(objective.limits, max_leaves=size)
         if size < objective.limits.max_leaves:
             search.objective = replace(objective, limits=limits)
-            _improve(search, [partial(grow, limits=limits, caution=_CAUTIONS[4])])
+            _improve(search, [partial(grow, root, limits, caution=_CAUTIONS[4])])
     search.objective = objective
 
 
-def _as_it_is(objective: Objective, tree: Genome) -> Genome:
+def _as_it_is(tree: Genome) -> Genome:
     return tree
+
+
+def _first(limits: Limits) -> Limits:
+    """Return how large first trees may become."""
+    return replace(limits, max_leaves=min(limits.max_leaves, _FIRST_LEAVES))
 
 
 def _settle(search: Search, starts: list[Start]) -> None:
@@ -242,9 +245,9 @@ def _come_closer(search: Search) -> None:
             search.objective, gap_price=price, slope=spread.slope
         )
         starts: list[Start] = [
-            partial(_as_it_is, tree=scored.tree) for scored in search.best(_KEPT)
+            partial(_as_it_is, scored.tree) for scored in search.best(_KEPT)
         ]
-        starts += [partial(_regrow, caution=caution) for caution in _REGROWN]
+        starts += [partial(_regrow, search.objective, caution) for caution in _REGROWN]
         _improve(search, starts)
     if settings.group_weight is None:
         # What is close enough is chosen without a price.
@@ -260,9 +263,8 @@ def _regrow(objective: Objective, caution: float) -> Genome:
     # Labels are worth no less than nothing, whichever way the price goes.
     positive = objective.groups.positive
     worth[:, positive] = objective.worth[:, positive] + np.maximum(-shift, 0)
-    limits = objective.limits
-    first = replace(limits, max_leaves=min(limits.max_leaves, _FIRST_LEAVES))
-    return grow(replace(objective, worth=worth), first, caution=caution)
+    root = Leaf.of_all(replace(objective, worth=worth))
+    return grow(root, _first(objective.limits), caution=caution)
 
 
 def _reach(search: Search, min_fairness: float) -> None:
@@ -300,7 +302,7 @@ def _times(objective: Objective, factor: float) -> float:
 def _go_on(search: Search, count: int) -> None:
     """Descend again from the best trees."""
     best = search.best(count)
-    _improve(search, [partial(_as_it_is, tree=scored.tree) for scored in best])
+    _improve(search, [partial(_as_it_is, scored.tree) for scored in best])
 
 
 def _improve(search: Search, starts: list[Start]) -> None:
@@ -319,7 +321,7 @@ def _improve(search: Search, starts: list[Start]) -> None:
             return 0
         n_passes = descend(
             objective,
-            starts[number](objective),
+            starts[number](),
             seeds[number],
             passes=search.settings.max_iter,
             is_over=is_over,
