@@ -130,9 +130,21 @@ MUTANTS = tuple(
             "base[0] -= one.cost[low[one.box]] - one.cost[OUTSIDE]",
             "base[0] -= one.cost[low[one.box]]",
         ),
+        # Whom nothing here concerns may be treated unfairly all the same.
+        (
+            "kernels/around.pyx",
+            "around.unfair[person] if is_unfair[person] else 0",
+            "0",
+        ),
+        # Growths from one leaf share what they found out, split by split.
+        (
+            "growth.py",
+            "        if split not in self._sides:\n",
+            "        if not self._sides:\n",
+        ),
         # Who is unfair elsewhere is so whatever stands here.
         (
-            "kernels/changes.pyx",
+            "kernels/around.pyx",
             "            around.rest -= around.unfair[person]\n",
             "            pass\n",
         ),

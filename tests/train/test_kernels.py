@@ -28,6 +28,7 @@ from fatt.train.genome import (
     n_leaves,
     replace,
 )
+from fatt.train.growth import Leaf, grow
 from fatt.train.kernels import sending
 from fatt.train.kernels.changes import NEVER, score_changes
 from fatt.train.splits import as_stumps
@@ -341,6 +342,16 @@ def test_descents_that_share_what_they_know_end_where_each_ends_alone(
     for (tree, place), change in shared.items():
         traced = objective.people.trace(np.frombuffer(tree, dtype=np.int32))
         assert best_change(objective, traced, place) == change
+
+
+@for_cases(20)
+def test_growths_that_share_a_leaf_grow_what_each_grows_alone(case: Case) -> None:
+    objective = case.objective
+    root = Leaf.of_all(objective)
+    for caution in (0.0, 0.1, 0.8):
+        tree = grow(root, objective.limits, caution=caution)
+        alone = grow(Leaf.of_all(objective), objective.limits, caution=caution)
+        assert np.array_equal(tree, alone)
 
 
 @for_cases(20)

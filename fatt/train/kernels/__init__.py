@@ -31,6 +31,9 @@ sending
     too few.
 tallies
     What is inside of each split, and which boxes it tears, of those at one leaf.
+around
+    People and boxes that reach a node, and what they would find below it. Everybody
+    else is treated as the tree treats them, whatever stands there.
 changes
     Each score is what `sending` would find of the changed tree, to the last unit. Where
     no box crosses a chain, what somebody's box costs is added at their own rank; else

@@ -9,6 +9,14 @@ from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint16_t, uint64_
 from libc.string cimport memset
 
 from fatt.ensemble.arrays cimport n_columns_of
+from fatt.train.kernels.around cimport (
+    Around,
+    HERE,
+    labels_in,
+    look_around,
+    N_SUBTREES,
+    worth_in,
+)
 from fatt.train.kernels.boundary cimport (
     check_places,
     flags_of,
@@ -24,18 +32,14 @@ from fatt.train.kernels.records cimport (
     INSIDE,
     is_member,
     joined,
-    labels_of,
     N_RANKS,
-    NONE,
     OUTSIDE,
     Ranks,
     Rows,
     SEVERAL,
-    small,
     Tree,
     what_reaches,
 )
-from fatt.train.kernels.sending cimport send
 from fatt.verifier.kernels.arena cimport (
     Arena,
     back_to,
@@ -48,162 +52,8 @@ from fatt.verifier.kernels.arena cimport (
     words,
 )
 
-cdef enum:
-    # What may stand at a node, besides a leaf of each class.
-    LEFT = 0
-    RIGHT = 1
-    HERE = 2
-    N_SUBTREES = 3
-
 #: The score of what is not allowed.
 NEVER = INT64_MIN
-
-
-# What a change at a node needs to know about those who reach it.
-cdef struct Around:
-    const Ranks* ranks
-    const Rows* rows
-    const Tree* tree
-    # What each label is worth to each person, and what it costs to be unfair to them.
-    const int64_t* worth
-    const int64_t* unfair
-    # Who arrives at the node, and the leaf of each person in the subtrees there.
-    int64_t n_here
-    int32_t* here
-    const int64_t* leaf[N_SUBTREES]
-    # The people some of whose boxes reach the node, if they reach at most one label
-    # elsewhere; these boxes, and the labels of each in the subtrees.
-    int64_t n_near
-    int32_t* near
-    int32_t* elsewhere
-    int64_t* start
-    int32_t* box
-    int32_t* labels[N_SUBTREES]
-    # What all others are worth.
-    int64_t rest
-
-
-cdef int _look_around(
-    Around* around,
-    int64_t node,
-    const int64_t* leaf,
-    const uint64_t* reached,
-    const uint8_t* is_unfair,
-    Arena* arena,
-) except -1 nogil:
-    """Find out who reaches a node, and what the subtrees there mean to each of them."""
-    cdef const Ranks* ranks = around.ranks
-    cdef const Tree* tree = around.tree
-    cdef int64_t first = tree.first_leaf[node], last = tree.first_leaf[tree.end[node]]
-    cdef int64_t person, box, count, at, word, size = 0
-    cdef const uint64_t* mine
-    cdef uint64_t* within = words(arena, tree.n_words)
-    cdef uint64_t* beyond = words(arena, tree.n_words)
-    cdef uint64_t hit
-    cdef int32_t labels
-    for at in range(first, last):
-        within[at // 64] |= <uint64_t>1 << at % 64
-    for word in range(tree.n_words):
-        beyond[word] = ~within[word]
-    around.here = small(arena, ranks.n_people)
-    around.near = small(arena, ranks.n_people)
-    around.elsewhere = small(arena, ranks.n_people)
-    around.start = integers(arena, ranks.n_people + 1)
-    around.box = small(arena, ranks.n_boxes)
-    around.n_here = around.n_near = around.rest = 0
-    for person in range(ranks.n_people):
-        if first <= leaf[person] < last:
-            around.here[around.n_here] = <int32_t>person
-            around.n_here += 1
-        else:
-            at = tree.label[leaf[person]]
-            around.rest += around.worth[person * tree.n_classes + at]
-    for person in range(ranks.n_people):
-        if around.unfair[person] == 0:
-            continue
-        count = size
-        for box in range(ranks.box_start[person], ranks.box_start[person + 1]):
-            hit = 0
-            for word in range(tree.n_words):
-                hit |= reached[box * tree.n_words + word] & within[word]
-            if hit:
-                around.box[count] = <int32_t>box
-                count += 1
-        if count == size:
-            # Whom nothing here concerns is treated as ever.
-            around.rest -= around.unfair[person] if is_unfair[person] else 0
-            continue
-        labels = NONE
-        for box in range(ranks.box_start[person], ranks.box_start[person + 1]):
-            mine = reached + box * tree.n_words
-            labels = joined(labels, labels_of(tree, mine, beyond))
-        if labels == SEVERAL:
-            around.rest -= around.unfair[person]
-        else:
-            around.near[around.n_near] = <int32_t>person
-            around.elsewhere[around.n_near] = labels
-            around.start[around.n_near] = size
-            around.n_near += 1
-            size = count
-    around.start[around.n_near] = size
-    around.leaf[HERE] = leaf
-    around.labels[HERE] = small(arena, size)
-    for at in range(size):
-        mine = reached + around.box[at] * tree.n_words
-        around.labels[HERE][at] = labels_of(tree, mine, within)
-    if tree.codes[node] >= 0:
-        _look_below(around, LEFT, node + 1, within, arena)
-        _look_below(around, RIGHT, tree.end[node + 1], within, arena)
-    return 0
-
-
-cdef int _look_below(
-    Around* around, int64_t part, int64_t root, const uint64_t* within, Arena* arena
-) except -1 nogil:
-    """Send everybody who reaches a node to one of its subtrees."""
-    cdef const Tree* tree = around.tree
-    cdef int64_t at, size = around.start[around.n_near]
-    cdef int64_t n_words = around.ranks.n_boxes * tree.n_words
-    cdef int64_t* leaf = integers(arena, around.ranks.n_people)
-    cdef uint64_t* reached
-    cdef Mark before
-    send(around.ranks, tree, root, around.here, around.n_here, leaf, NULL, arena)
-    around.leaf[part] = leaf
-    around.labels[part] = small(arena, size)
-    before = mark(arena)
-    reached = <uint64_t*>take(arena, n_words, sizeof(uint64_t))
-    for at in range(size):
-        memset(
-            reached + around.box[at] * tree.n_words,
-            0,
-            <size_t>tree.n_words * sizeof(uint64_t),
-        )
-    send(around.ranks, tree, root, around.box, size, NULL, reached, arena)
-    for at in range(size):
-        around.labels[part][at] = labels_of(
-            tree, reached + around.box[at] * tree.n_words, within
-        )
-    back_to(arena, before)
-    return 0
-
-
-cdef inline int64_t _worth_in(
-    const Around* around, int64_t part, int64_t person
-) noexcept nogil:
-    """Return what a part is worth to somebody who arrives at the node."""
-    cdef int64_t n_classes = around.tree.n_classes, label = part
-    if part >= n_classes:
-        label = around.tree.label[around.leaf[part - n_classes][person]]
-    return around.worth[person * n_classes + label]
-
-
-cdef inline int32_t _labels_in(
-    const Around* around, int64_t part, int64_t at
-) noexcept nogil:
-    """Return the labels that a part gives to a box that reaches the node."""
-    if part < around.tree.n_classes:
-        return <int32_t>(part + 1)
-    return around.labels[part - around.tree.n_classes][at]
 
 
 cdef int64_t _score_alone(const Around* around, int64_t part) noexcept nogil:
@@ -211,11 +61,11 @@ cdef int64_t _score_alone(const Around* around, int64_t part) noexcept nogil:
     cdef int64_t place, number, total = around.rest
     cdef int32_t labels
     for place in range(around.n_here):
-        total += _worth_in(around, part, around.here[place])
+        total += worth_in(around, part, around.here[place])
     for number in range(around.n_near):
         labels = around.elsewhere[number]
         for place in range(around.start[number], around.start[number + 1]):
-            labels = joined(labels, _labels_in(around, part, place))
+            labels = joined(labels, labels_in(around, part, place))
         if labels == SEVERAL:
             total -= around.unfair[around.near[number]]
     return total
@@ -292,8 +142,8 @@ cdef int _make_pair(const Around* around, Arena* arena, Pair* pair) except -1 no
             continue
         person = around.near[number]
         cost, labels = around.unfair[person], around.elsewhere[number]
-        within = joined(labels, _labels_in(around, pair.inner[0], at))
-        without = joined(labels, _labels_in(around, pair.outer[0], at))
+        within = joined(labels, labels_in(around, pair.inner[0], at))
+        without = joined(labels, labels_in(around, pair.outer[0], at))
         if joined(within, without) != SEVERAL:
             continue
         one = pair.alone + pair.n_alone
@@ -324,8 +174,8 @@ cdef inline void _add_person(
     const Around* around, Pair* pair, int64_t person
 ) noexcept nogil:
     """Add somebody who is here to those for whom it may make a difference."""
-    cdef int64_t inner = _worth_in(around, pair.inner[0], person)
-    cdef int64_t outer = _worth_in(around, pair.outer[0], person)
+    cdef int64_t inner = worth_in(around, pair.inner[0], person)
+    cdef int64_t outer = worth_in(around, pair.outer[0], person)
     cdef Moved* one = pair.moved + pair.n_moved
     pair.base[0] += outer
     pair.base[1] += inner
@@ -352,9 +202,9 @@ cdef int64_t _cost(
         else:
             reached = what_reaches(ranks, family, place, around.box[at])
         if reached & INSIDE:
-            labels = joined(labels, _labels_in(around, pair.inner[way], at))
+            labels = joined(labels, labels_in(around, pair.inner[way], at))
         if reached & OUTSIDE:
-            labels = joined(labels, _labels_in(around, pair.outer[way], at))
+            labels = joined(labels, labels_in(around, pair.outer[way], at))
     return around.unfair[around.near[number]] if labels == SEVERAL else 0
 
 
@@ -669,7 +519,7 @@ def score_changes(
             if n_classes <= my_pairs[place] < n_classes + first:
                 raise ValueError("a leaf has no subtrees")
         with nogil:
-            _look_around(&around, node, my_leaf, my_reached, my_unfair, &arena)
+            look_around(&around, node, my_leaf, my_reached, my_unfair, &arena)
             for part in range(n_parts):
                 if n_classes <= part < n_classes + first:
                     my_alone[part] = INT64_MIN
