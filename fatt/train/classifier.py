@@ -160,8 +160,10 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The weight of fairness with which the tree was chosen.
     optimal_gap_ : float or None
         How much fitter than this one a tree within the limits can be at most; 0 if it
-        is proved that none is. Only for `max_leaves` of 4 at most, without groups; the
-        search for better ones goes on for `max_seconds`, if they are set.
+        is proved that none is. With `max_leaves` of 4 at most better ones are searched
+        for, as long as `max_seconds` if they are set; else it tells how much fitter it
+        would be to give everybody the best label, and nobody another for being
+        similar. None with groups, and for the paper's algorithm.
     hints_ : Hints
         Depth and smallest leaf of the tree, as parameters for other learners.
     n_iter_ : int

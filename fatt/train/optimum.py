@@ -8,6 +8,8 @@ tell what its other leaves are worth, and what people at the open leaf can be wo
 most has a bound (branch and bound, best bound first). What is not looked at within the
 budget leaves a gap.
 
+For larger trees there is only what nobody can be worth more than: `most_worth`.
+
 A bound must never be too low. It counts somebody as treated unfairly only if the
 prefix alone is unfair to them, and takes for the open leaf the least of what everybody
 there is worth with the best label of their own, and of what the best split is worth for
@@ -50,6 +52,16 @@ class Optimum(NamedTuple):
 
     tree: Genome | None
     upper: int
+
+
+def most_worth(objective: Objective, n_leaves: int) -> int:
+    """Return what no tree with so many leaves, or more, is worth more than.
+
+    As if everybody got the label that is worth most to them, and all were treated
+    fairly.
+    """
+    most = objective.priced.max(axis=1).sum()
+    return int(most) - n_leaves * objective.per_leaf
 
 
 def best_small_tree(
@@ -209,8 +221,7 @@ class _Search:
         found += self._of_two_leaves()
         if limits.max_leaves > 3:
             if float(self.n_splits) ** 2 * self.left.shape[1] > _TABLES:
-                most = int(self.worth.max(axis=1).sum())
-                self.beyond = most - 4 * self.objective.per_leaf
+                self.beyond = most_worth(self.objective, 4)
             else:
                 for sides in itertools.product((True, False), repeat=2):
                     found += self._of_chains(*sides) if limits.max_depth > 2 else ()

@@ -14,7 +14,7 @@ from fatt.train.fitness import Objective
 from fatt.train.genome import leaf
 from fatt.train.groups import Groups
 from fatt.train.models import HeldOut, appraise
-from fatt.train.optimum import MOST_LEAVES, best_small_tree
+from fatt.train.optimum import MOST_LEAVES, best_small_tree, most_worth
 from fatt.train.people import People
 from fatt.train.result import Candidate, Front
 from fatt.train.search import ProgressBar, Search, run
@@ -40,7 +40,7 @@ class Trained:
     fairness_weight
         The weight of fairness that chose it.
     upper
-        What no tree within the limits is fitter than, if that was looked for.
+        What no tree within the limits is fitter than, if that is known.
     n_iter
         How many generations there were, or passes over trees.
     all_varies
@@ -192,15 +192,16 @@ def train(
 
 
 def _upper_bound(search: Search, people: People) -> float | None:
-    """Look for the best tree if it must be small; return what none is fitter than."""
+    """Return what no tree is fitter than; if it must be small, look for the best."""
     settings, objective = search.settings, search.objective
     if (
         settings.algorithm == "paper"
-        or settings.max_leaves > MOST_LEAVES
         or objective.groups is not None
         or objective.is_one_sided
     ):
         return None
+    if settings.max_leaves > MOST_LEAVES:
+        return most_worth(objective, 2) / UNITS + objective.fairness_weight
     found = best_small_tree(
         objective,
         # The verifier may still find these to be treated fairly.

@@ -15,7 +15,7 @@ from fatt.train import optimum
 from fatt.train.fitness import Limits, Objective
 from fatt.train.genome import Genome, is_constant, join, leaf, n_leaves
 from fatt.train.kernels import changes
-from fatt.train.optimum import best_small_tree
+from fatt.train.optimum import best_small_tree, most_worth
 from fatt.train.ranks import rank
 from fatt.train.splits import as_stumps
 from fatt.train.training_set import TrainingSet
@@ -184,6 +184,15 @@ def test_tables_that_are_too_large_leave_a_gap(seed: int) -> None:
     assert some.upper >= AllTrees(case).best()
 
 
+@for_seeds(10)
+def test_no_tree_is_worth_more_than_the_best_label_for_everybody(seed: int) -> None:
+    case = small_case(seed)
+    objective, tried = case.objective, AllTrees(case)
+    assert most_worth(objective, 2) >= tried.best()
+    for size, trees in tried.of_size.items():
+        assert most_worth(objective, size) >= max(map(tried.worth, trees))
+
+
 def quick(**parameters: Any) -> FATTClassifier:
     similarity = Similarity(noise={"x0": 0.1})
     return FATTClassifier(similarity, random_state=0, max_bins=8, **parameters)
@@ -198,10 +207,25 @@ def test_small_trees_say_how_far_from_the_best_they_are() -> None:
         other = tree.with_tree(worse)
         fitness = tree.front_.select().fitness
         assert other.optimal_gap_ == pytest.approx(fitness - worse.fitness, abs=1e-9)
-    assert quick(max_leaves=5).fit(X, y).optimal_gap_ is None
     groups = np.resize(["a", "b"], 200)
     grouped = quick(max_leaves=3).fit(X, y, sensitive_features=groups)
     assert grouped.optimal_gap_ is None
     hurried = quick(max_leaves=4, max_seconds=0).fit(X, y)
     assert hurried.optimal_gap_ is not None
     assert hurried.optimal_gap_ > 0
+
+
+def test_larger_trees_say_how_far_from_the_best_label_for_everybody_they_are() -> None:
+    X, y = town.plain(200)
+    larger = quick(max_leaves=30, leaf_cost=0.0, fairness_weight=0.2).fit(X, y)
+    tree = quick(max_leaves=5, leaf_cost=0.0, fairness_weight=0.2).fit(X, y)
+    assert tree.optimal_gap_ is not None
+    fitness = [one.front_.select().fitness for one in (tree, larger)]
+    assert fitness[0] + tree.optimal_gap_ >= fitness[1] > fitness[0]
+    # Where two leaves tell everything, and are fair to all, none is better.
+    X[:, 1] = X[:, 1] > 0
+    plain = quick().fit(X, X[:, 1])
+    assert plain.get_n_leaves() == 2
+    assert plain.optimal_gap_ == 0
+    bred = quick(algorithm="paper", max_iter=2).fit(X, y)
+    assert bred.optimal_gap_ is None
