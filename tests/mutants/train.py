@@ -5,9 +5,10 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _LAWS = ("tests/train/test_kernels.py",)
+_PROOFS = ("tests/train/test_optimum.py",)
 
 MUTANTS = tuple(
-    Mutant(f"fatt/train/{file}", old, new, _LAWS)
+    Mutant(f"fatt/train/{file}", old, new, _PROOFS if "optimum" in file else _LAWS)
     for file, old, new in (
         # At its own rank a person is inside.
         (
@@ -184,6 +185,38 @@ MUTANTS = tuple(
             "descent.py",
             "key = (traced.tree.tobytes(), place)",
             "key = (traced.tree[:1].tobytes(), place)",
+        ),
+        # What no tree is worth more than is no less than what the best one is worth.
+        (
+            "optimum.py",
+            "    most = objective.priced.max(axis=1).sum()\n",
+            "    most = objective.priced.min(axis=1).sum()\n",
+        ),
+        (
+            "optimum.py",
+            "                if label != other_label:\n",
+            "                if label == other_label:\n",
+        ),
+        (
+            "optimum.py",
+            "np.where(np.diff(ranks.box_start) == 1, cost, 0)",
+            "np.where(np.diff(ranks.box_start) >= 1, 2 * cost, 0)",
+        ),
+        (
+            "optimum.py",
+            "- (opened * few) @ (1 - second).T,",
+            "- (opened * most) @ (1 - second).T,",
+        ),
+        (
+            "optimum.py",
+            "        torn = (self.alone * left * self.reach[0]) @ both.T\n",
+            "        torn = (self.alone * self.reach[0]) @ both.T\n",
+        ),
+        # What was not looked at for want of time may still be better.
+        (
+            "optimum.py",
+            "return Optimum(search.tree, max(search.beyond, prefix.bound))",
+            "return Optimum(search.tree, max(search.beyond, search.best))",
         ),
     )
 )

@@ -156,6 +156,20 @@ def test_the_best_small_tree_is_the_best_of_all(seed: int) -> None:
     assert some.upper >= best
 
 
+@for_seeds(40)
+def test_no_tree_is_worth_more_than_the_bound_of_what_it_begins_with(seed: int) -> None:
+    case = random_case(seed)
+    limits = Limits(optimum.MOST_LEAVES, 2 + seed % 2, 1)
+    objective = replace(case.objective, limits=limits)
+    search = optimum._Search(objective, objective.cost, None)
+    rows = search.prefixes()
+    for row in case.rng.permutation(rows)[:200].tolist():
+        prefix = optimum._Prefix(*row)
+        search.best = changes.NEVER
+        search.complete(*search.planted(prefix))
+        assert search.best <= prefix.bound
+
+
 @for_seeds(10)
 def test_what_is_not_looked_at_leaves_a_gap(seed: int) -> None:
     case = small_case(seed)
