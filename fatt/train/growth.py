@@ -1,4 +1,4 @@
-"""Greedy growth: of one leaf, and of a tree that avoids tearing people's boxes."""
+"""Greedy growth of trees that avoid tearing people's boxes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 
 from fatt.train.fitness import Limits, Objective
-from fatt.train.genome import Genome, join, leaf, leaf_spans, replace
+from fatt.train.genome import Genome, join, leaf
 from fatt.train.training_set import UNITS
 
 Matrix = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-_NOBODY = np.zeros(0, dtype=np.int64)
 
 
 class Best(NamedTuple):
@@ -180,42 +177,3 @@ def grow(
         return leaf(-1 - code) if code < 0 else join(code, genome(low), genome(high))
 
     return genome(0)
-
-
-def grow_leaf(
-    objective: Objective, tree: Genome, place: int, rng: Generator, *, share: float
-) -> Genome:
-    """Return the tree with one of its leaves split, as purely as a few splits allow.
-
-    Parameters
-    ----------
-    objective
-        What makes a tree better.
-    tree
-        The tree.
-    place
-        The leaf.
-    rng
-        Chooses the splits to try.
-    share
-        The share of all splits that is tried.
-    """
-    n_splits = objective.people.n_splits
-    if not n_splits:
-        return tree
-    count = min(n_splits, max(1, round(share * n_splits)))
-    chosen = rng.choice(n_splits, size=count, replace=False)
-    first, _ = leaf_spans(tree)
-    people = np.flatnonzero(objective.people.leaf_of(tree) == first[place])
-    here = Leaf(objective, people, _NOBODY)
-    split, _ = here.best_split(chosen=chosen)
-    if split < 0:
-        return tree
-    low, high = (side.label for side in here.sides(split))
-    return replace(tree, place, join(split, leaf(low), leaf(high)))
-
-
-def prune_branch(objective: Objective, tree: Genome, place: int) -> Genome:
-    """Return the tree with one of its splits replaced by a leaf."""
-    worth = objective.worth_at(tree)[place]
-    return replace(tree, place, leaf(int(np.argmax(worth))))

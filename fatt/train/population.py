@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 from fatt.threads import each
 from fatt.train.fitness import Archive, Objective, Scored
-from fatt.train.genome import Genome, cross, ends, leaf
-from fatt.train.growth import Leaf, grow, grow_leaf, prune_branch
+from fatt.train.genome import Genome, cross, ends, join, leaf, leaf_spans, replace
+from fatt.train.growth import Leaf, grow
 
 Matrix = NDArray[np.float64]
 
 #: How likely the walk to a subtree goes on to the left, and as likely to the right.
 _DOWN = 0.3
+# Breeding does not ask which boxes a split tears.
+_NOBODY = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def _forest_trees(objective: Objective, count: int, rng: Generator) -> list[Geno
 
     def drawn() -> Leaf:
         people = np.flatnonzero(rng.random(n_people) < 0.5)
-        return Leaf(objective, people, np.zeros(0, dtype=np.int64))
+        return Leaf(objective, people, _NOBODY)
 
     return [
         grow(
@@ -193,11 +195,31 @@ def _grow(
     place = 0
     while tree[place] >= 0:
         if prunes and rng.random() < 1 - mixed[place]:
-            return prune_branch(objective, tree, place)
+            best = int(np.argmax(objective.worth_at(tree)[place]))
+            return replace(tree, place, leaf(best))
         left, right = place + 1, int(end[place + 1])
         chance = rng.random() * (mixed[left] + mixed[right])
         place = left if chance < mixed[left] else right
-    return grow_leaf(objective, tree, place, rng, share=operators.split_share)
+    return _grow_leaf(objective, tree, place, rng, operators.split_share)
+
+
+def _grow_leaf(
+    objective: Objective, tree: Genome, place: int, rng: Generator, share: float
+) -> Genome:
+    """Split a leaf as purely as a few splits allow, of which that is the share."""
+    n_splits = objective.people.n_splits
+    if not n_splits:
+        return tree
+    count = min(n_splits, max(1, round(share * n_splits)))
+    chosen = rng.choice(n_splits, size=count, replace=False)
+    first, _ = leaf_spans(tree)
+    people = np.flatnonzero(objective.people.leaf_of(tree) == first[place])
+    here = Leaf(objective, people, _NOBODY)
+    split, _ = here.best_split(chosen=chosen)
+    if split < 0:
+        return tree
+    low, high = (side.label for side in here.sides(split))
+    return replace(tree, place, join(split, leaf(low), leaf(high)))
 
 
 def _grow_or_prune(
