@@ -407,3 +407,8 @@ def test_rows_that_do_not_fit_the_ranks_are_refused() -> None:
             score_changes(
                 people.ranks, given, traced, 0, pairs, worth, unfair, 1, alone, scores
             )
+    few = traced._replace(unfair=traced.unfair[:-1])
+    with pytest.raises(ValueError, match="is_unfair has the shape"):
+        score_changes(
+            people.ranks, rows, few, 0, pairs, worth, unfair, 1, alone, scores
+        )
