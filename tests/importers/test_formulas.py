@@ -231,6 +231,136 @@ def chooses(table: Any) -> Any:
     return np.where(table["debt"] > 0, table["debt"], table["income"])[:, np.newaxis]
 
 
+SENTINELS = {-999.0: 1.0}
+
+
+def masks(table: Any) -> Any:
+    income = table["income"].mask(table["income"].isin([-999.0]))
+    return (table["debt"] / income).to_frame()
+
+
+def masks_numbers(table: Any) -> Any:
+    table = table.copy()
+    for name in table.select_dtypes("number"):
+        table[name] = table[name].mask(table[name] == -999.0)
+    return table.assign(ratio=table["debt"] / table["income"])
+
+
+def masks_told(table: Any, sentinel: float = -999.0) -> Any:
+    table = table.copy()
+    try:
+        table["debt"] = table["debt"].astype(float).replace(sentinel, 0.0)
+    except TypeError:
+        return ratio(table)
+    return ratio(table)
+
+
+def looks_up(table: Any) -> Any:
+    income = [SENTINELS.get(cell, cell) for cell in table["income"]]
+    return (table["debt"] / np.array(income)).to_frame()
+
+
+def aligns(table: Any) -> Any:
+    other = pandas.Series(table["income"].to_numpy())
+    return (table["debt"] / other).to_frame()
+
+
+def numbers_anew(table: Any) -> Any:
+    return ratio(table).reset_index(drop=True)
+
+
+def grows(table: Any) -> Any:
+    made = table["debt"] / table["income"]
+    for _ in range(40):
+        made = made * made
+    return made.to_frame()
+
+
+def adds_up(table: Any) -> Any:
+    made = table["debt"]
+    for _ in range(1500):
+        made = made + table["income"]
+    return made.to_frame()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(masks, masks_numbers, masks_told, looks_up),
+        *(aligns, numbers_anew, grows, adds_up),
+    ],
+)
+def test_functions_that_do_more_behind_the_trace_are_refused(
+    function: Callable[[Any], Any],
+) -> None:
+    own = fitted([FunctionTransformer(ratio)], FOREST, NUMBERS)
+    own[0].func = function
+    with pytest.raises(UnsupportedModelError, match="known to its author alone"):
+        fatt.load(own)
+
+
+def test_a_sentinel_among_arguments_is_tried() -> None:
+    own = fitted([FunctionTransformer(ratio)], FOREST, NUMBERS)
+    own[0].func, own[0].kw_args = masks_told, {"sentinel": -12345.5}
+    with pytest.raises(UnsupportedModelError, match="known to its author alone"):
+        fatt.load(own)
+
+
+def turned_inverse(rows: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        return np.c_[rows, 1 / -(rows[:, [0]] * rows[:, [1]])]
+
+
+def test_integer_codes_have_no_negative_zero() -> None:
+    """Of integers this is plus infinity where floats make minus infinity."""
+    table = people().assign(kind=lambda t: (t["age"] // 30).astype(str))
+    names = ["kind", "sex"]
+    steps = OrdinalEncoder(dtype=np.int64), FunctionTransformer(turned_inverse)
+    own = make_pipeline(*steps, HISTOGRAM).fit(table[names], granted(table))
+    with pytest.raises(UnsupportedModelError, match="type of the cells"):
+        fatt.load(own)
+
+
+def as_objects(table: Any) -> Any:
+    rows = table.to_numpy()
+    return np.c_[rows, rows[:, [0]] / rows[:, [1]]]
+
+
+def test_texts_beside_what_is_computed() -> None:
+    """Of a frame with texts come Python's numbers, which are not divided by zero."""
+    table = people()
+    names, zero = [*NUMBERS, "sex"], people().assign(income=0.0)
+    encoded = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), [3]), remainder="passthrough"
+    )
+    own = fitted([FunctionTransformer(as_objects), encoded], HISTOGRAM, names)
+    with pytest.raises(ZeroDivisionError):
+        own.predict(zero[names])
+    with pytest.raises(UnsupportedModelError, match="both as numbers and as labels"):
+        fatt.load(own)
+    encoded = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["sex"]), remainder="passthrough"
+    )
+    own = fitted([FunctionTransformer(more), encoded], HISTOGRAM, names)
+    found = fatt.load(own).predict(zero[names])
+    assert np.array_equal(found, own.predict(zero[names]))
+    assert np.array_equal(
+        fatt.load(own).predict(table[names]), own.predict(table[names])
+    )
+
+
+def first_by_second(table: Any) -> Any:
+    return np.c_[table.to_numpy(), table.iloc[:, 0] / table.iloc[:, 1]]
+
+
+def test_functions_get_the_columns_in_any_order() -> None:
+    own = fitted([FunctionTransformer(first_by_second)], FOREST, NUMBERS)
+    turned = people()[NUMBERS[::-1]]
+    assert not np.array_equal(own.predict(turned), own.predict(turned[NUMBERS]))
+    with pytest.raises(DataError, match="stand in another order"):
+        fatt.load(own).predict(turned)
+
+
 @pytest.mark.parametrize(
     "function", [fills, guards, centres, shifts, numbers_rows, chooses, len, np.ravel]
 )

@@ -121,10 +121,10 @@ def convert(model: Any, *, missing: float | None) -> Model:
         inner = library.on_sparse_rows(inner, final)
     ensemble = _in_raw_columns(inner, table, names, width)
     # The steps of scikit-learn look at names, or refuse another order; encoders of
-    # category_encoders hand on another order.
+    # category_encoders hand on another order, and functions get it.
     first = _first_reader(steps)
     by_position = inner.inputs.by_position if first is None else "none"
-    if type(first).__module__.startswith("category_encoders."):
+    if type(first).__module__.startswith("category_encoders.") or _is_open(first):
         by_position = "all"
     inputs = msgspec.structs.replace(ensemble.inputs, by_position=by_position)
     ensemble = replace(ensemble, inputs=inputs)
@@ -220,6 +220,13 @@ def _first_reader(steps: Sequence[tuple[str, Any]]) -> Any:
         if not is_passthrough(reader) and not isinstance(reader, str):
             return reader
     return None
+
+
+def _is_open(step: Any) -> bool:
+    """Tell whether a step hands a table to a function without a look at its names."""
+    from sklearn.preprocessing import FunctionTransformer
+
+    return type(step) is FunctionTransformer and not step.validate
 
 
 def _in_raw_columns(

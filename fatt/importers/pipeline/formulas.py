@@ -3,14 +3,17 @@
 A function that only its author knows is called with cells that remember what is done to
 them. One that only adds, subtracts, multiplies and divides leaves a formula; that it
 makes the same numbers, to the last bit, is tried on rows of all kinds, alone and among
-others.
+others, with the numbers that the function names among them.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import warnings
 from collections.abc import Sequence
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -45,6 +48,12 @@ from fatt.importers.pullback.joints import Beside, steps_along
 _TRACED = 3
 #: On how many rows a formula is tried.
 _TRIED = 400
+#: How many operations a formula may have.
+_OPERATIONS = 200
+#: How many numbers that a function names are tried.
+_NAMED = 400
+#: Below which size.
+_HUGE = 1e300
 #: Up to here integers are floats as well, and how many bits a sum of them may have.
 _EXACT_BITS, _LONG_BITS = 53, 62
 
@@ -96,11 +105,12 @@ def traced(transformer: Any) -> Work | None:
     width = transformer.n_features_in_
     taker = FINITE_ONLY if transformer.validate else ANYTHING
     types = [_number_types(formula) for formula in formulas]
-    rows = _rows(width, taker)
-    tables: list[NDArray[Any]] = [rows]
-    if "float64" not in types:
-        whole = np.rint(np.clip(_rows(width, FINITE_ONLY), -99, 99))
-        tables.append(whole.astype(np.int64))
+    named = _named_by(transformer.func, transformer.kw_args)
+    rows = _rows(width, taker, named)
+    whole = _rows(width, FINITE_ONLY, named)
+    whole = np.rint(np.where(np.abs(whole) < 10_000, whole, np.fmod(whole, 99)))
+    # Encoders may make integers, of which zero has no sign.
+    tables: list[NDArray[Any]] = [rows, whole.astype(np.int64)]
     try:
         for table in tables:
             require_alike(
@@ -112,20 +122,108 @@ def traced(transformer: Any) -> Work | None:
             )
     except UnsupportedModelError:
         return None
-    return _work(formulas, width, taker, types)
+    work = _work(formulas, width, taker, types)
+    if _gets_frame(transformer) and not _takes_texts(transformer, formulas, rows):
+        _refuse_texts(work, width)
+    return work
+
+
+def _named_by(*things: Any) -> Floats:
+    """Return the numbers that a function names, and those beside them.
+
+    It may look for one of them in ways that leave no trace.
+    """
+    found: set[float] = set()
+    seen: dict[int, Any] = {}
+    left = list(things)
+    while left:
+        thing = left.pop()
+        if id(thing) in seen:
+            continue
+        seen[id(thing)] = thing
+        if isinstance(thing, int | float | np.integer) and -_HUGE < thing < _HUGE:
+            found.update(float(thing) + step for step in (-1, 0, 1))
+        left += _parts_of(thing)
+    return np.array(sorted(found))[:_NAMED]
+
+
+def _parts_of(thing: Any) -> list[Any]:
+    """Return where a thing may name numbers."""
+    match thing:
+        case list() | tuple() | set() | frozenset() | np.ndarray():
+            return list(thing)[:_NAMED]
+        case dict():
+            return [*thing, *thing.values()][:_NAMED]
+        case functools.partial():
+            return [thing.func, thing.args, thing.keywords]
+        case CodeType():
+            return list(thing.co_consts)
+        case FunctionType():
+            names = inspect.getclosurevars(thing)
+            # Functions beside it, and not those of libraries.
+            beside = [
+                one
+                for one in [*names.globals.values(), *names.nonlocals.values()]
+                if getattr(one, "__module__", None) in {None, thing.__module__}
+            ]
+            return [thing.__code__, thing.__defaults__, thing.__kwdefaults__, *beside]
+    return []
+
+
+def _takes_texts(transformer: Any, formulas: Sequence[Formula], rows: Floats) -> bool:
+    """Tell whether the columns that only pass a function may hold texts.
+
+    A frame with texts may be computed with as one of Python objects, of which those
+    that are divided by zero raise.
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=transformer.feature_names_in_)
+    made_of = [place for one in formulas for place in _operands_of(one)]
+    for place, name in enumerate(frame.columns):
+        if place not in made_of:
+            frame[name] = "text"
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            answer = np.asarray(transformer.transform(frame), dtype=object)
+        return all(
+            np.array_equal(found.astype(np.float64), wanted, equal_nan=True)
+            for one, found, wanted in zip(
+                formulas, answer.T, _made(formulas, rows).T, strict=True
+            )
+            if not isinstance(one, Read)
+        )
+    except Exception:  # functions raise what they like
+        return False
+
+
+def _operands_of(formula: Formula) -> list[int]:
+    """Return the places of the columns that are computed with."""
+    return places_of(formula) if isinstance(formula, Operation) else []
+
+
+def _refuse_texts(work: Work, width: int) -> None:
+    """Take all columns as numbers, also those that only pass."""
+    numbers = Numbers(function=identity, taker=ANYTHING)
+    work.outputs = [(of, steps or (numbers,)) for of, steps in work.outputs]
+    used = {of for of, _ in (*work.outputs, *work.idle)}
+    work.idle += [(i, numbers) for i in range(width) if i not in used]
 
 
 class _Cell:
     """A cell that remembers what is done to it.
 
-    It cannot be compared nor turned into a number: who tries learns nothing of it.
+    It cannot be compared, looked up nor turned into a number: who tries learns nothing
+    of it.
     """
 
-    __slots__ = ("formula", "row")
-    __hash__ = object.__hash__
+    __slots__ = ("formula", "row", "size")
+    # So no set and no dictionary tells whether it has the cell.
+    __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, formula: Formula, row: int) -> None:
-        self.formula, self.row = formula, row
+    def __init__(self, formula: Formula, row: int, size: int = 0) -> None:
+        self.formula, self.row, self.size = formula, row, size
 
     def __eq__(self, other: object) -> bool:
         raise TypeError("a traced cell has no number")
@@ -136,14 +234,17 @@ class _Cell:
         if isinstance(other, _Cell):
             if other.row != self.row:
                 raise TypeError("cells of two rows meet")
-            formula = other.formula
+            formula, size = other.formula, other.size
         elif type(other) in _NUMBERS and abs(other) < 2**53:
-            formula = Constant(float(other))
+            formula, size = Constant(float(other)), 0
         else:
             # Arrays and series have their own ways to do it cell by cell.
             return NotImplemented  # type: ignore[no-any-return]
+        size += self.size + 1
+        if size > _OPERATIONS:
+            raise OverflowError("a formula becomes too long")
         sides = (formula, self.formula) if turned else (self.formula, formula)
-        return _Cell(Operation(sides[0], operator, sides[1]), self.row)
+        return _Cell(Operation(sides[0], operator, sides[1]), self.row, size)
 
     def __add__(self, other: Any) -> _Cell:
         return self._with("+", other)
@@ -275,15 +376,20 @@ def _made(formulas: Sequence[Formula], rows: Floats) -> Floats:
     return np.array([evaluate(formula, rows) for formula in formulas]).T
 
 
-def _rows(width: int, taker: Numeric) -> Floats:
-    """Return rows of all kinds: small and large, whole, zero, missing, infinite."""
+def _rows(width: int, taker: Numeric, named: Sequence[float] | Floats = ()) -> Floats:
+    """Return rows of all kinds: small and large, whole, zero, missing, infinite.
+
+    Behind them each number that is named stands in each column once.
+    """
     rng = np.random.default_rng(0)
     shape = _TRIED, width
     rows = rng.normal(size=shape) * 10.0 ** rng.integers(-3, 7, size=shape)
     rows = np.where(rng.random(shape) < 0.4, np.rint(rows), rows)
     odd = np.array([0.0, -0.0, 1.0, -1.0, 1e200, math.nan, math.inf, -math.inf])
     odd = odd if taker is ANYTHING else odd[np.isfinite(odd)]
-    return np.where(rng.random(shape) < 0.2, rng.choice(odd, size=shape), rows)
+    rows = np.where(rng.random(shape) < 0.2, rng.choice(odd, size=shape), rows)
+    turns = [np.roll(named, place) for place in range(width)]
+    return np.vstack([rows, np.array(turns).T.reshape(-1, width)])
 
 
 def _gets_frame(transformer: Any) -> bool:

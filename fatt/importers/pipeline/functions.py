@@ -171,7 +171,9 @@ def _answers(
     if in_frame:
         import pandas as pd
 
-        given = pd.DataFrame(given, columns=transformer.feature_names_in_)
+        # Nothing may hang on what the rows are called.
+        index = np.arange(2 * len(table), len(table), -1)
+        given = pd.DataFrame(given, columns=transformer.feature_names_in_, index=index)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -191,6 +193,11 @@ def _answers(
         raise UnsupportedModelError(
             f"{called}, which makes a sparse matrix. Let it return an array, and fit "
             "again."
+        )
+    if in_frame and not given.index.equals(getattr(answer, "index", given.index)):
+        raise UnsupportedModelError(
+            f"{called}, which gives the rows another index, by which pandas puts "
+            "columns beside each other. Let it keep the index, and fit again."
         )
     made = np.asarray(answer)
     shape, kind = made.shape, made.dtype
