@@ -21,7 +21,7 @@ from fatt.audit.reach import reach_of
 from fatt.ensemble import Categorical, Ensemble, ScoreBounds
 from fatt.ensemble.allowed import Allowed
 from fatt.ensemble.joint import in_words, places_of
-from fatt.errors import SpecError
+from fatt.errors import SpecError, UnsupportedModelError
 from fatt.importers.pullback.joints import Fixed, with_fixed
 from fatt.region.boxes import Boxes, code_words
 from fatt.verdict import (
@@ -303,11 +303,11 @@ class JointVerifier:
         )
         order = np.argsort(which.ravel(), kind="stable")
         ends = np.cumsum(np.bincount(which.ravel()))[:-1]
-        made = self.ensemble.joint_values(own)
-        for mine, one in zip(np.split(order, ends), first.tolist(), strict=True):
+        groups = list(zip(np.split(order, ends), first.tolist(), strict=True))
+        while groups:
             if self._is_stopped:
                 return
-            still = made[mine][:, moving[one] < 0]
+            mine, one = groups.pop(0)
             lower, upper = _hull(boxes, own, mine)
             fix = Fixed(
                 tuple(None if place < 0 else place for place in moving[one].tolist()),
@@ -316,7 +316,16 @@ class JointVerifier:
                 upper,
             )
             key = keys[one].tobytes() + lower.tobytes() + upper.tobytes()
-            verifier = self._verifier(key, fix)
+            try:
+                verifier = self._verifier(key, fix)
+            except (SpecError, UnsupportedModelError) as error:
+                if len(mine) == 1:
+                    person = boxes.person[mine[0]]
+                    raise SpecError(f"person {person}: {error}") from error
+                # What is refused may lie between the boxes, where nobody is.
+                groups[:0] = [(mine[[i]], int(mine[i])) for i in range(len(mine))]
+                continue
+            still = self.ensemble.joint_values(own[mine])[:, moving[one] < 0]
             yield _Group(
                 mine, verifier, np.hstack([own[mine], still]), _with(boxes, mine, still)
             )

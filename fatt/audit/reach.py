@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Feature
 from fatt.ensemble.joint import Constant, Formula, Read, combine
-from fatt.region.boxes import Boxes
+from fatt.region.boxes import Boxes, code_words
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -66,11 +66,14 @@ def reach_of(
                 one[:, place] for one in (own, boxes.lower, boxes.upper)
             )
             absent = boxes.missing[:, place] | np.isnan(mine)
-            feature = features[place]
-            if isinstance(feature, Categorical):
-                # The last code is that of unknown values.
-                known = feature.n_codes - (not feature.accepts_unknown)
-                ends = np.tile(formula.of(np.arange(known, dtype=float)), (count, 1)).T
+            if isinstance(features[place], Categorical):
+                codes = formula.of(np.arange(len(formula.table), dtype=np.float64))
+                first = code_words(features)[place]
+                code = np.arange(len(codes))
+                words = boxes.codes[:, first + code // 64]
+                has = (words >> (code % 64).astype(np.uint64)) & np.uint64(1) == 1
+                # Categories that nobody similar has count as the first that one has.
+                ends = np.where(has, codes, codes[has.argmax(axis=1)][:, np.newaxis]).T
             else:
                 # Where no number is similar, the ends are crossed.
                 sides = np.where(lower <= upper, [lower, upper, mine], mine)

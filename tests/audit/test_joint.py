@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     OneHotEncoder,
+    OrdinalEncoder,
     PolynomialFeatures,
     StandardScaler,
 )
@@ -446,3 +447,38 @@ def test_columns_that_no_split_reads_may_move_together() -> None:
     with pytest.raises(SpecError, match=r"person 7: .* debt \* income, and may refuse"):
         fatt.verify(own, rich, similarity=huge)
     assert not fatt.verify(own, rich.head(7), similarity=huge).counts["unknown"]
+
+
+def test_categories_that_nobody_has_refuse_nobody() -> None:
+    """An encoder that refuses unknown categories makes no number of them."""
+    table = people(400, seed=1)[["debt", "sex"]]
+    encoded = make_column_transformer(
+        (OrdinalEncoder(), ["sex"]), remainder="passthrough"
+    )
+    stump = RandomForestClassifier(1, max_depth=1, max_features=None, random_state=0)
+    own = make_pipeline(encoded, PolynomialFeatures(interaction_only=True), stump)
+    own.fit(table, table["debt"] > 20)
+    report = fatt.verify(own, table, similarity=Similarity(noise={"debt": 3}))
+    debt = table["debt"]
+    expected = (own.predict(table.assign(debt=debt - 3)) == own.predict(table)) & (
+        own.predict(table.assign(debt=debt + 3)) == own.predict(table)
+    )
+    assert (report.is_fair == expected).all()
+
+
+def test_zeros_between_people_refuse_nobody() -> None:
+    table = people(400, seed=1).assign(
+        income=lambda t: t["income"] * np.where(t["age"] > 50, 1.0, -1.0), debt=5.0
+    )
+    own = make_pipeline(ratios(), HistGradientBoostingClassifier(max_iter=6))
+    own.fit(table, granted(table))
+    some = table[table["income"].abs() > 4]
+    report = fatt.verify(own, some, similarity=NOISE["income"])
+    assert not report.counts["unknown"]
+    alone = [
+        fatt.verify(own, some.iloc[[i]], similarity=NOISE["income"]) for i in range(9)
+    ]
+    assert [one.is_fair[0] for one in alone] == report.is_fair[:9].tolist()
+    beyond = table.assign(income=table["income"].where(table.index != 7, 1.0))
+    with pytest.raises(SpecError, match=r"person 7: .* divides by zero"):
+        fatt.verify(own, beyond.iloc[:20], similarity=Similarity(noise={"income": 2}))
