@@ -211,24 +211,42 @@ def _refuse_texts(work: Work, width: int) -> None:
     work.idle += [(i, numbers) for i in range(width) if i not in used]
 
 
+class _Looked(BaseException):
+    """A function looked at a traced cell; ``except Exception`` does not hide it."""
+
+
 class _Cell:
     """A cell that remembers what is done to it.
 
-    It cannot be compared, looked up nor turned into a number: who tries learns nothing
-    of it.
+    It cannot be compared, looked up nor turned into a number or text: who tries learns
+    nothing of it, and is found out.
+
+    Attributes
+    ----------
+    formula
+        What was done to it.
+    row
+        The row it stands in.
+    looks
+        As many entries as somebody looked at cells.
+    size
+        How many operations the formula has.
     """
 
-    __slots__ = ("formula", "row", "size")
-    # So no set and no dictionary tells whether it has the cell.
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("formula", "looks", "row", "size")
 
-    def __init__(self, formula: Formula, row: int, size: int = 0) -> None:
-        self.formula, self.row, self.size = formula, row, size
+    def __init__(
+        self, formula: Formula, row: int, looks: list[int], size: int = 0
+    ) -> None:
+        self.formula, self.row, self.looks, self.size = formula, row, looks, size
 
-    def __eq__(self, other: object) -> bool:
-        raise TypeError("a traced cell has no number")
+    def _look(self, *_: object) -> Any:
+        self.looks.append(self.row)
+        raise _Looked
 
-    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __ne__ = __eq__
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __hash__ = _look
+    __float__ = __int__ = __index__ = __complex__ = __round__ = __abs__ = _look
+    __str__ = __repr__ = __format__ = _look
 
     def _with(self, operator: Operator, other: Any, *, turned: bool = False) -> _Cell:
         if isinstance(other, _Cell):
@@ -244,7 +262,8 @@ class _Cell:
         if size > _OPERATIONS:
             raise OverflowError("a formula becomes too long")
         sides = (formula, self.formula) if turned else (self.formula, formula)
-        return _Cell(Operation(sides[0], operator, sides[1]), self.row, size)
+        made = Operation(sides[0], operator, sides[1])
+        return _Cell(made, self.row, self.looks, size)
 
     def __add__(self, other: Any) -> _Cell:
         return self._with("+", other)
@@ -286,8 +305,9 @@ _NUMBERS = {int, float, np.int64, np.float64}
 def _trace(transformer: Any) -> list[Formula] | None:
     """Return what a function does to the cells of any row; None if it is not told."""
     cells = np.empty((_TRACED, transformer.n_features_in_), dtype=object)
+    looks: list[int] = []
     for row, place in np.ndindex(*cells.shape):
-        cells[row, place] = _Cell(Read(place=place), row)
+        cells[row, place] = _Cell(Read(place=place), row, looks)
     given: Any = cells
     if _gets_frame(transformer):
         import pandas as pd
@@ -298,20 +318,17 @@ def _trace(transformer: Any) -> list[Formula] | None:
             warnings.simplefilter("ignore")
             answer = transformer.func(given, **(transformer.kw_args or {}))
             made = np.asarray(answer, dtype=object)
-    except Exception:  # functions raise what they like
+    except (Exception, _Looked):  # functions raise what they like
         return None
-    if made.ndim != 2 or len(made) != _TRACED:
+    if looks or made.ndim != 2 or len(made) != _TRACED:
         return None
     formulas: list[Formula] = []
     for column in made.T:
         own = [_formula_of(cell, row) for row, cell in enumerate(column)]
-        if (
-            own[0] is None
-            or len({key_of(one) for one in own if one}) > 1
-            or None in own
-        ):
+        told = [one for one in own if one is not None]
+        if len(told) < _TRACED or len(set(map(key_of, told))) > 1:
             return None
-        formulas.append(own[0])
+        formulas.append(told[0])
     return formulas or None
 
 
