@@ -123,8 +123,8 @@ def _objects_to_numbers(cells: NDArray[Any], feature: Numeric) -> Matrix:
         except (TypeError, ValueError, OverflowError):
             raise DataError(
                 f"row {row}: column {feature.name!r} is {value!r}, and the model "
-                "reads a number there; pass a type of numbers, and NaN where there is "
-                "none."
+                "reads a number there; pass a type of numbers, or the code that stands "
+                "for it, and NaN where there is none."
             ) from None
     return numbers
 

@@ -89,7 +89,7 @@ def _unloadable(data: bytes, error: Exception) -> FattError:
     if written and release(written) != release(installed):
         return UnsupportedModelError(
             f"the pickle was written with scikit-learn {written}, and the installed "
-            f"{installed} cannot load it ({told}). {_elsewhere(written)}"
+            f"{installed} cannot load it ({told}). {elsewhere(written)}"
         )
     if isinstance(error, AttributeError) and "__main__" in told:
         return UnsupportedModelError(
@@ -102,8 +102,14 @@ def _unloadable(data: bytes, error: Exception) -> FattError:
     )
 
 
-def _elsewhere(version: str) -> str:
-    """Say what to do about a file that needs another version of scikit-learn."""
+def elsewhere(version: str) -> str:
+    """Say what to do about a file that needs another version of scikit-learn.
+
+    Parameters
+    ----------
+    version
+        That version.
+    """
     if release(version) >= _OLDEST and not is_newer("scikit-learn", version):
         return f"Install scikit-learn {version}, with which fatt works as well."
     return (
@@ -217,7 +223,7 @@ def _too_old(version: str, reason: str) -> UnsupportedModelError:
         f"the file was written by scikit-learn {version}, and {sklearn.__version__} is "
         f"installed: of files as old as that fatt reads pickles of trees, forests and "
         f"bagged trees from {releases_of('scikit-learn pickle').partition(' ')[0]} on "
-        f"({reason.rstrip('.')}). {_elsewhere(version)}"
+        f"({reason.rstrip('.')}). {elsewhere(version)}"
     )
 
 

@@ -162,7 +162,8 @@ def library_of(model: object) -> Library:
         ):
             raise UnsupportedModelError(
                 f"cannot import {name}, a kind of {parent.__name__} that may predict "
-                f"something else: pass the {parent.__name__} itself, or its file."
+                f"something else: pass a {parent.__name__} itself, or its file, if "
+                "fatt reads these."
             )
     raise UnsupportedModelError(
         f"cannot import {name}, of which fatt does not know what it computes. Pass a "

@@ -13,6 +13,7 @@ import json
 import math
 import re
 import zipfile
+import zlib
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,15 @@ import numpy as np
 from fatt.errors import (
     FattError,
     MalformedModelError,
+    ModelError,
     UnsupportedModelError,
     UntrustedModelError,
     needs,
 )
 from fatt.importers import foreign
-from fatt.importers.pickles import convert_loaded, with_versions
+from fatt.importers.pickles import convert_loaded, elsewhere, with_versions
 from fatt.importers.pipeline.functions import MAY_CALL
-from fatt.importers.versions import check_file
+from fatt.importers.versions import check_file, release
 from fatt.model import Model, NoLive
 
 #: What tree models and their preprocessing hold besides scikit-learn's estimators,
@@ -108,19 +110,8 @@ def read(data: bytes, *, missing: float | None) -> Model:
         model, versions = with_versions(lambda: skops.io.loads(data, trusted=TRUSTED))
     except FattError:
         raise
-    except (ImportError, AttributeError) as error:
-        import sklearn
-
-        raise UnsupportedModelError(
-            f"the skops file holds something that the installed scikit-learn "
-            f"{sklearn.__version__} does not know ({error}). It was saved with "
-            f"{_saved_with(data)}: read it with that version, or train the model again."
-        ) from error
     except Exception as error:
-        raise MalformedModelError(
-            f"the skops file cannot be read ({type(error).__name__}: {error}). Save "
-            "the fitted model again with skops.io.dump."
-        ) from error
+        raise _unreadable(data, error) from error
     # What is called here may be called by nobody but its author.
     may_call = MAY_CALL.set(False)
     try:
@@ -132,11 +123,31 @@ def read(data: bytes, *, missing: float | None) -> Model:
     return Model(read.ensemble, NoLive(reason))
 
 
+def _unreadable(data: bytes, error: Exception) -> ModelError:
+    """Say why a file cannot be read: another scikit-learn wrote it, or damage."""
+    import sklearn
+
+    told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    written, installed = _saved_with(data), str(sklearn.__version__)
+    if written and release(written) != release(installed):
+        return UnsupportedModelError(
+            f"the skops file was saved with scikit-learn {written}, and the installed "
+            f"{installed} cannot read it ({told}). {elsewhere(written)}"
+        )
+    return MalformedModelError(
+        f"the skops file cannot be read ({told}). Save the fitted model again with "
+        "skops.io.dump."
+    )
+
+
 def _saved_with(data: bytes) -> str:
-    """Say which version of scikit-learn saved what is in a file, as far as it tells."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        found = _VERSION.search(archive.read(_SCHEMA).decode())
-    return f"scikit-learn {found[1]}" if found else "another version"
+    """Return which version of scikit-learn saved what is in a file, if it tells."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            found = _VERSION.search(archive.read(_SCHEMA).decode())
+    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, zlib.error, OSError):
+        found = None
+    return found[1] if found else ""
 
 
 def _distrust(names: set[str]) -> UntrustedModelError:
@@ -154,7 +165,10 @@ def _checked(data: bytes) -> bytes:
         limit = _ALWAYS_ALLOWED + _MOST_GROWTH * len(data)
         _check_members(archive, limit)
         text = archive.read(_SCHEMA)
-        schema = _Schema(json.loads(text))
+        parsed = json.loads(text)
+        if not isinstance(parsed, dict):
+            raise MalformedModelError("the schema of the skops file is no object.")
+        schema = _Schema(parsed)
         check_file(
             "skops protocol",
             str(schema.root.get("protocol", "")),

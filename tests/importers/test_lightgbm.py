@@ -210,6 +210,16 @@ def test_ordered_categories_are_codes_that_no_frame_can_give() -> None:
     assert same_bits(ensemble.raw_scores(array), library_scores(booster, frame))
     with pytest.raises(DataError, match="'grade'"):
         ensemble.predict(frame)
+    words = frame.assign(grade=["low"] * len(frame))
+    with pytest.raises(DataError, match=r"'grade' is 'low'.*the code that stands for"):
+        ensemble.predict(words)
+    # LightGBM itself takes no frame without a category column: it gets an array.
+    model = fatt.load(booster)
+    coded = frame.assign(grade=grade.codes)
+    with pytest.raises(ValueError, match="categorical_feature do not match"):
+        booster.predict(coded)
+    assert np.array_equal(model.ask(coded), model.ask(array))
+    assert np.array_equal(model.ask(coded), model.predict(coded))
 
 
 @pytest.mark.parametrize("n_codes", [4, 5000])

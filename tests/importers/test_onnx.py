@@ -881,14 +881,17 @@ def behind(node: Any, **constants: Any) -> Any:
 @pytest.mark.parametrize(
     ("node", "what"),
     [
-        (helper.make_node("MatMul", ["X", "c"], ["Z"]), "'MatMul'"),
+        (
+            helper.make_node("MatMul", ["X", "c"], ["Z"]),
+            r"'MatMul'.*It mixes columns\. Make what it computes columns",
+        ),
         (helper.make_node("Sigmoid", ["X"], ["Z"]), "'Sigmoid'"),
         (helper.make_node("Custom", ["X"], ["Z"], domain="mine"), "'Custom' of 'mine'"),
         (
             helper.make_node("Normalizer", ["X"], ["Z"], domain="ai.onnx.ml"),
             "Normalizer",
         ),
-        (helper.make_node("Mul", ["X", "X"], ["Z"]), "two columns of the table"),
+        (helper.make_node("Mul", ["X", "X"], ["Z"]), "the same column once more"),
         (helper.make_node("Concat", ["X", "X"], ["Z"], axis=0), "across people"),
         (helper.make_node("If", ["X"], ["Z"]), "'If'"),
     ],

@@ -129,9 +129,14 @@ class Stranger(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.zeros(len(rows))
 
 
+class Line(LogisticRegression):  # type: ignore[misc]
+    """A kind of what is not read either."""
+
+
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
+        (Line(), "Line, a kind of LogisticRegression.*if fatt reads these"),
         (Child(2).fit(X, Y), "a kind of RandomForestClassifier that may predict"),
         (Stranger(), "Stranger, of which fatt does not know what it computes"),
         (pd.DataFrame(X), "DataFrame, of which fatt does not know"),
@@ -361,6 +366,19 @@ def stump(**changes: list[int]) -> Any:
     return builder.classifier([tree], [0, 1], **changes)
 
 
+def test_an_onnx_graph_without_trees_is_named_for_what_it_is() -> None:
+    """Whatever else of it is not read, such as weights in another file."""
+    helper = pytest.importorskip("onnx").helper
+    graph = helper.make_graph(
+        [helper.make_node("Gemm", ["X", "w"], ["Z"])],
+        "graph",
+        [helper.make_tensor_value_info("X", 1, [None, 3, 8, 8])],
+        [helper.make_tensor_value_info("Z", 1, [None, 1])],
+    )
+    with pytest.raises(UnsupportedModelError, match="no trees: it answers by Gemm"):
+        fatt.load(helper.make_model(graph))
+
+
 def test_onnx_graphs_that_are_not_whole(tmp_path: Path) -> None:
     twice, closed = stump(), stump()
     twice.graph.node.append(twice.graph.node[0])
@@ -380,6 +398,14 @@ def test_a_bagged_tree_of_a_column_that_is_not_there() -> None:
     model.estimators_features_ = [np.array([0, 1, 3])] * 2
     with pytest.raises(MalformedModelError, match="a column that does not exist"):
         fatt.load(model)
+
+
+def test_a_skops_file_whose_schema_is_no_object(tmp_path: Path) -> None:
+    path = tmp_path / "model.skops"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("schema.json", "[]")
+    with pytest.raises(MalformedModelError, match="schema of the skops file is no obj"):
+        fatt.load(path)
 
 
 @pytest.mark.parametrize("sparse_output", [True, False])

@@ -9,13 +9,16 @@ import pickle
 import sys
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
+import numpy.lib.recfunctions as rfn
 import pandas as pd
 import pytest
 import scipy.sparse
+import sklearn
 import skops.io
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import (
@@ -452,3 +455,34 @@ def test_mutated_files_are_read_or_refused(name):
         except FattError:
             outcomes[False] += 1
     assert all(outcomes.values())
+
+
+def test_a_skops_file_of_another_version_names_both(tmp_path: Path) -> None:
+    """Trees of scikit-learn before 1.3 have nodes of another form."""
+    path = tmp_path / "model.skops"
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 2))
+    tree = DecisionTreeClassifier(max_depth=2).fit(rows, rows[:, 0] > 0)
+    skops.io.dump(tree, path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    schema = members["schema.json"].decode()
+    installed = f'\\"{sklearn.__version__}\\"'
+    assert installed in schema
+    members["schema.json"] = schema.replace(installed, r"\"1.1.2\"").encode()
+    [name] = [
+        name
+        for name, content in members.items()
+        if name.endswith(".npy") and np.load(io.BytesIO(content)).dtype.names
+    ]
+    nodes = np.load(io.BytesIO(members[name]))
+    stream = io.BytesIO()
+    np.save(stream, rfn.drop_fields(nodes, "missing_go_to_left", usemask=False))
+    members[name] = stream.getvalue()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(UnsupportedModelError) as caught:
+        fatt.load(path)
+    assert "saved with scikit-learn 1.1.2, and the installed" in str(caught.value)
+    assert "export it there to ONNX" in str(caught.value)

@@ -38,21 +38,35 @@ class LightGBM(Live):
     def labels(self, table: Any) -> Any:
         """Return what `predict` answers; of a booster with classes, the likeliest."""
         if not self._is_booster or self.predicts:
-            return self.model.predict(table)
+            return self.model.predict(self._taken(table))
         return np.argmax(self.probabilities(table), axis=1)
 
     def probabilities(self, table: Any) -> Any:
         """Return the classifier's probabilities, or a booster's."""
         if not self._is_booster:
-            return self.model.predict_proba(table)
-        answers = self.model.predict(table)
+            return self.model.predict_proba(self._taken(table))
+        answers = self.model.predict(self._taken(table))
         if answers.ndim == 1:
             answers = np.column_stack([1.0 - answers, answers])
         return answers
 
     def scores(self, table: Any) -> Any:
         """Return the raw scores."""
-        return self.model.predict(table, raw_score=True)
+        return self.model.predict(self._taken(table), raw_score=True)
+
+    def _taken(self, table: Any) -> Any:
+        """Return a table as LightGBM takes it: as an array where it holds codes only.
+
+        Trained on category columns, it takes frames only with as many of them, also
+        where its file does not say which they were, so that people are given by codes.
+        """
+        if not getattr(self._booster, "pandas_categorical", None) or isinstance(
+            table, np.ndarray
+        ):
+            return table
+        types = map(str, getattr(table, "dtypes", ()))
+        coded = not any(name in {"category", "Categorical", "Enum"} for name in types)
+        return np.asarray(table, dtype=np.float64) if coded else table
 
     def leaves(self) -> Floats:
         """Return what each leaf adds to the score, of all trees that take part.

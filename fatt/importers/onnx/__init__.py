@@ -22,7 +22,7 @@ from fatt.errors import UnsupportedModelError
 from fatt.importers.onnx import live
 from fatt.importers.onnx.answers import Answer, Labelled
 from fatt.importers.onnx.forest import LEAF, Forest, lay_out
-from fatt.importers.onnx.graph import Input, follow, inputs_of
+from fatt.importers.onnx.graph import Input, follow, inputs_of, refuse_without_trees
 from fatt.importers.onnx.proto import INT32, INT64, STRING, parse
 from fatt.importers.onnx.tensors import INT32_LIMIT, INTEGER_LIMIT, INTEGERS, Column
 from fatt.importers.pullback import pull_back
@@ -62,6 +62,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
 
 
 def _import(model: Any, form: str) -> Ensemble:
+    refuse_without_trees(model.graph)
     inputs = inputs_of(model.graph)
     answer = follow(model, inputs)
     made = answer.table.numbers(f"the {answer.operator}")

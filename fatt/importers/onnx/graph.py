@@ -50,7 +50,11 @@ _MOST_INPUTS = {
     "Concat": sys.maxsize,
     "Constant": 0,
 }
+#: Operators that make each number of several columns, as PCA and linear models do.
+_MIXES = {"MatMul", "Gemm", "Normalizer", "LinearClassifier", "LinearRegressor"}
 _KINDS = {FLOAT, DOUBLE, INT32, INT64, STRING}
+#: Operators that hold graphs themselves.
+_NESTS = {"If", "Loop", "Scan"}
 #: How many operations may follow each other between the inputs and the trees.
 _LENGTH_LIMIT = 100
 #: How many columns all tables between the inputs and the trees may have together.
@@ -186,6 +190,18 @@ def follow(model: Any, inputs: tuple[Input, ...]) -> Answer:
     )
 
 
+def refuse_without_trees(graph: Any) -> None:
+    """Refuse a graph without any tree, such as a neural network's."""
+    operators = dict.fromkeys(node.op_type for node in graph.node)
+    # What a branch or a loop holds is not looked at.
+    if any(one.startswith("TreeEnsemble") or one in _NESTS for one in operators):
+        return
+    raise UnsupportedModelError(
+        f"the graph holds no trees: it answers by {', '.join(list(operators)[:5])}, as "
+        "neural networks and linear models do. fatt verifies tree models."
+    )
+
+
 def _run(
     node: Any, needed: set[str], values: dict[str, Value], opsets: Mapping[str, int]
 ) -> tuple[Any, ...]:
@@ -196,9 +212,12 @@ def _run(
     if handler is None or domain is None:
         known = ", ".join(sorted(op for _, op in _HANDLERS))
         origin = f" of {node.domain!r}" if node.domain else ""
+        mixes = " It mixes columns." if node.op_type in _MIXES else ""
         raise UnsupportedModelError(
             f"{where}: the operator {node.op_type!r}{origin} stands between the "
-            f"inputs and the label and is not supported. Supported are {known}."
+            f"inputs and the label and is not supported.{mixes} Make what it computes "
+            "columns of the table, and export the model behind it. Supported are "
+            f"{known}."
         )
     if domain not in opsets:
         raise MalformedModelError(

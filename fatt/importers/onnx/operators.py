@@ -215,9 +215,17 @@ def _arithmetic(operation: Callable[[Array, Array], Array], name: str) -> Handle
 
 
 def _refuse_two_columns(call: Call) -> None:
-    """Refuse an operation on two columns, such as their ratio."""
+    """Refuse an operation on two columns, such as their ratio, or on one and itself."""
     tables = [one for one in call.inputs if isinstance(one, Table)]
-    places = sorted({column.source for table in tables for column in table.columns})
+    sources = {tuple(column.source for column in table.columns) for table in tables}
+    places = sorted({place for table in sources for place in table})
+    if len(tables) > 1 and len(sources) == 1:
+        raise UnsupportedModelError(
+            f"{call.where}: it computes with a column of the table and the same column "
+            f"once more, as a square does (at position {places[0]}), and what rises "
+            "and falls again is not followed. Make what it makes a column of the "
+            "table, and train the model on that."
+        )
     if len(tables) > 1:
         which = " and ".join(map(str, places))
         raise UnsupportedModelError(
