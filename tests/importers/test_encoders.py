@@ -191,8 +191,11 @@ def test_what_hangs_on_the_other_rows_is_refused() -> None:
     beside, alone = (pipeline[0].transform(cells[:n])["race"].iloc[0] for n in (2, 1))
     assert np.isnan(alone)
     assert not np.isnan(beside)
-    with pytest.raises(UnsupportedModelError, match="hangs on the other rows"):
+    with pytest.raises(UnsupportedModelError, match=r"of None in 'race'.*with a text"):
         fatt.load(pipeline)
+    filled = frame.assign(race=frame["race"].astype(object).fillna("none"))
+    pipeline = fitted(library.CatBoostEncoder(), filled, rng)
+    assert agree(pipeline, fatt.load(pipeline).ensemble, filled[:20]) == 20
 
 
 def test_encoders_without_a_table_are_refused_by_name() -> None:

@@ -282,6 +282,14 @@ class _Tabulation:
                     break
                 asked.append((cell, row))
                 self._require_same(others.setdefault(kind, row), row, column)
+        if "none" in others:
+            among = self._ask([{column: None}, {column: labels[0]}])[0]
+            if not np.array_equal(among, others["none"], equal_nan=True):
+                raise UnsupportedModelError(
+                    f"what {self.name} makes of None in {column!r} hangs on the other "
+                    "rows: alone it is a missing number to pandas, and else a missing "
+                    "text. Fill missing cells of the column with a text, and fit again."
+                )
         known = self._ask([{column: label} for label in labels])
         some = np.linspace(0, len(labels) - 1, min(len(labels), _ALONE)).astype(int)
         for place in some.tolist():

@@ -260,6 +260,7 @@ def _binarizer(binarizer: Any) -> Work:
     step = Numbers(
         function=lambda numbers: np.where(numbers > threshold, 1.0, 0.0),
         taker=FINITE_ONLY,
+        values=(0.0, 1.0),
     )
     return Work(outputs=[(i, (step,)) for i in range(binarizer.n_features_in_)])
 
