@@ -15,3 +15,5 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Changed kernels are built at the first import. The first process does it here, before
 # others start that would all build at once.
 import fatt.ensemble  # noqa: E402, F401
+
+pytest_plugins = ["tests.refusals"]

@@ -11,6 +11,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
+    Binarizer,
     FunctionTransformer,
     KBinsDiscretizer,
     OneHotEncoder,
@@ -194,3 +195,15 @@ def test_functions_of_skops_files_are_not_called(tmp_path: Any) -> None:
     skops.dump(own, tmp_path / "model.skops")
     with pytest.raises(UnsupportedModelError, match="nothing in such a file is run"):
         fatt.load(tmp_path / "model.skops")
+
+
+def test_functions_behind_a_binarizer_are_asked_about_its_two_values() -> None:
+    columns = make_column_transformer(
+        (make_pipeline(Binarizer(threshold=40), FunctionTransformer(waves)), ["age"]),
+        (codes(), ["job", "sex"]),
+    )
+    own = make_pipeline(columns, RandomForestClassifier(5, random_state=0))
+    own.fit(people(), granted(people()))
+    assert np.array_equal(
+        fatt.load(own).predict_proba(people()), own.predict_proba(people())
+    )
