@@ -54,6 +54,15 @@ TRUSTED = (
     "functools.partial",
     "sklearn.utils.validation.check_array",
     "numpy.dtype",
+    # What a selector scored columns with when it was fitted; nobody calls it again.
+    *(
+        f"sklearn.feature_selection._univariate_selection.{name}"
+        for name in ("chi2", "f_classif", "f_regression", "r_regression")
+    ),
+    *(
+        f"sklearn.feature_selection._mutual_info.mutual_info_{name}"
+        for name in ("classif", "regression")
+    ),
     # Built without a call, and the importer asks for the columns that it chose.
     "sklearn.compose._column_transformer.make_column_selector",
     "builtins.object",
