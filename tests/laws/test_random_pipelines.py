@@ -42,7 +42,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
-from fatt.errors import DataError
+from fatt.errors import DataError, UnsupportedModelError
 from tests.laws.effort import for_seeds
 
 NUMBERS = ["age", "pay", "kids"]
@@ -240,7 +240,12 @@ def test_what_the_library_answers_is_what_we_answer(seed: int) -> None:
         warnings.simplefilter("ignore")
         own.fit(table, answer.astype(int))
         with tempfile.TemporaryDirectory() as folder:
-            model = fatt.load(handed_over(rng, own, Path(folder)))
+            try:
+                model = fatt.load(handed_over(rng, own, Path(folder)))
+            except UnsupportedModelError as error:
+                # A curve so flat that rounding hides whether it grows.
+                assert "hardly changes" in str(error)
+                return
     rows = probes(rng, model, table)
     asked = 0
     for part in [rows.iloc[i : i + 1] for i in range(0, len(rows), 3)] + [table]:

@@ -170,9 +170,9 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
 
 
 def _ensemble(file: ModelFile, source: Source) -> Ensemble:
+    values, bias = _outputs(file)
     classes, decision = _decision(file)
     features, splits = make_columns(file)
-    values, bias = _outputs(file)
     # Columns without names are called by their numbers.
     named = any(f.name != str(place) for place, f in enumerate(features))
     has_categories = any(isinstance(feature, Categorical) for feature in features)
@@ -240,11 +240,6 @@ def _decision(file: ModelFile) -> tuple[tuple[Label, ...], Decision]:
         raise fail(f"the loss {loss} has {n_outputs} outputs")
     labels = _labels(file)
     if n_outputs == 1:
-        if len(labels) != 2:
-            raise UnsupportedModelError(
-                f"the CatBoost model has one score and {len(labels)} classes: "
-                f"{list(labels[:5])}; there is nothing to decide, or not by one score."
-            )
         return labels, Cut(at=_cut(file))
     return labels, Argmax()
 
