@@ -244,7 +244,8 @@ def test_what_the_library_answers_is_what_we_answer(seed: int) -> None:
                 model = fatt.load(handed_over(rng, own, Path(folder)))
             except UnsupportedModelError as error:
                 # A curve so flat that rounding hides whether it grows.
-                assert "hardly changes" in str(error)
+                if "hardly changes" not in str(error):
+                    raise
                 return
     rows = probes(rng, model, table)
     asked = 0
