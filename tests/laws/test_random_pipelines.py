@@ -238,7 +238,11 @@ def test_what_the_library_answers_is_what_we_answer(seed: int) -> None:
     own = make_pipeline(*steps, last) if steps else last
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        own.fit(table, answer.astype(int))
+        try:
+            own.fit(table, answer.astype(int))
+        except ValueError:
+            # A root of what a scaler made negative, before a model without gaps.
+            return
         with tempfile.TemporaryDirectory() as folder:
             try:
                 model = fatt.load(handed_over(rng, own, Path(folder)))
