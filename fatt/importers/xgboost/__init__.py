@@ -196,9 +196,9 @@ def convert(
             "an XGBClassifier or XGBRegressor."
         )
     raise UnsupportedModelError(
-        f"cannot import a {type(model).__module__}.{name}: it may predict something "
-        "else than XGBoost's own classes. Pass a Booster, XGBClassifier, "
-        "XGBRFClassifier, XGBRegressor or XGBRFRegressor."
+        f"cannot import a {type(model).__module__}.{name}: it is no model, or may "
+        "predict something else than those that are read. Pass a Booster, "
+        "XGBClassifier, XGBRFClassifier, XGBRegressor or XGBRFRegressor."
     )
 
 
