@@ -32,6 +32,7 @@ from fatt.ensemble.floats import smallest_float
 from fatt.errors import UnsupportedModelError
 from fatt.importers.lightgbm import live
 from fatt.importers.lightgbm.normal_form import (
+    UNMATCHED,
     ZERO,
     lay_out,
     read_columns,
@@ -99,7 +100,10 @@ def read(data: bytes, *, missing: float | None) -> Model:
         source = msgspec.structs.replace(ensemble.source, notes=notes)
         ensemble = replace(ensemble, source=source)
     predicts = isinstance(ensemble.decision, Prediction)
-    return Model(ensemble, partial(live.open_file, data, predicts=predicts))
+    opened = partial(
+        live.open_file, data, predicts=predicts, coded=_takes_codes(ensemble)
+    )
+    return Model(ensemble, opened)
 
 
 def convert(model: Any, *, missing: float | None) -> Model:
@@ -121,7 +125,8 @@ def convert(model: Any, *, missing: float | None) -> Model:
         source = msgspec.structs.replace(source, notes=notes)
         ensemble = _in_order(_ensemble(text, None, source))
         predicts = isinstance(ensemble.decision, Prediction)
-        opened = partial(live.LightGBM, model, predicts=predicts)
+        coded = _takes_codes(ensemble)
+        opened = partial(live.LightGBM, model, predicts=predicts, coded=coded)
         return Model(ensemble, opened, given=model)
     if type(model) in {lightgbm.LGBMClassifier, lightgbm.LGBMRegressor}:
         text = _text_of(_inside(model))
@@ -130,7 +135,8 @@ def convert(model: Any, *, missing: float | None) -> Model:
         classes = () if is_regressor else _classes(model)
         ensemble = _in_order(_ensemble(text, classes, source))
         _check_answers(model, ensemble)
-        return Model(ensemble, partial(live.LightGBM, model), given=model)
+        opened = partial(live.LightGBM, model, coded=_takes_codes(ensemble))
+        return Model(ensemble, opened, given=model)
     raise UnsupportedModelError(
         f"cannot import a lightgbm {type(model).__qualname__}: "
         + (
@@ -140,6 +146,11 @@ def convert(model: Any, *, missing: float | None) -> Model:
         )
         + "Pass a Booster, LGBMClassifier or LGBMRegressor."
     )
+
+
+def _takes_codes(ensemble: Ensemble) -> bool:
+    """Tell whether people are given by codes, whose labels nobody knows."""
+    return UNMATCHED in ensemble.source.notes
 
 
 def _label_notes(text: Text) -> tuple[str, ...]:

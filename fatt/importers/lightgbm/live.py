@@ -30,10 +30,14 @@ class LightGBM(Live):
         The fitted object.
     predicts
         Whether a booster predicts numbers, and has no labels.
+    coded
+        Whether it was trained on labels of which nobody knows the columns, so that
+        people are given by codes.
     """
 
     model: Any
     predicts: bool = False
+    coded: bool = False
 
     def labels(self, table: Any) -> Any:
         """Return what `predict` answers; of a booster with classes, the likeliest."""
@@ -55,18 +59,11 @@ class LightGBM(Live):
         return self.model.predict(self._taken(table), raw_score=True)
 
     def _taken(self, table: Any) -> Any:
-        """Return a table as LightGBM takes it: as an array where it holds codes only.
+        """Return a table as LightGBM takes it: as an array, if it holds codes.
 
-        Trained on category columns, it takes frames only with as many of them, also
-        where its file does not say which they were, so that people are given by codes.
+        Trained on category columns, it takes frames only with as many of them.
         """
-        if not getattr(self._booster, "pandas_categorical", None) or isinstance(
-            table, np.ndarray
-        ):
-            return table
-        types = map(str, getattr(table, "dtypes", ()))
-        coded = not any(name in {"category", "Categorical", "Enum"} for name in types)
-        return np.asarray(table, dtype=np.float64) if coded else table
+        return np.asarray(table, dtype=np.float64) if self.coded else table
 
     def leaves(self) -> Floats:
         """Return what each leaf adds to the score, of all trees that take part.
@@ -103,11 +100,11 @@ class LightGBM(Live):
         return self.model if self._is_booster else self.model.booster_
 
 
-def open_file(data: bytes, *, predicts: bool) -> LightGBM:
+def open_file(data: bytes, *, predicts: bool, coded: bool) -> LightGBM:
     """Let LightGBM read a file.
 
     Some files, or lines in them, make it end the process: it gets a text of our own.
     """
     import lightgbm
 
-    return LightGBM(lightgbm.Booster(model_str=rewritten(parse(data))), predicts)
+    return LightGBM(lightgbm.Booster(model_str=rewritten(parse(data))), predicts, coded)

@@ -35,7 +35,8 @@ _WORD_LIMIT = 2**_WORD_BITS
 # Codes that no split knows are for people only, and left out if they are large.
 _LISTED_LIMIT = 2**10
 
-_UNMATCHED = (
+#: Says that people are given by codes.
+UNMATCHED = (
     "The model was trained on a data frame with categories, and does not say which "
     "columns they belong to; its category columns take codes, not labels."
 )
@@ -300,7 +301,7 @@ def read_columns(text: Text, names: list[str], forest: Forest) -> Columns:
             for index, name in enumerate(names)
         ),
         named=named,
-        notes=(_UNMATCHED,) * (bool(labels) and not known),
+        notes=(UNMATCHED,) * (bool(labels) and not known),
     )
 
 
