@@ -26,10 +26,12 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.feature_selection import SelectKBest
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     KBinsDiscretizer,
     MinMaxScaler,
     OneHotEncoder,
@@ -45,7 +47,8 @@ from fatt.errors import (
     UnsupportedModelError,
 )
 from fatt.importers import old_pickles
-from fatt.importers.sklearn import targets
+from fatt.importers.lightgbm import normal_form
+from fatt.importers.sklearn import calibration, targets
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -360,3 +363,94 @@ def test_tiny_numbers_in_a_sparse_matrix() -> None:
     assert booster.num_trees() == 2
     with pytest.raises(UnsupportedModelError, match="splits tiny numbers and gets a"):
         fatt.load(made)
+
+
+def test_too_many_category_sets_of_lightgbm(monkeypatch: pytest.MonkeyPatch) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    codes = RNG.integers(0, 9, size=(300, 1)).astype(float)
+    model = lightgbm.LGBMClassifier(n_estimators=2, min_child_samples=2, verbose=-1)
+    model.fit(codes, codes[:, 0] % 2, categorical_feature=[0])
+    fatt.load(model)
+    monkeypatch.setattr(normal_form, "SET_BITS", 1)
+    with pytest.raises(UnsupportedModelError, match=r"category sets .* more than 1\."):
+        fatt.load(model)
+
+
+def test_a_calibrator_around_probabilities_that_nobody_knows() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    hinge = xgboost.XGBClassifier(n_estimators=2, objective="binary:hinge")
+    model = CalibratedClassifierCV(hinge, ensemble=False, cv=3).fit(X, Y)
+    with pytest.raises(UnsupportedModelError, match="of a XGBClassifier, which fatt"):
+        fatt.load(model)
+
+
+def test_an_isotonic_calibrator_that_falls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one may by the last bit, at one half of all places."""
+    model = CalibratedClassifierCV(BOOSTED, ensemble=False, cv=3, method="isotonic")
+    model.fit(X, Y)
+    fatt.load(model)
+
+    def turn(*_: Any) -> float:
+        raise SpecError("it turns twice")
+
+    monkeypatch.setattr(calibration, "turn", turn)
+    with pytest.raises(UnsupportedModelError, match="goes up and down by the last bit"):
+        fatt.load(model)
+
+
+def test_a_label_that_one_step_refuses_and_another_knows() -> None:
+    codes = OneHotEncoder(
+        categories=[["F", "M", "X"]], handle_unknown="ignore", sparse_output=False
+    )
+    flags = MissingIndicator(missing_values="X", features="missing-only")
+    columns = ColumnTransformer([("a", codes, ["sex"]), ("b", flags, ["sex"])])
+    model = make_pipeline(columns, DecisionTreeClassifier(**SMALL)).fit(PEOPLE, Y)
+    with pytest.raises(UnsupportedModelError, match="one step refuses 'X' and all"):
+        fatt.load(model)
+
+
+def test_a_label_that_meets_numbers() -> None:
+    bins = KBinsDiscretizer(3, encode="ordinal", strategy="uniform")
+    model = make_pipeline(
+        bins, SimpleImputer(), FunctionTransformer(np.tanh), DecisionTreeClassifier()
+    ).fit(X, Y)
+    model[1].missing_values = "none"
+    with pytest.raises(UnsupportedModelError, match="the label 'none' meets a column"):
+        fatt.load(model)
+
+
+def encoded(encoder: Any, frame: pd.DataFrame) -> Any:
+    encoder.fit(frame, Y)
+    tree = DecisionTreeClassifier(**SMALL).fit(encoder.transform(frame), Y)
+    return Pipeline([("encoder", encoder), ("tree", tree)])
+
+
+# category_encoders still sets an option that pandas 3 warns of.
+@pytest.mark.filterwarnings("ignore:.*no_silent_downcasting")
+def test_encoders_that_keep_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = pytest.importorskip("category_encoders")
+    frame = PEOPLE.assign(sex=pd.Series([None] * 60, dtype=object))
+    empty = encoded(library.OrdinalEncoder(cols=["sex"]), frame)
+    with pytest.raises(UnsupportedModelError, match="knows no level of its column 'se"):
+        fatt.load(empty)
+    frame = PEOPLE.assign(job=list("abc") * 20)[["sex", "job", "age"]]
+    model = encoded(library.OrdinalEncoder(cols=["sex", "job"]), frame)
+    fatt.load(model)
+    own = library.OrdinalEncoder.transform
+
+    def joined(self: Any, rows: Any, **given: Any) -> Any:
+        made = own(self, rows, **given)
+        return made.assign(sex=made["sex"] + 10 * made["job"])
+
+    def computed(self: Any, rows: Any, **given: Any) -> Any:
+        made = own(self, rows, **given)
+        return made.assign(age=2 * made["age"])
+
+    # As encoders of a later version might.
+    for transform, said in (
+        (joined, "joins columns: its output 0 is made of"),
+        (computed, "computes with the column 'age', which is none of those"),
+    ):
+        monkeypatch.setattr(library.OrdinalEncoder, "transform", transform)
+        with pytest.raises(UnsupportedModelError, match=said):
+            fatt.load(model)
