@@ -207,3 +207,24 @@ def test_functions_behind_a_binarizer_are_asked_about_its_two_values() -> None:
     assert np.array_equal(
         fatt.load(own).predict_proba(people()), own.predict_proba(people())
     )
+
+
+@pytest.mark.filterwarnings("ignore:.*downcasting:Warning")
+@pytest.mark.parametrize("name", ["OrdinalEncoder", "CountEncoder", "TargetEncoder"])
+def test_functions_behind_encoders_of_category_encoders(name: str) -> None:
+    library = pytest.importorskip("category_encoders")
+    columns = make_column_transformer(
+        *(
+            (make_pipeline(getattr(library, name)(), FunctionTransformer(waves)), [one])
+            for one in ("job", "sex")
+        ),
+        ("passthrough", ["age"]),
+    )
+    own = make_pipeline(columns, RandomForestClassifier(5, random_state=0))
+    own.fit(people(), granted(people()))
+    model, rows = fatt.load(own), people(80)
+    rows["job"] = rows["job"].astype(object)
+    rows.loc[:5, "job"] = "judge"
+    assert np.array_equal(model.predict_proba(rows), own.predict_proba(rows))
+    report = fatt.verify(model, rows[6:30], similarity=Similarity(vary=["job"]))
+    assert report.counts["unknown"] == 0

@@ -27,6 +27,7 @@ from fatt.importers.pullback.columns import Floats
 from fatt.importers.registry import refuse_replaced
 
 _NARROW = {np.dtype("f2"), np.dtype("f4")}
+_LONG = {np.dtype(np.float64), np.dtype(np.int64)}
 
 #: Encoders of category_encoders that keep a table for each column.
 _TABULATED = {
@@ -49,7 +50,7 @@ def encoder(encoder: Any) -> Work:
     columns = [_labels_of(encoder, i) for i in range(len(encoder.categories_))]
     cells = [[*labels, *others.values()] for labels, others in columns]
     dtype = np.dtype(getattr(encoder, "dtype", float))
-    is_long = dtype in {np.dtype(np.float64), np.dtype(np.int64)}
+    is_long = dtype in _LONG
     work = Work(
         sparse=bool(getattr(encoder, "sparse_output", False)), narrow=dtype in _NARROW
     )
@@ -166,6 +167,8 @@ class _Tabulation:
 
     def __init__(self, encoder: Any, name: str) -> None:
         self.encoder, self.name = encoder, name
+        # Whether all that it made until now was held in float64 or int64.
+        self.is_long = True
         self.columns = list(encoder.feature_names_in_)
         self.levels = {column: self._levels(column) for column in encoder.cols}
 
@@ -191,7 +194,8 @@ class _Tabulation:
                         f"{column!r} and of another one."
                     )
                 told = {kind: float(row[j]) for kind, row in others.items()}
-                made[j] = place, (Lookup(keys, known[:, j], told),)
+                step = Lookup(keys, known[:, j], told, is_long=self.is_long)
+                made[j] = place, (step,)
             nothing = dict.fromkeys(others, 0.0)
             checks[place] = Lookup(keys, np.zeros(len(labels)), nothing)
         for j in free:
@@ -250,7 +254,10 @@ class _Tabulation:
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return np.asarray(self.encoder.transform(frame), dtype=np.float64)
+            made = self.encoder.transform(frame)
+        types = made.dtypes if hasattr(made, "columns") else [made.dtype]
+        self.is_long &= set(types) <= _LONG
+        return np.asarray(made, dtype=np.float64)
 
     def _copies(self, column: Any, rest: Floats) -> list[int]:
         """Return the outputs that are a column as it is."""
