@@ -10,7 +10,7 @@ demo: $(VENV)/demo
 	$(RUN)/python examples/demo.py
 
 test: lint $(VENV)/browser oldest
-	$(RUN)/pytest
+	$(RUN)/pytest --refusals
 
 # What users of AIF360 have installed is often older: its tests, and a few of the core.
 oldest: kernels $(OLDEST)/ready
