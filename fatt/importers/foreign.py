@@ -24,6 +24,7 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"\x93NUMPY", "an array of NumPy"),
     (b"%PDF", "a PDF document"),
     (b"\x7fELF", "compiled code, as treelite makes of a model: pass the model itself"),
+    (b"MZ\x90", "compiled code, as treelite makes of a model: pass the model itself"),
     (b"RDX", "a file of R's save(): write the model with xgb.save or lgb.save"),
     (b"RDA", "a file of R's save(): write the model with xgb.save or lgb.save"),
 )

@@ -61,6 +61,7 @@ FILES = {
     "people.parquet": (b"PAR1\0\0", "Parquet.*people"),
     "rows.npy": (b"\x93NUMPY\1\0", "array of NumPy"),
     "model.so": (b"\x7fELF\2\1", "compiled code"),
+    "model.bin": (b"MZ\x90\0", "compiled code"),
     "store.db": (b"SQLite format 3\0", "SQLite"),
     "paper.pdf": (b"%PDF-1.7", "PDF"),
     "notes.csv": (b"age,pay\n", r"no known model format.*\.skops"),
@@ -375,7 +376,10 @@ def test_an_onnx_graph_without_trees_is_named_for_what_it_is() -> None:
         [helper.make_tensor_value_info("X", 1, [None, 3, 8, 8])],
         [helper.make_tensor_value_info("Z", 1, [None, 1])],
     )
-    with pytest.raises(UnsupportedModelError, match="no trees: it answers by Gemm"):
+    with pytest.raises(
+        UnsupportedModelError,
+        match=r"no trees: it answers by Gemm\. It only prepares rows, or is a",
+    ):
         fatt.load(helper.make_model(graph))
 
 

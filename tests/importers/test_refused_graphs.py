@@ -331,3 +331,15 @@ def test_what_onnxruntime_does_not_hand_out() -> None:
     del bare.graph.output[1]
     with pytest.raises(NotAtHand, match="0 outputs of probabilities"):
         fatt.load(bare).live.probabilities(np.zeros((1, 2), dtype=np.float32))
+
+
+def test_the_version_is_one_line() -> None:
+    """CatBoost tells its whole build in it."""
+    model = classifier([STUMP], [0, 1])
+    model.producer_name = "CatBoost"
+    model.producer_version = (
+        "Git info:\n    Branch: tags/v1.2.10\n    Summary: CatBoost release 1.2.10. c\n"
+    )
+    assert fatt.load(model).ensemble.source.version == "CatBoost 1.2.10"
+    model.producer_version = "1.0\nmore"
+    assert fatt.load(model).ensemble.source.version == "CatBoost 1.0"

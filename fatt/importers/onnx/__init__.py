@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import math
+import re
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -231,9 +232,13 @@ def _source(model: Any, form: str, answer: Answer, inputs: tuple[Input, ...]) ->
     whole = [item.name for item in inputs if item.kind in INTEGERS]
     if whole:
         notes.append(f"These inputs hold integers only: {', '.join(whole)}.")
+    told = str(model.producer_version)
+    # CatBoost writes several lines about itself there.
+    found = re.search(r"release ([0-9.]*[0-9])", told)
+    version = found[1] if found else told.partition("\n")[0]
     return Source(
         library="ONNX",
-        version=f"{model.producer_name} {model.producer_version}".strip(),
+        version=f"{model.producer_name} {version}".strip(),
         format=form,
         model=answer.operator,
         notes=(*notes, *answer.labelled.notes),

@@ -197,8 +197,9 @@ def refuse_without_trees(graph: Any) -> None:
     if any(one.startswith("TreeEnsemble") or one in _NESTS for one in operators):
         return
     raise UnsupportedModelError(
-        f"the graph holds no trees: it answers by {', '.join(list(operators)[:5])}, as "
-        "neural networks and linear models do. fatt verifies tree models."
+        f"the graph holds no trees: it answers by {', '.join(list(operators)[:5])}. It "
+        "only prepares rows, or is a neural network or a linear model, which fatt does "
+        "not verify; pass the graph that holds the trees."
     )
 
 
