@@ -8,6 +8,7 @@ tells which statement it belongs to; nothing is traced.
 from __future__ import annotations
 
 import ast
+import builtins
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 
 import fatt
 from fatt import errors
+from fatt.model import NotAtHand
 
 _IMPORTERS = Path(fatt.__file__).parent / "importers"
 _ERRORS = {
@@ -40,19 +42,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Take down where each error is made."""
-    if not config.getoption("--refusals"):
-        return
-    made = errors.FattError.__init__
+    if config.getoption("--refusals"):
+        for kind in (errors.FattError, NotAtHand):
+            _watch(kind)
 
-    def init(self: errors.FattError, *args: Any, **kwargs: Any) -> None:
+
+def _watch(kind: type[Exception]) -> None:
+    made = kind.__init__
+
+    def init(self: Exception, *args: Any, **kwargs: Any) -> None:
         made(self, *args, **kwargs)
         frame: Any = sys._getframe(1)
         while frame is not None:
-            if "importers" in frame.f_code.co_filename:
+            if frame.f_code.co_filename.startswith(str(_IMPORTERS)):
                 _MET.add((frame.f_code.co_filename, frame.f_lineno))
             frame = frame.f_back
 
-    errors.FattError.__init__ = init  # type: ignore[method-assign]
+    kind.__init__ = init  # type: ignore[method-assign]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -91,7 +97,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 def _unmet() -> Iterator[str]:
     """Yield the refusals that no test met."""
     for path in sorted(_IMPORTERS.rglob("*.py")):
-        lines = {line for file, line in _MET if Path(file) == path}
+        lines = {line for file, line in _MET if file == str(path)}
         source = path.read_text(encoding="utf-8")
         for node in _sites(ast.parse(source)):
             if lines.isdisjoint(range(node.lineno, (node.end_lineno or 0) + 1)):
@@ -105,7 +111,9 @@ def _sites(tree: ast.AST) -> Iterator[ast.stmt | ast.expr]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             raised.append(node.exc)
-            yield node
+            # What Python itself raises tells of a slip in the code, not of a model.
+            if not hasattr(builtins, ast.unparse(node.exc.func)):
+                yield node
         elif (
             isinstance(node, ast.Call)
             and node not in raised

@@ -63,7 +63,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
 
 
 def _import(model: Any, form: str) -> Ensemble:
-    refuse_without_trees(model.graph)
+    refuse_without_trees(model)
     inputs = inputs_of(model.graph)
     answer = follow(model, inputs)
     made = answer.table.numbers(f"the {answer.operator}")

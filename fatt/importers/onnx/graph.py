@@ -190,11 +190,13 @@ def follow(model: Any, inputs: tuple[Input, ...]) -> Answer:
     )
 
 
-def refuse_without_trees(graph: Any) -> None:
-    """Refuse a graph without any tree, such as a neural network's."""
-    operators = dict.fromkeys(node.op_type for node in graph.node)
-    # What a branch or a loop holds is not looked at.
-    if any(one.startswith("TreeEnsemble") or one in _NESTS for one in operators):
+def refuse_without_trees(model: Any) -> None:
+    """Refuse a model without any tree, such as a neural network."""
+    operators = dict.fromkeys(node.op_type for node in model.graph.node)
+    # What a branch, a loop or a function holds is not looked at.
+    if model.functions or any(
+        one.startswith("TreeEnsemble") or one in _NESTS for one in operators
+    ):
         return
     raise UnsupportedModelError(
         f"the graph holds no trees: it answers by {', '.join(list(operators)[:5])}. It "
