@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import MissingIndicator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     Binarizer,
@@ -228,3 +229,29 @@ def test_functions_behind_encoders_of_category_encoders(name: str) -> None:
     assert np.array_equal(model.predict_proba(rows), own.predict_proba(rows))
     report = fatt.verify(model, rows[6:30], similarity=Similarity(vary=["job"]))
     assert report.counts["unknown"] == 0
+
+
+def halves(flags: Any) -> Any:
+    """Return what of booleans is in half precision."""
+    return np.exp(flags)
+
+
+def test_functions_behind_indicators_of_missing_values() -> None:
+    rows = people().assign(pay=people()["age"] * 2.0)
+    rows.loc[::7, "pay"] = np.nan
+
+    def fitted_with(function: Any) -> Any:
+        flags = make_pipeline(
+            MissingIndicator(features="all"), FunctionTransformer(function)
+        )
+        columns = make_column_transformer((flags, ["pay", "age"]), (codes(), ["job"]))
+        own = make_pipeline(columns, RandomForestClassifier(5, random_state=0))
+        return own.fit(rows, granted(rows) ^ rows["pay"].isna())
+
+    for function in (waves, lambda flags: flags.astype(float)):
+        own = fitted_with(function)
+        found = fatt.load(own).predict_proba(rows)
+        assert np.array_equal(found, own.predict_proba(rows))
+    # Of booleans NumPy makes numbers of half precision.
+    with pytest.raises(UnsupportedModelError, match="makes float16"):
+        fatt.load(fitted_with(halves))

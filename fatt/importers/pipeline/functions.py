@@ -39,7 +39,9 @@ _AMONG = (2, 2, 3, 3, 7, 20, 100, 2 * _ROWS)
 _EXACT = 2**53
 
 
-def tabulated(transformer: Any, values: Sequence[Floats], *, in_frame: bool) -> Work:
+def tabulated(
+    transformer: Any, values: Sequence[Floats], *, in_frame: bool, flags: bool
+) -> Work:
     """Ask a `FunctionTransformer` about all rows that there are.
 
     Parameters
@@ -50,6 +52,8 @@ def tabulated(transformer: Any, values: Sequence[Floats], *, in_frame: bool) -> 
         All numbers that each column can have; NaN among them if it may be missing.
     in_frame
         Whether it gets a frame of pandas.
+    flags
+        Whether some of the columns may hold booleans.
 
     Raises
     ------
@@ -71,7 +75,7 @@ def tabulated(transformer: Any, values: Sequence[Floats], *, in_frame: bool) -> 
             "of its own."
         )
     rows = np.array(list(itertools.product(*values)), dtype=np.float64)
-    made, is_bool = _asked(transformer, rows, called, in_frame=in_frame)
+    made, is_bool = _asked(transformer, rows, called, in_frame=in_frame, flags=flags)
     outputs = made.reshape(*shape, -1)
     work = Work(narrow=is_bool)
     for j in range(outputs.shape[-1]):
@@ -108,7 +112,7 @@ def _table(levels: Floats, made: Floats) -> Numbers:
 
 
 def _asked(
-    transformer: Any, rows: Floats, called: str, *, in_frame: bool
+    transformer: Any, rows: Floats, called: str, *, in_frame: bool, flags: bool
 ) -> tuple[Floats, bool]:
     """Return what is made of rows, alone, among others and of any type.
 
@@ -121,6 +125,8 @@ def _asked(
     tables: list[NDArray[Any]] = [rows, np.where(rows == 0, -0.0, rows)]
     if (rows == np.trunc(rows)).all():
         tables.append(rows.astype(np.int64))
+    if flags and np.isin(rows, (0.0, 1.0)).all():
+        tables.append(rows.astype(bool))
     wanted = _answers(transformer, rows, called, in_frame=in_frame)
     is_bool = [
         require_alike(transformer, table, wanted, called, in_frame=in_frame)

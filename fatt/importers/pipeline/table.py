@@ -80,13 +80,20 @@ class Chain:
                     assert step.values is not None
                     missing = [step.missing] if step.taker.accepts_missing else []
                     known = np.array([*step.values, *missing])
-                case Lookup() | Flag():
-                    # Of another type, such as int8 or bool, a function may make more.
+                case Lookup():
+                    # Of another type, such as int8, a function may make more.
                     known = None
+                case Flag():
+                    known = np.array([0.0, 1.0])
                 case _ if known is not None:
                     own = step.as_numbers() if isinstance(step, Replace) else step
                     known = own.of(known)
         return None if known is None else np.unique(known)
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it may hold booleans: those of an indicator of missing values."""
+        return any(isinstance(step, Flag) for step in self.steps)
 
     @property
     def is_checked(self) -> bool:
@@ -254,10 +261,13 @@ def _tabulated(step: Any, table: Table) -> Work | None:
     in_frame = hasattr(step, "feature_names_in_")
     if frames != {in_frame} or any(chain.narrow for chain in table.columns):
         return None
+    flags = {chain.is_flag for chain in table.columns}
+    if in_frame and len(flags) > 1:
+        return None
     known = [one for one in values if one is not None]
     if len(known) < len(values):
         return None
-    return tabulated(step, known, in_frame=in_frame)
+    return tabulated(step, known, in_frame=in_frame, flags=any(flags))
 
 
 def _gets_frame(step: Any, table: Table) -> bool:
