@@ -166,21 +166,22 @@ def without_weights() -> Any:
 
 
 def shared_chains(length: int) -> Any:
-    """Two equalities that go on with the same chain of others."""
+    """Some equalities that go on with the same chain of others."""
     tail: Any = YES
     for place in range(length):
         tail = Split("EQ", 0, float(place), NO, tail)
-    other = Split("EQ", 0, 98.0, NO, YES)
-    model = classifier(
-        [Split("LEQ", 1, 0.5, Split("EQ", 0, 99.0, NO, tail), other)], [0, 1]
-    )
+    tree: Any = tail
+    for head in range(4):
+        tree = Split("LEQ", 1, float(head), Split("EQ", 0, 99.0, NO, YES), tree)
+    model = classifier([tree], [0, 1])
     attributes = {one.name: one for one in model.graph.node[0].attribute}
     true, false = (attributes[f"nodes_{k}nodeids"].ints for k in ("true", "false"))
     modes = attributes["nodes_modes"].strings
     equal = [place for place, mode in enumerate(modes) if mode == b"BRANCH_EQ"]
     for place in equal:
         true[place] = true[equal[0]]
-    false[equal[-1]] = equal[1]
+    for head in equal[:4]:
+        false[head] = equal[4]
     return model
 
 
@@ -247,11 +248,20 @@ GRAPHS: dict[str, Callable[[], Any]] = {
         node("ArgMax", axis=1, keepdims=1)
     ),
     "no leaf has a weight": without_weights,
-    "trees share nodes": lambda: shared_chains(8),
+    r"Classifier\): trees share nodes": lambda: shared_chains(30),
     "scores each are more than can be represented": lambda: regressor(
         [PAIR] * 40, 2**16
     ),
     "the rule for the label depends on the row": lambda: classifier([PARTLY], [0, 1]),
+    "some leaves have no weight for some classes": lambda: classifier(
+        [Split("LEQ", 0, 0.5, Leaf([(0, -0.5)]), Leaf([(1, 0.75), (2, 0.1)]))],
+        [0, 1, 2],
+    ),
+    "computes with two columns of the table at once": lambda: before(
+        node("ArrayFeatureExtractor", ["X", "one"], ["Y"], domain=ML),
+        node("Mul", ["X", "Y"]),
+        one=np.array([1]),
+    ),
     "it adds in float64 and rounds to float32": double_regressor,
     "aggregate_function 'MEDIAN'": lambda: regressor(
         [PAIR], 2, aggregate_function="MEDIAN"

@@ -35,11 +35,14 @@ from sklearn.preprocessing import (
     KBinsDiscretizer,
     MinMaxScaler,
     OneHotEncoder,
+    PolynomialFeatures,
     StandardScaler,
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import fatt
+from fatt.ensemble import Numeric
+from fatt.ensemble.joint import Operation, Read
 from fatt.errors import (
     MalformedModelError,
     ModelError,
@@ -48,7 +51,11 @@ from fatt.errors import (
 )
 from fatt.importers import old_pickles
 from fatt.importers.lightgbm import normal_form
+from fatt.importers.pullback import joints
 from fatt.importers.sklearn import calibration, targets
+
+# category_encoders still sets an option that pandas 3 warns of.
+pytestmark = pytest.mark.filterwarnings("ignore:.*no_silent_downcasting")
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -425,8 +432,6 @@ def encoded(encoder: Any, frame: pd.DataFrame) -> Any:
     return Pipeline([("encoder", encoder), ("tree", tree)])
 
 
-# category_encoders still sets an option that pandas 3 warns of.
-@pytest.mark.filterwarnings("ignore:.*no_silent_downcasting")
 def test_encoders_that_keep_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
     library = pytest.importorskip("category_encoders")
     frame = PEOPLE.assign(sex=pd.Series([None] * 60, dtype=object))
@@ -454,3 +459,45 @@ def test_encoders_that_keep_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(library.OrdinalEncoder, "transform", transform)
         with pytest.raises(UnsupportedModelError, match=said):
             fatt.load(model)
+
+
+def test_cells_that_hang_on_other_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = pytest.importorskip("category_encoders")
+    frame = PEOPLE.assign(job=list("abc") * 20)[["job", "age"]]
+    model = encoded(library.CountEncoder(cols=["job"]), frame)
+    fatt.load(model)
+    own = library.CountEncoder.transform
+    monkeypatch.setattr(
+        library.CountEncoder,
+        "transform",
+        lambda self, rows, **given: own(self, rows, **given) * len(rows),
+    )
+    with pytest.raises(UnsupportedModelError, match="makes of a cell of 'job' hangs"):
+        fatt.load(model)
+
+
+# What is computed of several columns
+
+
+def test_products_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As another scikit-learn may compute them."""
+    powers = PolynomialFeatures(degree=2)
+    model = make_pipeline(powers, DecisionTreeClassifier(**SMALL)).fit(X, Y)
+    fatt.load(model)
+    own = PolynomialFeatures.transform
+    monkeypatch.setattr(
+        PolynomialFeatures,
+        "transform",
+        lambda self, rows: np.nextafter(own(self, rows), np.inf),
+    )
+    with pytest.raises(UnsupportedModelError, match="products of PolynomialFeatures"):
+        fatt.load(model)
+
+
+def test_products_beyond_all_numbers() -> None:
+    a, b = Read(place=0), Read(place=1)
+    square = Operation(a, "*", a)
+    with pytest.raises(SpecError, match="that overflows for some who are similar in"):
+        joints._mapped(Operation(square, "*", b), 0, Numeric(name="a"), np.zeros(2))
+    with pytest.raises(SpecError, match="a fixed part of that is infinite"):
+        joints.steps_along(Operation(a, "*", b), 0, np.array([1.0, np.inf]))
