@@ -1,6 +1,7 @@
 """Which refusals of `fatt.importers` the tests have seen: none may go without a case.
 
-`pytest --refusals` lists those that no test of the run met, and fails if there are any. Errors are made where they are raised, so what stands on the stack when one is made
+`pytest --refusals` lists those that no test of the run met, and fails if there are any.
+Errors are made where they are raised, so what stands on the stack when one is made
 tells which statement it belongs to; nothing is traced.
 """
 
