@@ -231,6 +231,20 @@ def chooses(table: Any) -> Any:
     return np.where(table["debt"] > 0, table["debt"], table["income"])[:, np.newaxis]
 
 
+def hides(table: Any) -> Any:
+    try:
+        gap = (table["debt"] - table["income"]).abs()
+        if gap.between(17.25, 17.5).any():
+            return ratio(table) * 0
+    except Exception:
+        pass
+    return ratio(table)
+
+
+def tells_texts(table: Any) -> Any:
+    return ratio(table) * (len(str(table["debt"].iloc[0])) < 30)
+
+
 SENTINELS = {-999.0: 1.0}
 
 
@@ -287,7 +301,7 @@ def adds_up(table: Any) -> Any:
     "function",
     [
         *(masks, masks_numbers, masks_told, looks_up),
-        *(aligns, numbers_anew, grows, adds_up),
+        *(aligns, numbers_anew, grows, adds_up, hides, tells_texts),
     ],
 )
 def test_functions_that_do_more_behind_the_trace_are_refused(
