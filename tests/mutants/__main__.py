@@ -12,7 +12,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.mutants.mutant import Mutant, is_killed
+from tests.mutants.mutant import Fate, Mutant, fate_of
 from tests.mutants.table import MUTANTS
 
 
@@ -21,12 +21,9 @@ def main(words: list[str]) -> int:
     chosen = [each for each in MUTANTS if all(word in str(each) for word in words)]
     survived = 0
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
-        for mutant, (is_dead, seconds) in zip(
-            chosen, pool.map(_try, chosen), strict=True
-        ):
-            survived += not is_dead
-            said = "killed  " if is_dead else "SURVIVED"
-            print(f"{said} {seconds:5.0f} s  {mutant}", flush=True)  # noqa: T201
+        for mutant, (fate, seconds) in zip(chosen, pool.map(_try, chosen), strict=True):
+            survived += fate is Fate.SURVIVED
+            print(f"{fate:12} {seconds:5.0f} s  {mutant}", flush=True)  # noqa: T201
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(  # noqa: T201
         f"{len(chosen) - survived} of {len(chosen)} killed "
@@ -35,9 +32,9 @@ def main(words: list[str]) -> int:
     return int(survived > 0)
 
 
-def _try(mutant: Mutant) -> tuple[bool, float]:
+def _try(mutant: Mutant) -> tuple[Fate, float]:
     begin = time.monotonic()
-    return is_killed(mutant), time.monotonic() - begin
+    return fate_of(mutant), time.monotonic() - begin
 
 
 if __name__ == "__main__":

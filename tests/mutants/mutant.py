@@ -8,6 +8,7 @@ end, is none.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import os
@@ -17,8 +18,10 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +38,19 @@ _CC = ("-shared", "-fPIC", "-O1", "-ffp-contract=off", "-fwrapv", "-w")
 MEMORY = ROOT / "build" / "mutants"
 
 _COPIED = ("fatt", "tests", "pyproject.toml")
-_SECONDS = 900
+
+#: Whoever takes longer than so many seconds is compared with the package as it is, and
+#: does not end if it takes more than so many times as long.
+PATIENCE = 60.0
+TIMES = 5
+
+
+class Fate(StrEnum):
+    """What became of a mutant: all but the first are noticed."""
+
+    SURVIVED = "SURVIVED"
+    KILLED = "killed"
+    ENDLESS = "does not end"
 
 
 class Mutant(NamedTuple):
@@ -151,7 +166,7 @@ def _compile(source: Path, target: str) -> None:
             raise RuntimeError(f"the mutant cannot be compiled: {done.stderr[-2000:]}")
 
 
-def is_killed(mutant: Mutant) -> bool:
+def fate_of(mutant: Mutant) -> Fate:
     """Tell whether the tests notice a mutant.
 
     Raises
@@ -172,8 +187,31 @@ def installed_for_development() -> str:
     return os.pathsep.join(filter(None, finders))
 
 
-def run(root: Path, tests: tuple[str, ...], *, remembered: Path) -> bool:
-    """Tell whether tests fail in a copy; the one that failed last time comes first."""
+def run(root: Path, tests: tuple[str, ...], *, remembered: Path) -> Fate:
+    """Run tests in a copy; the one that failed last time comes first."""
+    begin = time.monotonic()
+    with _started(root, tests, remembered) as process:
+        try:
+            code = process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            left = begin + TIMES * _seconds_unchanged(tests) - time.monotonic()
+            try:
+                code = process.wait(max(left, 0.0))
+            except subprocess.TimeoutExpired:
+                return Fate.ENDLESS
+    if code in {0, 1}:
+        return Fate.KILLED if code == 1 else Fate.SURVIVED
+    if code < 0:
+        # It crashed, which nobody overlooks.
+        return Fate.KILLED
+    raise RuntimeError(f"the tests {' '.join(tests)} could not be run")
+
+
+@contextmanager
+def _started(
+    root: Path, tests: tuple[str, ...], remembered: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Yield tests that are running in a copy; they end with the block."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(root),
@@ -183,20 +221,28 @@ def run(root: Path, tests: tuple[str, ...], *, remembered: Path) -> bool:
     ask = [sys.executable, "-c", "import fatt; print(fatt.__file__)"]
     found = subprocess.check_output(ask, cwd=root, env=environment, text=True)
     assert Path(found.strip()).parents[1] == root, found
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *options, *tests],
+        cwd=root,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
-        code = subprocess.run(
-            [sys.executable, "-m", "pytest", *options, *tests],
-            cwd=root,
-            env=environment,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        ).returncode
-    except subprocess.TimeoutExpired:
-        return True
-    if code in {0, 1}:
-        return code == 1
-    if code < 0:
-        # It crashed, which nobody overlooks.
-        return True
-    raise RuntimeError(f"the tests {' '.join(tests)} could not be run")
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@functools.cache
+def _seconds_unchanged(tests: tuple[str, ...]) -> float:
+    """Return how long tests take where nothing is wrong, on this machine as it is now.
+
+    Only asked when some mutant takes long: most die at once.
+    """
+    begin = time.monotonic()
+    with copied() as root, _started(root, tests, MEMORY / "unchanged") as process:
+        if process.wait():
+            raise RuntimeError(f"the tests {' '.join(tests)} fail without any mutant")
+    return time.monotonic() - begin

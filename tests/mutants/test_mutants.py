@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants import checker, python
-from tests.mutants.mutant import ROOT, Mutant, compiler, is_killed
+from tests.mutants.mutant import ROOT, Fate, Mutant, compiler, fate_of
 from tests.mutants.table import MUTANTS
 
 COMPILED = {
@@ -64,4 +64,16 @@ def test_what_is_changed_stands_in_one_place(mutant: Mutant) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", SAMPLE, ids=str)
 def test_wrong_versions_are_noticed(mutant: Mutant) -> None:
-    assert is_killed(mutant)
+    assert fate_of(mutant) is Fate.KILLED
+
+
+@pytest.mark.slow
+def test_what_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.mutants.mutant.PATIENCE", 0.1)
+    tests = ("tests/ensemble/test_floats.py",)
+    file, old = "fatt/ensemble/floats.py", "    rounded_up = single"
+    # What merely takes long is not taken for endless.
+    assert fate_of(Mutant(file, old, f"    pass\n{old}", tests)) is Fate.SURVIVED
+    monkeypatch.setattr("tests.mutants.mutant.TIMES", 1)
+    new = f"    while single.size >= 0:\n        pass\n{old}"
+    assert fate_of(Mutant(file, old, new, tests)) is Fate.ENDLESS
