@@ -11,14 +11,16 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import math
 import os
+import resource
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -39,10 +41,10 @@ MEMORY = ROOT / "build" / "mutants"
 
 _COPIED = ("fatt", "tests", "pyproject.toml")
 
-#: Whoever takes longer than so many seconds is compared with the package as it is, and
-#: does not end if it takes more than so many times as long.
-PATIENCE = 60.0
-TIMES = 5
+#: Tests that take more seconds of processor time than this are compared with the same
+#: tests of the package as it is, and do not end if they take so many times as long.
+PATIENCE = 40
+TIMES = 4
 
 
 class Fate(StrEnum):
@@ -189,16 +191,13 @@ def installed_for_development() -> str:
 
 def run(root: Path, tests: tuple[str, ...], *, remembered: Path) -> Fate:
     """Run tests in a copy; the one that failed last time comes first."""
-    begin = time.monotonic()
-    with _started(root, tests, remembered) as process:
-        try:
-            code = process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            left = begin + TIMES * _seconds_unchanged(tests) - time.monotonic()
-            try:
-                code = process.wait(max(left, 0.0))
-            except subprocess.TimeoutExpired:
-                return Fate.ENDLESS
+    code, _ = _ask(root, tests, remembered, PATIENCE)
+    if code == -signal.SIGXCPU:
+        limit = TIMES * _seconds_unchanged(tests)
+        if limit > PATIENCE:
+            code, _ = _ask(root, tests, remembered, limit)
+    if code == -signal.SIGXCPU:
+        return Fate.ENDLESS
     if code in {0, 1}:
         return Fate.KILLED if code == 1 else Fate.SURVIVED
     if code < 0:
@@ -207,11 +206,24 @@ def run(root: Path, tests: tuple[str, ...], *, remembered: Path) -> Fate:
     raise RuntimeError(f"the tests {' '.join(tests)} could not be run")
 
 
-@contextmanager
-def _started(
-    root: Path, tests: tuple[str, ...], remembered: Path
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Yield tests that are running in a copy; they end with the block."""
+@functools.cache
+def _seconds_unchanged(tests: tuple[str, ...]) -> int:
+    """Return the seconds of processor time of tests where nothing is wrong."""
+    with copied() as root:
+        code, seconds = _ask(root, tests, MEMORY / "unchanged", resource.RLIM_INFINITY)
+    if code:
+        raise RuntimeError(f"the tests {' '.join(tests)} fail without any mutant")
+    return math.ceil(seconds)
+
+
+def _ask(
+    root: Path, tests: tuple[str, ...], remembered: Path, limit: int
+) -> tuple[int, float]:
+    """Run tests in a copy; return the exit code and the seconds of processor time.
+
+    Other programs do not count, as they would on a clock. Whoever takes more than
+    `limit` is ended by the system, in compiled code as well.
+    """
     environment = {
         **os.environ,
         "PYTHONPATH": str(root),
@@ -221,28 +233,18 @@ def _started(
     ask = [sys.executable, "-c", "import fatt; print(fatt.__file__)"]
     found = subprocess.check_output(ask, cwd=root, env=environment, text=True)
     assert Path(found.strip()).parents[1] == root, found
+    limited = (
+        f"import resource, runpy, sys; "
+        f"resource.setrlimit(resource.RLIMIT_CPU, ({limit}, resource.RLIM_INFINITY)); "
+        f"sys.argv[0] = 'pytest'; runpy.run_module('pytest', run_name='__main__')"
+    )
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *options, *tests],
+        [sys.executable, "-c", limited, *options, *tests],
         cwd=root,
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-@functools.cache
-def _seconds_unchanged(tests: tuple[str, ...]) -> float:
-    """Return how long tests take where nothing is wrong, on this machine as it is now.
-
-    Only asked when some mutant takes long: most die at once.
-    """
-    begin = time.monotonic()
-    with copied() as root, _started(root, tests, MEMORY / "unchanged") as process:
-        if process.wait():
-            raise RuntimeError(f"the tests {' '.join(tests)} fail without any mutant")
-    return time.monotonic() - begin
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used.ru_utime + used.ru_stime

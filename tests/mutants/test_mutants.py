@@ -69,7 +69,7 @@ def test_wrong_versions_are_noticed(mutant: Mutant) -> None:
 
 @pytest.mark.slow
 def test_what_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.mutants.mutant.PATIENCE", 0.1)
+    monkeypatch.setattr("tests.mutants.mutant.PATIENCE", 1)
     tests = ("tests/ensemble/test_floats.py",)
     file, old = "fatt/ensemble/floats.py", "    rounded_up = single"
     # What merely takes long is not taken for endless.
