@@ -472,6 +472,147 @@ _ABREAST = [
     )
 ]
 
+#: From people to boxes: an end, a step, a level or a condition lost.
+_GROWTH = [
+    Mutant("fatt/region/growth.pyx", *_lost(*change), ("tests/region/test_boxes.py",))
+    for change in (
+        # 29 percent of 100 are 29.
+        (
+            "size = size * step / 100.0 if is_whole else size * (step / 100.0)",
+            "size * step / 100.0 if is_whole else ",
+            "",
+        ),
+        # Whole numbers move by whole steps, and stay whole.
+        ("    return floor(size) if is_whole else size\n", "floor(size)", "size"),
+        ("low, high = ceil(low), floor(high)", "floor(high)", "ceil(high)"),
+        ("low, high = ceil(low), floor(high)", "ceil(low)", "floor(low)"),
+        (
+            "    if not isfinite(number) or size != size:\n",
+            "not isfinite(number) or ",
+            "",
+        ),
+        # What nobody can be.
+        (
+            "low, high = _larger(low, domain.low), _smaller(high, domain.high)",
+            "_larger(low, domain.low)",
+            "low",
+        ),
+        (
+            "low, high = _larger(low, domain.low), _smaller(high, domain.high)",
+            "_smaller(high, domain.high)",
+            "high",
+        ),
+        ("if domain.least <= number <= domain.most or", "<= number", "< number"),
+        (
+            "        elif person[index] == person[index]:\n            if not 0 <=",
+            "if not 0 <=",
+            "if not -1 <=",
+        ),
+        # People beyond what others can be are similar to themselves.
+        (
+            "low, high = _smaller(low, number), _larger(high, number)",
+            "_larger(high, number)",
+            "high",
+        ),
+        ("elif move.below <= number <= move.above:", "<= number <=", "< number <="),
+        # Numbers that are read as missing.
+        (
+            "            missing[0] = True\n        else:\n",
+            "True",
+            "False",
+        ),
+        (
+            "        if number != number or _reads_missing(domain, number):\n",
+            " or _reads_missing(domain, number)",
+            "",
+        ),
+        ("    missing[0] = value != value\n", "value != value", "True"),
+        # Conditions hold of both persons.
+        ("low = _larger(low, ceil(move.met_low))", "ceil", "floor"),
+        (
+            "low, high = _larger(low, move.met_low), _smaller(high, move.met_high)",
+            "_smaller(high, move.met_high)",
+            "high",
+        ),
+        ("codes[word] &= space.meeting[here + word]", "&=", "|="),
+        ("if not move.met_low <= person[index] <= move.met_high:", "<= move", "< move"),
+        ("        if move.is_met == 0:\n", "== 0", "!= 2"),
+        # Levels have an order of their own, and two ways to go.
+        ("max(own - _levels(move.below, scale, n_levels), 0)", "below", "above"),
+        (
+            "min(own + _levels(move.above, scale, n_levels) + 1, n_levels)",
+            " + 1",
+            "",
+        ),
+        ("        _add(codes, order[level])\n", "order[level]", "level"),
+        # Who is not on a list becomes nobody who is.
+        (
+            "elif move.kind == WITHIN and _has(&space.members[here], <int64_t>value):",
+            " and _has(&space.members[here], <int64_t>value)",
+            "",
+        ),
+        (
+            "    elif move.may_miss != 0:\n        _add_all(",
+            "move.may_miss != 0",
+            "move.may_miss > 1",
+        ),
+        # Only those to whom no alternative applies are alone.
+        ("                    if n_boxes > first:\n", "> first", "> first + 1"),
+    )
+]
+
+#: From columns to variables and back: a level, a gap or a column lost.
+_COLUMNS = [
+    Mutant(
+        "fatt/region/kernels.pyx", *_lost(*change), ("tests/region/test_variables.py",)
+    )
+    for change in (
+        ("counts.which[row] += is_one * place", " * place", ""),
+        # What is neither 0 nor 1 is no category.
+        (
+            "counts.others[row] += 1.0 - is_zero - is_one - is_gap",
+            "1.0 - is_zero - is_one - is_gap",
+            "0.0",
+        ),
+        ("if counts.ones[row] > 1 or counts.others[row] > 0 or", "> 1", "> 2"),
+        (
+            "if code < 0 and not (may_lack and counts.gaps[row] == n_columns):",
+            " == n_columns",
+            " > 0",
+        ),
+        (
+            "may_lack = may_lack and may_be_missing[columns[place]] != 0",
+            "may_lack and",
+            "may_lack or",
+        ),
+        ("code = <double>zero if counts.ones[row] == 0 else", "zero", "0"),
+        (
+            "if not low <= number <= high and not (may_lack and number != number):",
+            "may_lack and ",
+            "",
+        ),
+        ("if code < 0 and not (number != number and may_lack):", " and may_lack", ""),
+        ("        if number < low or number > high:\n", "number < low or ", ""),
+        ("            if levels[place] == number:\n", "==", ">="),
+        ("wrong = wrong * n_variables + variable", " + variable", ""),
+        # Which columns are one variable.
+        (
+            "if counts.others[row] + counts.gaps[row] == 0:",
+            " + counts.gaps[row]",
+            "",
+        ),
+        ("most[group] = max(most[group], ones)", "max(most[group], ones)", "ones"),
+        ("                    elif counts.gaps[row] != size:\n", "!= size", "> size"),
+        # Back to the columns of the model.
+        ("at = begin + <int64_t>value * size", " * size", ""),
+        (
+            "cell = cells[at + place] if value == value else value",
+            " if value == value else value",
+            "",
+        ),
+    )
+]
+
 MUTANTS = (
     *_PROPAGATION,
     *_DUAL,
@@ -488,4 +629,6 @@ MUTANTS = (
     *_TWO_SIDED,
     *_RARE,
     *_ABREAST,
+    *_GROWTH,
+    *_COLUMNS,
 )

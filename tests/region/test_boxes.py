@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fatt.ensemble import Numeric
+from fatt.ensemble import Categorical, Numeric
 from fatt.errors import DataError
 from fatt.region import Integer, Schema, Similarities, Similarity, Variables
 from fatt.region.boxes import Boxes, code_words
@@ -349,6 +349,16 @@ def test_people_outside_the_schema_are_refused(
 ) -> None:
     with pytest.raises(DataError, match=words):
         around(Similarity(vary=["sex"]), **{name: value})
+
+
+@pytest.mark.parametrize("is_high", [False, True])
+def test_codes_that_a_variable_does_not_have_are_refused(is_high: bool) -> None:
+    people, sex = town.encode([PERSON], VARIABLES), NAMES.index("sex")
+    feature = VARIABLES.ensemble.features[sex]
+    assert isinstance(feature, Categorical)
+    people[0, sex] = feature.n_codes if is_high else -1
+    with pytest.raises(ValueError, match="a code that is none of its variable"):
+        Space(Similarity(noise={"age": 1}), VARIABLES).boxes(people)
 
 
 @pytest.mark.parametrize(
