@@ -564,7 +564,9 @@ _GROWTH = [
 #: From columns to variables and back: a level, a gap or a column lost.
 _COLUMNS = [
     Mutant(
-        "fatt/region/kernels.pyx", *_lost(*change), ("tests/region/test_variables.py",)
+        "fatt/region/kernels.pyx",
+        *_lost(*change),
+        ("tests/region/test_variables.py", "tests/region/test_plain_tables.py"),
     )
     for change in (
         ("counts.which[row] += is_one * place", " * place", ""),
