@@ -561,12 +561,14 @@ _GROWTH = [
     )
 ]
 
+_READ = ("variables", "plain_tables", "schema", "encoders")
+
 #: From columns to variables and back: a level, a gap or a column lost.
 _COLUMNS = [
     Mutant(
         "fatt/region/kernels.pyx",
         *_lost(*change),
-        ("tests/region/test_variables.py", "tests/region/test_plain_tables.py"),
+        tuple(f"tests/region/test_{each}.py" for each in _READ),
     )
     for change in (
         ("counts.which[row] += is_one * place", " * place", ""),
@@ -594,7 +596,6 @@ _COLUMNS = [
             "",
         ),
         ("if code < 0 and not (number != number and may_lack):", " and may_lack", ""),
-        ("        if number < low or number > high:\n", "number < low or ", ""),
         ("            if levels[place] == number:\n", "==", ">="),
         ("wrong = wrong * n_variables + variable", " + variable", ""),
         # Which columns are one variable.
