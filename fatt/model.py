@@ -309,7 +309,7 @@ class Model:
         if cut == "score" and not self.hands_out_scores:
             raise SpecError(
                 "cut_on is 'score', and nobody can decide by that: the library hands "
-                f"out no scores of a {self.ensemble.source.model}. Cut its probability."
+                f"out no scores of a {self.ensemble.source.kind}. Cut its probability."
             )
 
     def deciding_by(

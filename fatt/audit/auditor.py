@@ -196,12 +196,12 @@ class Auditor:
 
     def __repr__(self) -> str:
         source = self.variables.model.source
-        return f"<Auditor of a {source.model} of {source.library}: {self.similarity!r}>"
+        return f"<Auditor of a {source.kind} of {source.library}: {self.similarity!r}>"
 
     def _repr_html_(self) -> str:
         source = self.variables.model.source
         return notebook(
-            ["Auditor of a ", name_of(f"{source.model} of {source.library}")],
+            ["Auditor of a ", name_of(f"{source.kind} of {source.library}")],
             self.similarity.in_html(self.variables.schema),
         )
 

@@ -111,7 +111,7 @@ def allowed_of(
     if isinstance(decision, Prediction):
         if limit is None and direction is None:
             raise SpecError(
-                f"the {ensemble.source.model or 'model'} predicts a number, which "
+                f"the {ensemble.source.kind} predicts a number, which "
                 "hardly ever stays the same: say how far it may move, such as "
                 "tolerance=50 or tolerance='5%', or direction='not lower'. "
                 "fatt.score_gap tells how far it can move."

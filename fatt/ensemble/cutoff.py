@@ -57,7 +57,7 @@ def cut_off(ensemble: Ensemble, asked: CutOff) -> Ensemble:
     decision = ensemble.decision
     if isinstance(decision, Prediction):
         raise SpecError(
-            f"threshold is {asked.threshold!r}, and the {ensemble.source.model} "
+            f"threshold is {asked.threshold!r}, and the {ensemble.source.kind} "
             "predicts a number, which has no classes to cut between: pass a classifier."
         )
     if isinstance(decision, Bands):
@@ -327,7 +327,7 @@ def _link(ensemble: Ensemble, said: str, label: Label | None) -> Link:
         source = ensemble.source
         of = "" if label is None else f" of {label!r}"
         raise SpecError(
-            f"{said}, and a {source.model or 'model'} of "
+            f"{said}, and a {source.kind} of "
             f"{source.library} with the objective {source.objective or '(none)'!r} "
             f"gives no probability{of} that is known as a function of one "
             "score alone: those of several boosted classes depend on all their scores. "

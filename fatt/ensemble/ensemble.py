@@ -56,6 +56,11 @@ class Source(Record, frozen=True, kw_only=True):
     objective: str = ""
     notes: tuple[str, ...] = ()
 
+    @property
+    def kind(self) -> str:
+        """What the model is called in a sentence, also if no file says its kind."""
+        return self.model or "model"
+
 
 class Modelled(Protocol):
     """Something whose exact form is an ensemble: a loaded model."""
@@ -161,7 +166,7 @@ class Ensemble:
         """
         if isinstance(self.decision, Prediction):
             raise SpecError(
-                f"the {self.source.model or 'model'} predicts a number, and has no "
+                f"the {self.source.kind} predicts a number, and has no "
                 "labels: this is about labels, so pass a classifier. fatt.verify asks "
                 "with a tolerance how far the number moves."
             )
@@ -426,13 +431,13 @@ class Ensemble:
         """
         if self.predicts:
             raise SpecError(
-                f"the {self.source.model or 'model'} predicts a number, and gives no "
+                f"the {self.source.kind} predicts a number, and gives no "
                 "probabilities: ask for of='prediction', or of='score'."
             )
         if self.link is None:
             source = self.source
             raise SpecError(
-                f"a {source.model or 'model'} of {source.library} with the objective "
+                f"a {source.kind} of {source.library} with the objective "
                 f"{source.objective or '(none)'!r} has no probabilities that fatt "
                 "knows: they are known of forests and of logistic boosting with two "
                 f"classes. Ask for scores: of='score'; for a cut-off, {CUT_SCORE}."

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -226,3 +227,10 @@ def test_the_auditor_loads_all_compiled_code() -> None:
         [sys.executable, "-c", _SEARCHES], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_model_whose_file_does_not_say_its_kind_is_called_a_model() -> None:
+    path = Path(__file__).parents[1] / "data" / "models" / "catboost-1.2-symmetric.cbm"
+    auditor = Auditor(path, similarity=Similarity(noise=0.5))
+    assert repr(auditor).startswith("<Auditor of a model of catboost: ")
+    assert "model of catboost" in auditor._repr_html_()
