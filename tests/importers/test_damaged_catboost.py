@@ -456,3 +456,10 @@ def test_a_split_beyond_all() -> None:
     split = np.where(file.nodes.split >= 0, 10**6, -1)
     with pytest.raises(MalformedModelError, match="a split is none of those"):
         normal_form.make_columns(replace(file, nodes=replace(file.nodes, split=split)))
+
+
+def test_another_format_of_the_trees_is_refused_by_its_name() -> None:
+    data = SYMMETRIC.read_bytes()
+    assert data.count(b"FlabuffersModel_v1") == 1
+    with pytest.raises(UnsupportedModelError, match=r"'FlabuffersModel_v9'.*tested"):
+        cbm.parse(data.replace(b"FlabuffersModel_v1", b"FlabuffersModel_v9"))
