@@ -194,12 +194,7 @@ class JointVerifier:
             twins[unfair] = found.twins.everybody()[:, : people.shape[1]]
             twin_label[unfair] = found.twins.twin_label
         starts = np.searchsorted(boxes.person, np.arange(len(people)))
-        worst = np.maximum.reduceat(_RANK[verdict], starts)
-        said = np.array([FAIR, UNKNOWN, UNFAIR], dtype=np.int8)[worst]
-        [who] = np.nonzero(said == UNFAIR)
-        # The first box in which there is somebody with another answer.
-        is_unfair = np.flatnonzero(verdict == UNFAIR)
-        first = is_unfair[np.searchsorted(boxes.person[is_unfair], who)]
+        said, who, first = _worst(verdict, boxes.person, starts)
         why = np.where(verdict == UNKNOWN, stopped, 0)
         return Findings(
             verdict=said,
@@ -281,21 +276,7 @@ class JointVerifier:
     def _groups(self, people: Floats, boxes: Boxes) -> Iterator[_Group]:
         """Yield the boxes, grouped by what moves and by the fixed values beside it."""
         own = people[boxes.person]
-        moves = self._moves(own, boxes)
-        moving = np.full((len(boxes), len(self._sources)), -1, dtype=np.int64)
-        beside = np.zeros(own.shape, dtype=bool)
-        for number, places in enumerate(self._sources):
-            if not self._is_read[number]:
-                # No split hangs on it; only that the library takes it must be sure.
-                self._require_taken(number, own, boxes)
-                continue
-            these = moves[:, places]
-            several = np.flatnonzero(these.sum(axis=1) > 1)
-            if len(several):
-                self._refuse(number, int(boxes.person[several[0]]), these[several[0]])
-            [some] = np.nonzero(these.any(axis=1))
-            moving[some, number] = places[these[some].argmax(axis=1)]
-            beside[np.ix_(some, places)] |= ~these[some]
+        moving, beside = self._moving(own, boxes)
         fixed = np.where(beside, own, 0.0)
         keys = np.hstack([moving, fixed.view(np.int64)])
         _, first, which = np.unique(
@@ -329,6 +310,29 @@ class JointVerifier:
             yield _Group(
                 mine, verifier, np.hstack([own[mine], still]), _with(boxes, mine, still)
             )
+
+    def _moving(self, own: Floats, boxes: Boxes) -> tuple[Places, Flags]:
+        """Return what moves in each computed column of each box, and what stays there.
+
+        The first is the feature that moves, -1 if none does; the second marks those
+        that are fixed beside one.
+        """
+        moves = self._moves(own, boxes)
+        moving = np.full((len(boxes), len(self._sources)), -1, dtype=np.int64)
+        beside = np.zeros(own.shape, dtype=bool)
+        for number, places in enumerate(self._sources):
+            if not self._is_read[number]:
+                # No split hangs on it; only that the library takes it must be sure.
+                self._require_taken(number, own, boxes)
+                continue
+            these = moves[:, places]
+            several = np.flatnonzero(these.sum(axis=1) > 1)
+            if len(several):
+                self._refuse(number, int(boxes.person[several[0]]), these[several[0]])
+            [some] = np.nonzero(these.any(axis=1))
+            moving[some, number] = places[these[some].argmax(axis=1)]
+            beside[np.ix_(some, places)] |= ~these[some]
+        return moving, beside
 
     def _verifier(self, key: bytes, fixed: Fixed) -> Verifier:
         known = self._known.get(key)
@@ -399,6 +403,20 @@ def _for_each(budget: Budget | None) -> Budget:
 #: From the best to the worst, by the codes of `fatt.verdict`.
 _RANK = np.zeros(3, dtype=np.int64)
 _RANK[[FAIR, UNKNOWN, UNFAIR]] = 0, 1, 2
+
+
+def _worst(
+    verdict: NDArray[np.int8], person: Places, starts: Places
+) -> tuple[NDArray[np.int8], Places, Places]:
+    """Return the verdict of each person, who is treated unfairly, and in which box.
+
+    That is the first box in which there is somebody with another answer.
+    """
+    worst = np.maximum.reduceat(_RANK[verdict], starts)
+    said = np.array([FAIR, UNKNOWN, UNFAIR], dtype=np.int8)[worst]
+    who = np.flatnonzero(said == UNFAIR)
+    is_unfair = np.flatnonzero(verdict == UNFAIR)
+    return said, who, is_unfair[np.searchsorted(person[is_unfair], who)]
 
 
 def _hull(boxes: Boxes, own: Floats, mine: Places) -> tuple[Floats, Floats]:

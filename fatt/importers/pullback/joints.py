@@ -96,13 +96,17 @@ def with_fixed(ensemble: Ensemble, fixed: Fixed) -> Ensemble:
         If somebody similar has a zero by which the model divides, or a computed number
         that it refuses.
     """
-    still = [place for place, moves in enumerate(fixed.moving) if moves is None]
     features: list[Feature] = list(ensemble.features)
     columns: list[Column] = [Same(index) for index in range(len(features))]
+    computed = [_plain(ensemble, index) for index in range(len(ensemble.joints))]
     made: list[Column] = []
-    for joint, place in zip(ensemble.joints, fixed.moving, strict=True):
+    still: list[Numeric] = []
+    for index, (joint, place) in enumerate(
+        zip(ensemble.joints, fixed.moving, strict=True)
+    ):
         if place is None:
-            made.append(Same(len(ensemble.features) + len(made)))
+            made.append(Same(len(features) + len(still)))
+            still.append(computed[index])
             continue
         feature = features[place]
         if isinstance(feature, Categorical):
@@ -116,24 +120,11 @@ def with_fixed(ensemble: Ensemble, fixed: Fixed) -> Ensemble:
         except SpecError as error:
             words = in_words(joint.formula, ensemble.features)
             raise SpecError(f"the model computes {words}, and {error}") from error
-    places = {index: len(features) + i for i, index in enumerate(still)}
-    features += [_plain(ensemble, index) for index in still]
-    columns += [
-        Same(places[index]) if index in places else column
-        for index, column in enumerate(made)
-    ]
-    plain = replace(
-        ensemble,
-        features=(
-            *ensemble.features,
-            *(_plain(ensemble, index) for index in range(len(ensemble.joints))),
-        ),
-        joints=(),
-    )
+    plain = replace(ensemble, features=(*ensemble.features, *computed), joints=())
     pulled = pull_back(
         plain,
-        features=features,
-        columns=columns,
+        features=[*features, *still],
+        columns=[*columns, *made],
         inputs=ensemble.inputs,
         source=ensemble.source,
     )
@@ -294,15 +285,12 @@ def _power(formula: Operation, place: int, values: Floats) -> tuple[Step, ...]:
 
 def _moving_factors(formula: Formula, place: int) -> Iterator[Formula]:
     """Yield the factors of a product in which a column moves."""
-    is_product = isinstance(formula, Operation) and formula.operator == "*"
-    if place not in places_of(formula):
-        return
-    if is_product:
-        assert isinstance(formula, Operation)
-        yield from _moving_factors(formula.left, place)
-        yield from _moving_factors(formula.right, place)
-    else:
-        yield formula
+    match formula:
+        case Operation(operator="*"):
+            yield from _moving_factors(formula.left, place)
+            yield from _moving_factors(formula.right, place)
+        case _ if place in places_of(formula):
+            yield formula
 
 
 def _product(
