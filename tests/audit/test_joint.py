@@ -186,6 +186,18 @@ def test_a_union_is_fair_where_all_its_parts_are(kind: str) -> None:
     assert not (union == sex).all()
 
 
+@pytest.mark.parametrize("kind", PIPELINES)
+@pytest.mark.parametrize("name", NOISE)
+def test_whole_numbers_stay_whole(kind: str, name: str) -> None:
+    own, table = fitted(PIPELINES[kind]), people().astype(dict.fromkeys(NOISE, int))
+    report = fatt.verify(own, table, similarity=NOISE[name])
+    said = own.predict(table)
+    moved = [table.assign(**{name: table[name] + step}) for step in range(-3, 4)]
+    alike = np.all([own.predict(twins) == said for twins in moved], axis=0)
+    assert (report.is_fair == alike).all()
+    assert 0 < alike.sum() < len(table)
+
+
 def test_columns_that_move_together_are_refused_by_name() -> None:
     own, table = fitted(PIPELINES["forest"]), people()
     both = Similarity(noise={"debt": 3, "income": 3})

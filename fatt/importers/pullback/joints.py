@@ -97,6 +97,7 @@ def with_fixed(ensemble: Ensemble, fixed: Fixed) -> Ensemble:
         that it refuses.
     """
     features: list[Feature] = list(ensemble.features)
+    asked = features.copy()
     columns: list[Column] = [Same(index) for index in range(len(features))]
     computed = [_plain(ensemble, index) for index in range(len(ensemble.joints))]
     made: list[Column] = []
@@ -112,6 +113,8 @@ def with_fixed(ensemble: Ensemble, fixed: Fixed) -> Ensemble:
         if isinstance(feature, Categorical):
             made.append(_coded(joint.formula, place, feature, fixed.values))
             continue
+        # Cells may end between whole numbers.
+        asked[place] = msgspec.structs.replace(asked[place], integer=False)
         features[place] = feature = _within(feature, fixed, place)
         # In two ways now: as it is, and as it is computed with.
         columns[place] = Mapped(source=place, function=identity)
@@ -120,7 +123,7 @@ def with_fixed(ensemble: Ensemble, fixed: Fixed) -> Ensemble:
         except SpecError as error:
             words = in_words(joint.formula, ensemble.features)
             raise SpecError(f"the model computes {words}, and {error}") from error
-    plain = replace(ensemble, features=(*ensemble.features, *computed), joints=())
+    plain = replace(ensemble, features=(*asked, *computed), joints=())
     pulled = pull_back(
         plain,
         features=[*features, *still],
