@@ -392,7 +392,10 @@ def twice(table: Any) -> Any:
 @pytest.mark.parametrize(
     ("steps", "reason"),
     [
-        ([FunctionTransformer(twice)], "a column stands twice"),
+        (
+            [FunctionTransformer(twice)],
+            r"debt / \(debt \+ income\): a column stands twice",
+        ),
         (
             [FunctionTransformer(more), PolynomialFeatures(2)],
             "another step has computed of several",
@@ -411,6 +414,16 @@ def test_what_is_not_followed_is_named(steps: list[Any], reason: str) -> None:
     own = fitted(steps, FOREST, NUMBERS)
     with pytest.raises(UnsupportedModelError, match=reason):
         fatt.load(own)
+
+
+def after_a_pole(table: Any) -> Any:
+    """Return what is infinite where the income is 1, and a number elsewhere."""
+    return (table["debt"] / (table["income"] - 1) + table["age"]).to_frame("made")
+
+
+def test_a_formula_is_not_judged_by_a_person_that_nobody_is() -> None:
+    own = fitted([FunctionTransformer(after_a_pole)], FOREST, NUMBERS)
+    assert fatt.load(own).ensemble.joints
 
 
 def test_nothing_of_a_file_is_run() -> None:

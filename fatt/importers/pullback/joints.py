@@ -234,13 +234,15 @@ def steps_along(formula: Formula, place: int, values: Floats) -> tuple[Step, ...
             return tuple(_beside(one, of, left=True) for one, of in formula.operations)
         case Operation():
             moves = [place in places_of(one) for one in (formula.left, formula.right)]
+            own = _moving(formula, place)
             if all(moves):
-                return _power(formula, place, values)
-            own, other = formula.left, formula.right
-            if moves[1]:
-                own, other = other, own
-            constant = _value(other, values)
-            step = _beside(formula.operator, constant, left=moves[0])
+                sides = functools.partial(_product, formula, own, values)
+                # On each side of zero the size of a power grows with that of its base.
+                step = Step(function=sides, edges=(0.0,))
+            else:
+                other = formula.right if moves[0] else formula.left
+                constant = _value(other, values)
+                step = _beside(formula.operator, constant, left=moves[0])
             return (*steps_along(own, place, values), step)
     raise AssertionError("no column moves in a constant")
 
@@ -269,21 +271,19 @@ def _beside(operator: Operator, constant: float, *, left: bool) -> Beside:
     )
 
 
-def _power(formula: Operation, place: int, values: Floats) -> tuple[Step, ...]:
-    """Return the steps to a product in which only powers of one thing move.
-
-    On each side of zero its size grows with the size of that, and its sign stays.
-    """
+def _moving(formula: Operation, place: int) -> Formula:
+    """Return the part of an operation in which a column moves; of a power, its base."""
+    sides = [one for one in (formula.left, formula.right) if place in places_of(one)]
+    if len(sides) == 1:
+        return sides[0]
     factors = list(_moving_factors(formula, place))
     if formula.operator != "*" or len(set(map(key_of, factors))) != 1:
         raise UnsupportedModelError(
-            "a column stands twice in what the model computes of several, so that "
-            "nobody knows whether that grows with it. Make what it computes a column "
-            "of the table, and train without it."
+            "a column stands twice in what a step computes, other than as a power, so "
+            "that nobody knows whether that grows with it. Make what it computes a "
+            "column of the table, and train without it."
         )
-    base = factors[0]
-    sides = functools.partial(_product, formula, base, values)
-    return (*steps_along(base, place, values), Step(function=sides, edges=(0.0,)))
+    return factors[0]
 
 
 def _moving_factors(formula: Formula, place: int) -> Iterator[Formula]:
@@ -318,7 +318,11 @@ def require_followed(formula: Formula, features: Sequence[Feature]) -> None:
     UnsupportedModelError
         If a column of numbers stands twice in it, other than as a power of itself.
     """
-    values = np.ones(len(features))
     for place in places_of(formula):
-        if isinstance(features[place], Numeric):
-            steps_along(formula, place, values)
+        part = formula
+        try:
+            while isinstance(features[place], Numeric) and isinstance(part, Operation):
+                part = _moving(part, place)
+        except UnsupportedModelError as error:
+            words = in_words(formula, features)
+            raise UnsupportedModelError(f"{words}: {error}") from error
