@@ -77,11 +77,12 @@ def function_step(transformer: Any, taker: Feature) -> Numbers:
             f"a FunctionTransformer calls {name}, and what that does to a cell may "
             "hang on other cells, and on values that nobody lists: it is known to "
             f"its author alone. Followed are numpy's {named}; any function behind an "
-            "encoder or a KBinsDiscretizer, which make few values; and, in a model "
-            "that is passed as an object, since nothing in a file is run, sums, "
-            "differences, products and ratios of columns. Do the same with a step that "
-            "is supported, or make what it computes a column of the table, and train "
-            "without it."
+            "encoder or a KBinsDiscretizer, which make few values; and functions that "
+            "do nothing but add, subtract, multiply and divide columns: no clip, "
+            "fillna or where (and none in .skops, since nothing in a file is run). Let "
+            "a step behind it do the rest, such as FunctionTransformer(numpy.log1p) or "
+            "a SimpleImputer, or make what it computes a column of the table, and "
+            "train without it."
         )
     pole = _POLES.get(function)
     at_pole = () if pole is None else (float(below(pole)), pole)
