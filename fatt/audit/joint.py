@@ -170,29 +170,28 @@ class JointVerifier:
         """
         account, count = Account(_for_each(budget)), len(boxes)
         verdict = np.full(count, UNKNOWN, dtype=np.int8)
-        stopped = np.full(count, INTERRUPTED, dtype=np.uint8)
+        stopped = np.zeros(count, dtype=np.uint8)
+        is_left = np.ones(count, dtype=bool)
         nodes = np.zeros(count, dtype=np.int64)
         everything = pack(np.ones(len(self.ensemble.classes), dtype=bool))
         possible = np.tile(everything, (count, 1))
         label = self.ensemble.answer(people)
         twins, twin_label = people[boxes.person], label[boxes.person]
         interrupted = False
-        for group in self._groups(people, boxes):
-            left = account.left()
-            if left.total_seconds == 0:
-                stopped[group.boxes] = BUDGET
-                continue
+        for group in self._groups(people, boxes, account):
             with self._one_run(group.verifier) as verifier:
                 found = verifier.verify(
-                    group.people, group.where, budget=left, n_jobs=n_jobs
+                    group.people, group.where, budget=account.left(), n_jobs=n_jobs
                 )
             mine = group.boxes
+            is_left[mine] = False
             verdict[mine], stopped[mine] = found.verdict, found.stopped
             nodes[mine], possible[mine] = found.nodes, found.possible
             interrupted |= found.interrupted
             unfair = mine[found.twins.index]
             twins[unfair] = found.twins.everybody()[:, : people.shape[1]]
             twin_label[unfair] = found.twins.twin_label
+        stopped[is_left] = INTERRUPTED if self._is_stopped else BUDGET
         starts = np.searchsorted(boxes.person, np.arange(len(people)))
         said, who, first = _worst(verdict, boxes.person, starts)
         why = np.where(verdict == UNKNOWN, stopped, 0)
@@ -236,11 +235,14 @@ class JointVerifier:
         ends = np.tile([[-np.inf], [np.inf]], (2, 1, count))
         at = np.tile(people[boxes.person], (2, 1, 1))
         nodes = np.zeros(count, dtype=np.int64)
-        for group in self._groups(people, boxes):
-            left = account.left()
+        for group in self._groups(people, boxes, account):
             with self._one_run(group.verifier) as verifier:
                 found = verifier.extremes(
-                    group.people, group.where, output, budget=left, n_jobs=n_jobs
+                    group.people,
+                    group.where,
+                    output,
+                    budget=account.left(),
+                    n_jobs=n_jobs,
                 )
             mine = group.boxes
             ends[0][:, mine], ends[1][:, mine] = found.lowest, found.highest
@@ -273,8 +275,13 @@ class JointVerifier:
         finally:
             self._active.remove(own)
 
-    def _groups(self, people: Floats, boxes: Boxes) -> Iterator[_Group]:
-        """Yield the boxes, grouped by what moves and by the fixed values beside it."""
+    def _groups(
+        self, people: Floats, boxes: Boxes, account: Account
+    ) -> Iterator[_Group]:
+        """Yield the boxes, grouped by what moves and by the fixed values beside it.
+
+        As long as there is time: what is left of the model is prepared for each group.
+        """
         own = people[boxes.person]
         moving, beside = self._moving(own, boxes)
         fixed = np.where(beside, own, 0.0)
@@ -286,7 +293,7 @@ class JointVerifier:
         ends = np.cumsum(np.bincount(which.ravel()))[:-1]
         groups = list(zip(np.split(order, ends), first.tolist(), strict=True))
         while groups:
-            if self._is_stopped:
+            if self._is_stopped or account.is_over:
                 return
             mine, one = groups.pop(0)
             lower, upper = _hull(boxes, own, mine)

@@ -104,6 +104,12 @@ class Account:
         """How long the run has taken so far."""
         return time.monotonic() - self._started
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the time of the whole run is over."""
+        most = self.budget.total_seconds
+        return most is not None and self.seconds >= most
+
     def set_seconds(self, seconds: float) -> None:
         """Go on where an earlier run of the same people was after so many seconds."""
         self._started = time.monotonic() - seconds

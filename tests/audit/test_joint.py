@@ -40,7 +40,7 @@ from fatt.errors import SpecError
 from fatt.importers.pullback.joints import Fixed, with_fixed
 from fatt.region import Number
 from fatt.region.boxes import Boxes
-from fatt.verdict import UNKNOWN
+from fatt.verdict import BUDGET, UNKNOWN
 from fatt.verifier import Verifier
 
 pandas = pytest.importorskip("pandas")
@@ -315,6 +315,21 @@ def test_budgets_and_interruptions_leave_what_is_known() -> None:
 
     assert auditor.verify(table, progress=stop).interrupted
     assert not auditor.verify(table).interrupted
+
+
+def test_nobody_is_prepared_after_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, table = fitted(PIPELINES["forest"]), people()
+
+    def none(*_: object) -> None:
+        raise AssertionError("a model was prepared")
+
+    monkeypatch.setattr("fatt.audit.joint.with_fixed", none)
+    over = Budget(total_seconds=0)
+    report = fatt.verify(own, table, similarity=NOISE["debt"], budget=over)
+    assert (report.findings.stopped == BUDGET).all()
+    gaps = fatt.score_gap(own, table, similarity=NOISE["debt"], budget=over)
+    assert (gaps.lower == 0).all()
+    assert (gaps.upper > 0).all()
 
 
 @pytest.mark.parametrize("kind", ["forest", "histogram", "scaled"])
