@@ -93,8 +93,9 @@ def _unloadable(data: bytes, error: Exception) -> FattError:
         )
     if isinstance(error, AttributeError) and "__main__" in told:
         return UnsupportedModelError(
-            f"the pickle needs what the script that wrote it defined ({told}). Save "
-            "the model without it, or load it in that script and pass it to fatt."
+            f"the pickle needs what the script that wrote it defined ({told}). "
+            "Define that in a module that can be imported here as well, and save the "
+            "model again; or load it in that script, and pass it to fatt."
         )
     return MalformedModelError(
         f"the pickle cannot be loaded ({told}). It is damaged, or other versions of "
