@@ -45,6 +45,25 @@ Places = NDArray[np.int64]
 _KEPT = 64
 
 
+class NotFollowedError(SpecError):
+    """What the model computes of those similar to somebody is not followed.
+
+    Attributes
+    ----------
+    person
+        Who that is, among those whom the search was given.
+    reason
+        Why.
+    """
+
+    def __init__(self, person: int, reason: str) -> None:
+        super().__init__(person, reason)
+        self.person, self.reason = person, reason
+
+    def __str__(self) -> str:
+        return f"person {self.person}: {self.reason}"
+
+
 class Search(Protocol):
     """Decides, for people and the boxes of their similar people."""
 
@@ -165,7 +184,7 @@ class JointVerifier:
 
         Raises
         ------
-        SpecError
+        NotFollowedError
             If two columns move of which the model computes one.
         """
         account, count = Account(_for_each(budget)), len(boxes)
@@ -309,7 +328,7 @@ class JointVerifier:
             except (SpecError, UnsupportedModelError) as error:
                 if len(mine) == 1:
                     person = boxes.person[mine[0]]
-                    raise SpecError(f"person {person}: {error}") from error
+                    raise NotFollowedError(int(person), str(error)) from error
                 # What is refused may lie between the boxes, where nobody is.
                 groups[:0] = [(mine[[i]], int(mine[i])) for i in range(len(mine))]
                 continue
@@ -380,10 +399,11 @@ class JointVerifier:
             beyond |= reach.missing
         if beyond.any():
             words = in_words(formula, self.ensemble.features)
-            raise SpecError(
-                f"person {boxes.person[np.argmax(beyond)]}: the model computes "
-                f"{words}, and may refuse what that is for some who are similar: name "
-                "a smaller range, or say in the schema what the columns can be."
+            raise NotFollowedError(
+                int(boxes.person[np.argmax(beyond)]),
+                f"the model computes {words}, and may refuse what that is for some who "
+                "are similar: name a smaller range, or say in the schema what the "
+                "columns can be.",
             )
 
     def _refuse(self, number: int, person: int, moves: Flags) -> None:
@@ -391,11 +411,12 @@ class JointVerifier:
         formula = self.ensemble.joints[number].formula
         places = self._sources[number][moves].tolist()
         names = " and in ".join(repr(features[place].name) for place in places)
-        raise SpecError(
-            f"person {person}: people are similar who differ in {names} at once, and "
+        raise NotFollowedError(
+            person,
+            f"people are similar who differ in {names} at once, and "
             f"the model computes {in_words(formula, features)} of them. "
             "That is followed where all but one of its columns stay as they are: ask "
-            "about one of them at a time, as in Similarity(...) | Similarity(...)."
+            "about one of them at a time, as in Similarity(...) | Similarity(...).",
         )
 
 

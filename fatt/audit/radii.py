@@ -179,7 +179,7 @@ class _Bisection:
 
     def __init__(self, run: Run, chunk: Chunk) -> None:
         self._run = run
-        self._values = chunk.values
+        self._start, self._values = chunk.start, chunk.values
         ensemble = run.variables.ensemble
         # Where columns are computed of several, each person's trees tell others apart.
         self._cells = None if ensemble.joints else variables_of(ensemble)
@@ -250,7 +250,9 @@ class _Bisection:
         if not who.size:
             return np.empty(0, dtype=np.int8)
         values = self._values[who]
-        outcomes = self._run.search(values, self._run.boxes(values, scale=scale))
+        regions = self._run.boxes(values, scale=scale)
+        rows = (self._start + who).tolist()
+        outcomes = self._run.search(values, regions, rows=rows)
         if outcomes.interrupted:
             raise KeyboardInterrupt
         self._run.account.spend(outcomes.nodes)

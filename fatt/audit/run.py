@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.joint import Search
+from fatt.audit.joint import NotFollowedError, Search
 from fatt.errors import DataError
 from fatt.people import People
 from fatt.progress import Progress
@@ -35,6 +36,20 @@ class Chunk(NamedTuple):
     stop: int
     values: Matrix
     boxes: Boxes
+
+    @property
+    def rows(self) -> Sequence[int]:
+        """Which rows of the table these are."""
+        return range(self.start, self.stop)
+
+
+@contextmanager
+def _of_rows(rows: Sequence[int]) -> Iterator[None]:
+    """Say in refusals which row of the table a person is."""
+    try:
+        yield
+    except NotFollowedError as error:
+        raise NotFollowedError(rows[error.person], error.reason) from error.__cause__
 
 
 class Question(NamedTuple):
@@ -190,7 +205,12 @@ class Run:
         return self._space.boxes(values, scale=scale)
 
     def search(
-        self, values: Matrix, regions: Boxes, *, n_threads: int | None = None
+        self,
+        values: Matrix,
+        regions: Boxes,
+        *,
+        rows: Sequence[int],
+        n_threads: int | None = None,
     ) -> Findings:
         """Search the boxes within what is left of the budget.
 
@@ -200,27 +220,31 @@ class Run:
             The people.
         regions
             Where they may move.
+        rows
+            Which rows of the table they are.
         n_threads
             Number of threads; by default all that the run has.
         """
-        found = self.verifier.verify(
-            values,
-            regions,
-            budget=self.account.left(),
-            n_jobs=n_threads or self._n_threads,
-        )
+        with _of_rows(rows):
+            found = self.verifier.verify(
+                values,
+                regions,
+                budget=self.account.left(),
+                n_jobs=n_threads or self._n_threads,
+            )
         self.interrupted |= found.interrupted
         return found
 
     def extremes(self, chunk: Chunk, output: int) -> Extremes:
         """Find the lowest and the highest of one score among similar people."""
-        found = self.verifier.extremes(
-            chunk.values,
-            chunk.boxes,
-            output,
-            budget=self.account.left(),
-            n_jobs=self._n_threads,
-        )
+        with _of_rows(chunk.rows):
+            found = self.verifier.extremes(
+                chunk.values,
+                chunk.boxes,
+                output,
+                budget=self.account.left(),
+                n_jobs=self._n_threads,
+            )
         self.account.spend(found.nodes)
         return found
 

@@ -90,7 +90,7 @@ def examined(run: Run, replay: Replay, chunk: Chunk, n_threads: int) -> Findings
     ReplayError
         If the model itself denies a counterexample.
     """
-    found = run.search(chunk.values, chunk.boxes, n_threads=n_threads)
+    found = run.search(chunk.values, chunk.boxes, rows=chunk.rows, n_threads=n_threads)
     found = found.moved(chunk.start)
     if not len(found.twins):
         return found
@@ -139,7 +139,7 @@ def _together(
     """
     run.account.set_seconds(0.0)
     chunk = run.chunk(0, len(run.people))
-    found = _in_time(run, run.search(chunk.values, chunk.boxes))
+    found = _in_time(run, run.search(chunk.values, chunk.boxes, rows=chunk.rows))
     twins = found.twins.people
     if len(twins):
         twins = found.twins.everybody()

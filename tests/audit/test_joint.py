@@ -218,6 +218,16 @@ def test_who_divides_by_zero_is_refused() -> None:
     assert not report.counts["unknown"]
 
 
+@pytest.mark.parametrize("ask", [fatt.verify, fatt.score_gap, fatt.radius])
+def test_who_is_refused_is_named_by_row(ask: Any) -> None:
+    own, table = fitted(PIPELINES["histogram"]), people(1)
+    table["debt"], table["income"] = 1.0, 50.0
+    table = pandas.concat([table] * 3000, ignore_index=True)
+    table.loc[2900, "income"] = 1.0
+    with pytest.raises(SpecError, match=r"^person 2900: .* divides by zero"):
+        ask(own, table, similarity=NOISE["income"], n_jobs=2)
+
+
 def test_who_has_a_zero_to_divide_by_is_followed_on_both_sides_of_it() -> None:
     """What is divided by zero is infinite, or missing if it is zero itself."""
     trained = people(400, seed=1)
