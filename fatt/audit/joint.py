@@ -211,6 +211,7 @@ class JointVerifier:
             twins[unfair] = found.twins.everybody()[:, : people.shape[1]]
             twin_label[unfair] = found.twins.twin_label
         stopped[is_left] = INTERRUPTED if self._is_stopped else BUDGET
+        interrupted |= bool(self._is_stopped and is_left.any())
         starts = np.searchsorted(boxes.person, np.arange(len(people)))
         said, who, first = _worst(verdict, boxes.person, starts)
         why = np.where(verdict == UNKNOWN, stopped, 0)
