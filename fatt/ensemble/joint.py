@@ -158,6 +158,16 @@ def places_of(formula: Formula) -> list[int]:
     return list(dict.fromkeys(read.place for read in reads_of(formula)))
 
 
+def divisors_of(formula: Formula) -> set[int]:
+    """Return the features that are divided by, where zeros of both signs differ."""
+    return {
+        read.place
+        for operation in operations_of(formula)
+        if operation.operator == "/"
+        for read in reads_of(operation.right)
+    }
+
+
 def _name(read: Read, feature: Feature) -> str:
     # The last number is that of unknown values.
     numbers = list(read.table[:-1])

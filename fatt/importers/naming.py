@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Cut, Ensemble, Feature, Label, Numeric
+from fatt.ensemble.joint import divisors_of, in_words
 from fatt.ensemble.tables import as_frame, places_of
 from fatt.errors import SpecError, hint
 from fatt.model import Live, Model
@@ -198,6 +199,7 @@ def _with_words(ensemble: Ensemble, name: str, words: Mapping[Any, str]) -> Ense
         features[index] = named
         return replace(ensemble, features=tuple(features))
     numbers = [_code(feature, code, "codes=") for code in words]
+    _require_no_divisor(ensemble, index, numbers)
     if len(set(numbers)) < len(numbers):
         raise SpecError(f"codes= of {name!r} names a code twice; name each once.")
     texts = list(words.values())
@@ -216,6 +218,20 @@ def _with_words(ensemble: Ensemble, name: str, words: Mapping[Any, str]) -> Ense
         accepts_unknown=False,
     )
     return _merged(ensemble, index, named, numbers)
+
+
+def _require_no_divisor(
+    ensemble: Ensemble, index: int, numbers: Sequence[float]
+) -> None:
+    """Refuse a word for zero where the model divides by it: it would have no sign."""
+    for joint in ensemble.joints:
+        if 0.0 in numbers and index in divisors_of(joint.formula):
+            words = in_words(joint.formula, ensemble.features)
+            raise SpecError(
+                f"codes= gives 0 a word in the column {ensemble.features[index].name!r}"
+                f", of which the model computes {words}: divided by 0.0 and by -0.0 is "
+                "not the same, and a word has no sign. Leave the column out of codes=."
+            )
 
 
 def _index(ensemble: Ensemble, name: str, said_in: str) -> int:

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric, Trees
-from fatt.ensemble.joint import Formula, Joint, Operation, Read
+from fatt.ensemble.joint import (
+    Formula,
+    Joint,
+    Operation,
+    Read,
+    divisors_of,
+    in_words,
+)
 from fatt.ensemble.numeric import Limits
 from fatt.ensemble.plain import Plain, PlainReader
 from fatt.ensemble.trees import n_words, starts_of
@@ -111,7 +118,8 @@ class Variables:
         Raises
         ------
         DataError
-            If the columns of a variable hold no level of it.
+            If the columns of a variable hold no level of it, or a zero that the model
+            tells from its level's.
         """
         if all(merge.table is None for merge in self._merges):
             places = [int(merge.columns[0]) for merge in self._merges]
@@ -129,7 +137,37 @@ class Variables:
             row, index = divmod(wrong, len(self._merges))
             cells = rows[row, self._merges[index].columns]
             raise _no_level(row, cells, self.schema.variables[index])
+        self._require_own_zeros(rows, values)
         return values
+
+    def _require_own_zeros(self, rows: Matrix, values: Matrix) -> None:
+        """Refuse zeros with another sign than their level's, by which models divide."""
+        for joint, column, index, levels in self._divisors:
+            codes = np.nan_to_num(values[:, index]).astype(np.int64)
+            cells, own = rows[:, column], levels[codes]
+            differs = (cells == own) & (np.signbit(cells) != np.signbit(own))
+            if differs.any():
+                row = int(np.argmax(differs))
+                features = self.model.features
+                raise DataError(
+                    f"row {row}: column {features[column].name!r} is {cells[row]}, "
+                    f"for which variable {self.schema.variables[index].name!r} has "
+                    f"{own[row]}; and the model computes "
+                    f"{in_words(joint.formula, features)}, where the sign of a zero "
+                    "counts. Write the zero as the level is written, or leave the row "
+                    "out."
+                )
+
+    @functools.cached_property
+    def _divisors(self) -> list[tuple[Joint, int, int, Matrix]]:
+        """The columns of levels that the model divides by, with those of each code."""
+        return [
+            (joint, column, index, merge.table[:, merge.columns == column].ravel())
+            for joint in self.model.joints
+            for column in sorted(divisors_of(joint.formula))
+            for index, merge in enumerate(self._merges)
+            if merge.table is not None and column in merge.columns
+        ]
 
     def plain(self, rows: Any) -> Plain | None:
         """Return a table as one of plain numbers; None if there is more to it.

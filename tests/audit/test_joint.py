@@ -36,9 +36,9 @@ from fatt.ensemble.joint import (
     evaluate,
     places_of,
 )
-from fatt.errors import SpecError
+from fatt.errors import DataError, SpecError
 from fatt.importers.pullback.joints import Fixed, with_fixed
-from fatt.region import Number
+from fatt.region import Binary, Number
 from fatt.region.boxes import Boxes
 from fatt.verdict import BUDGET, UNKNOWN
 from fatt.verifier import Verifier
@@ -519,3 +519,98 @@ def test_zeros_between_people_refuse_nobody() -> None:
     beyond = table.assign(income=table["income"].where(table.index != 7, 1.0))
     with pytest.raises(SpecError, match=r"person 7: .* divides by zero"):
         fatt.verify(own, beyond.iloc[:20], similarity=Similarity(noise={"income": 2}))
+
+
+def zeros(count: int = 300, seed: int = 4) -> Any:
+    """Return people with a flag that is no, in zeros of both signs, or yes."""
+    rng = np.random.default_rng(seed)
+    return pandas.DataFrame(
+        {
+            "debt": rng.normal(0, 50, count).round(),
+            "flag": rng.choice([0.0, -0.0, 1.0], count),
+        }
+    )
+
+
+def over_flag(table: Any) -> Any:
+    return table.assign(ratio=table["debt"] / table["flag"])
+
+
+@pytest.fixture(scope="module")
+def divides() -> Any:
+    table = zeros()
+    above = np.nan_to_num(over_flag(table)["ratio"].to_numpy(), posinf=1, neginf=-1) > 0
+    model = HistGradientBoostingClassifier(max_iter=6, min_samples_leaf=5)
+    return make_pipeline(FunctionTransformer(over_flag), model).fit(table, above)
+
+
+def test_a_zero_of_another_sign_than_its_level_is_refused(divides: Any) -> None:
+    model = fatt.load(divides)
+    own = Schema.infer(model, zeros())
+    schema = own.with_(flag=Binary())
+    table = zeros(40, seed=5)
+    negative = np.signbit(table["flag"]).to_numpy()
+    wrong = rf"row {np.argmax(negative)}: column 'flag' is -0\.0, for .* has 0\.0"
+    with pytest.raises(DataError, match=wrong):
+        fatt.verify(model, table, similarity=NOISE["debt"], schema=schema)
+    # Of the others the answers are those of the library; and a number keeps its sign.
+    asked = ((schema, table[~negative]), (own.with_(flag=Number()), table))
+    for spoken, rows in asked:
+        report = fatt.verify(model, rows, similarity=NOISE["debt"], schema=spoken)
+        labels = np.array(report.findings.classes)[report.findings.label]
+        assert (labels == divides.predict(rows)).all()
+        assert 0 < report.counts["unfair"] < len(rows)
+        for found in report.counterexamples:
+            twin = rows.iloc[[found.index]].assign(debt=found.changes["debt"].after)
+            assert divides.predict(twin) != divides.predict(rows)[found.index]
+
+
+def test_zero_gets_no_word_where_the_model_divides_by_it(divides: Any) -> None:
+    with pytest.raises(SpecError, match=r"0 a word in the column 'flag'.*debt / flag"):
+        fatt.load(divides, codes={"flag": {0: "no", 1: "yes"}})
+    fatt.load(divides, codes={"flag": {1: "yes"}})
+
+
+def triple(table: Any) -> Any:
+    return table.assign(made=table["debt"] * table["debt"] * table["income"])
+
+
+def test_a_range_in_which_a_product_is_no_number_at_one_end_is_refused() -> None:
+    """Infinity times zero is no number, and a square is infinite far out only."""
+    table = people(400, seed=1)
+    said = granted(table).to_numpy()
+    table["income"] = np.where(table["income"] > 40, table["income"], 0.0)
+    steps = (FunctionTransformer(triple), HistGradientBoostingClassifier(max_iter=6))
+    numbers = table.drop(columns="sex")
+    own = make_pipeline(*steps).fit(numbers, said)
+    asked = numbers[numbers["income"] == 0][:20]
+    with pytest.raises(SpecError, match=r"that overflows for some .* in 'debt'"):
+        fatt.verify(own, asked, similarity=Similarity(noise={"debt": 1e200}))
+    far = Similarity(noise={"debt": 1e150})
+    assert not fatt.verify(own, asked, similarity=far).counts["unknown"]
+
+
+def test_a_missing_value_counts_as_what_an_imputer_makes_of_it() -> None:
+    table = with_gaps(people(400, seed=1)).drop(columns="sex")
+    own = make_pipeline(
+        SimpleImputer(strategy="constant", fill_value=30),
+        PolynomialFeatures(2, interaction_only=True, include_bias=False),
+        HistGradientBoostingClassifier(max_iter=6),
+    ).fit(table, granted(people(400, seed=1)))
+    asked = with_gaps(people()).drop(columns="sex")
+    report = fatt.verify(own, asked, similarity=Similarity(missing=["debt"]))
+    assert not report.counts["unknown"]
+    said = own.predict(asked)
+    known = asked["debt"].notna().to_numpy()
+    absent = own.predict(asked.assign(debt=np.nan))
+    # Who has a debt is similar to whom nobody asked, and to nobody else.
+    assert (report.is_fair[known] == (absent == said)[known]).all()
+    assert 0 < report.is_fair[known].sum() < known.sum()
+    for found in report.counterexamples:
+        after = found.changes["debt"].after
+        twin = asked.iloc[[found.index]].assign(debt=np.nan if after is None else after)
+        assert own.predict(twin) != said[found.index]
+    for index in np.flatnonzero(report.is_fair & ~known):
+        people_like = asked.iloc[[index] * 201].assign(debt=np.linspace(-50, 500, 201))
+        assert (own.predict(people_like) == said[index]).all()
+    assert (~report.is_fair[~known]).any()

@@ -48,6 +48,11 @@ MUTANTS = tuple(
             "missing=float(evaluate(formula, absent[np.newaxis])[0])",
             "missing=math.nan",
         ),
+        # No number at one end of a range.
+        ("importers/pullback/joints", "if (first != last).any():", "if False:"),
+        # A zero that loses its sign where it becomes a level.
+        ("region/variables", "        self._require_own_zeros(rows, values)\n", ""),
+        ("importers/naming", "if 0.0 in numbers and index in", "if False and index in"),
         # People whom the library refuses.
         (
             "importers/pullback/joints",
