@@ -77,7 +77,8 @@ def _unloadable(data: bytes, error: Exception) -> FattError:
     if package and importlib.util.find_spec(package) is None:
         return MissingDependencyError(
             f"the pickle needs the package {package}, which is not installed. Install "
-            "it, in the version that wrote the file."
+            "it, in the version that wrote the file; or, if it is a module of those "
+            "who trained the model, name its folder in PYTHONPATH."
         )
     if package not in {"", "sklearn"}:
         return UnsupportedModelError(
