@@ -426,6 +426,21 @@ def test_a_formula_is_not_judged_by_a_person_that_nobody_is() -> None:
     assert fatt.load(own).ensemble.joints
 
 
+def test_a_column_that_a_function_leaves_out_was_looked_at_before() -> None:
+    """What an imputer refuses has no answer, whatever becomes of the column behind."""
+    table = people()
+    steps = (SimpleImputer().set_output(transform="pandas"), FunctionTransformer(ratio))
+    own = make_pipeline(*steps, HISTOGRAM).fit(table[NUMBERS], granted(table))
+    model = fatt.load(own)
+    for name in NUMBERS:
+        beyond = table[NUMBERS][:3].copy()
+        beyond.loc[1, name] = np.inf
+        with pytest.raises(ValueError, match="infinity"):
+            own.predict(beyond)
+        with pytest.raises(DataError, match=f"row 1: column '{name}' is inf"):
+            model.predict(beyond)
+
+
 def test_nothing_of_a_file_is_run() -> None:
     own = fitted([on_ratio()], FOREST, [*NUMBERS, "sex"])
     token = MAY_CALL.set(False)
