@@ -111,18 +111,25 @@ def _are_taken(rows: Matrix, limits: Limits) -> bool:
 
 def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
     """Refuse numbers that the library would read in another precision than the IR."""
-    dtype = column.cells.dtype
+    dtype = column.dtype
     if dtype.kind == "f" and dtype.itemsize > 8:
         raise DataError(f"column {feature.name!r} has type {dtype}; pass float64.")
     is_narrow = dtype.kind == "f" and dtype.itemsize < 8
-    if not takes_type(dtype, feature):
+    if not takes_type(dtype, feature, in_numpy=column.in_numpy):
+        if dtype == np.float64:
+            raise DataError(
+                f"column {feature.name!r} is held by another package than numpy, which "
+                "rounds powers in its own way, and a step of the model computes one: "
+                "pass numpy's float64."
+            )
         raise DataError(
             f"column {feature.name!r} has type {dtype}, in which a step of the model "
             "would compute or write other numbers, or refuses to; pass float64."
         )
     if isinstance(feature, Categorical):
         return
-    if dtype.kind in "iu" and column.cells.size:
+    # Those among which some are missing were looked at already.
+    if column.cells.dtype.kind in "iu" and column.cells.size:
         largest = largest_of(column.cells)
         limit = inputs.integer_limit
         if largest > (max(limit, EXACT) if column.in_frame else limit):
@@ -137,11 +144,14 @@ def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
         )
 
 
-def takes_type(dtype: np.dtype[Any], feature: Feature) -> bool:
+def takes_type(
+    dtype: np.dtype[Any], feature: Feature, *, in_numpy: bool = True
+) -> bool:
     """Tell whether the model's steps take numbers of a type as float64 copies."""
     kinds = {"b": "bool", "u": "unsigned", "i": "signed"}
     if dtype.kind == "f":
-        kind = "float64" if dtype == np.float64 else "narrow"
+        own = "float64" if in_numpy else "foreign float64"
+        kind = own if dtype == np.float64 else "narrow"
     else:
         kind = kinds.get(dtype.kind, "float64")
     if dtype.kind in "iu" and dtype.itemsize < 8:

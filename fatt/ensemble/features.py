@@ -56,28 +56,32 @@ NumberTypes: TypeAlias = Literal[
     "int64",
     "floating",
     "float64",
+    "numpy float64",
 ]
 
 _SIGNED = frozenset({"signed", "medium signed", "short signed"})
 _UNSIGNED = frozenset({"unsigned", "medium unsigned", "short unsigned"})
 _INTEGERS = _SIGNED | _UNSIGNED
-_LONG = frozenset({"signed", "medium signed", "float64"})
-_ALL = _INTEGERS | {"bool", "narrow", "float64"}
+_FLOAT64 = frozenset({"float64", "foreign float64"})
+_LONG = _FLOAT64 | {"signed", "medium signed"}
+_ALL = _INTEGERS | _FLOAT64 | {"bool", "narrow"}
 
 #: What a column may be held in, from most to fewest types; narrow are the floats below
-#: float64, short the integers below 32 bits, and medium those of 32.
+#: float64, short the integers below 32 bits, and medium those of 32; foreign is what
+#: another package than numpy holds, and computes powers of in its own way.
 ALLOWED: dict[NumberTypes, frozenset[str]] = {
     "any": _ALL,
     "wide": _ALL - {"narrow"},
     "number": _ALL - {"bool"},
     "wide number": _ALL - {"bool", "narrow"},
-    "signed": _SIGNED | {"narrow", "float64"},
+    "signed": _SIGNED | _FLOAT64 | {"narrow"},
     "long": _LONG | {"unsigned", "medium unsigned"},
-    "wide signed": _SIGNED | {"float64"},
+    "wide signed": _SIGNED | _FLOAT64,
     "long signed": _LONG,
-    "int64": frozenset({"signed", "float64"}),
-    "floating": frozenset({"narrow", "float64"}),
-    "float64": frozenset({"float64"}),
+    "int64": _FLOAT64 | {"signed"},
+    "floating": _FLOAT64 | {"narrow"},
+    "float64": _FLOAT64,
+    "numpy float64": frozenset({"float64"}),
 }
 
 
@@ -265,7 +269,8 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
         Which data frames the library takes by position although it knows the names of
         the columns: none, all, or those of other packages than pandas. From one in
         another order than the model's it would silently read other columns, so that
-        one is refused. It has no part in the digest, since it changes no answer.
+        one is refused. Whole are those that must not even have other columns besides.
+        It has no part in the digest, since it changes no answer.
     bounds_of
         Who refuses what lies beyond the bounds of the features: the library, or fatt,
         which cannot follow exactly what the library computes there. It has no part in
@@ -282,7 +287,7 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     integer_limit: int = 2**53
     float32: bool = True
     objects: bool = True
-    by_position: Literal["none", "all", "others"] = "none"
+    by_position: Literal["none", "all", "others", "whole"] = "none"
     bounds_of: Literal["library", "fatt"] = "library"
     open_below: tuple[int, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()

@@ -37,12 +37,24 @@ class Column:
     distinct : pair of arrays, or None
         The different cells, each once, and for each row which of them it is; known of
         texts only, which are many and mostly the same.
+    held_in : dtype, or None
+        The type of numbers among which some are missing, if the table has another one
+        for them than `cells`.
+    in_numpy
+        Whether numpy holds the numbers, or another package that computes in its way.
     """
 
     cells: NDArray[Any]
     in_frame: bool
     is_objects: bool
     distinct: tuple[NDArray[Any], NDArray[np.int64]] | None = None
+    held_in: np.dtype[Any] | None = None
+    in_numpy: bool = True
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the cells in the table."""
+        return self.cells.dtype if self.held_in is None else self.held_in
 
     @property
     def is_numeric(self) -> bool:
@@ -173,6 +185,14 @@ def places_of(frame: Any, features: Sequence[Feature], inputs: Inputs) -> list[i
             f"have {found}; the model has {wanted}. Pass the columns in the model's "
             "order, or load the model from its file, whose columns are found by name."
         )
+    if inputs.by_position == "whole" and len(frame.columns) > len(places):
+        mine = {*places}
+        others = [str(n) for i, n in enumerate(frame.columns) if i not in mine]
+        raise DataError(
+            f"the rows also have {', '.join(others[:_SHOWN])}, and a step of the model "
+            "gets the whole table, in which it may go by where columns stand: leave "
+            "out those that it was not trained on."
+        )
     return places
 
 
@@ -226,7 +246,7 @@ def by_position(frame: Any, features: Sequence[Feature]) -> list[tuple[str, str]
 def _by_position(frame: Any, inputs: Inputs) -> bool:
     if inputs.by_position == "others":
         return not frame.implementation.is_pandas()
-    return inputs.by_position == "all"
+    return inputs.by_position in {"all", "whole"}
 
 
 def places_by_name(
@@ -332,14 +352,15 @@ def _from_series(get: Callable[[], Any]) -> Column:
 
     series = get()
     numbers = numbers_of(series)
+    native = getattr(series.to_native(), "dtype", None)
     if numbers is not None:
-        return Column(numbers, True, is_objects=False)
+        in_numpy = isinstance(native, np.dtype)
+        return Column(numbers, True, is_objects=False, in_numpy=in_numpy)
     dtype = series.dtype
     if dtype.is_temporal() or dtype in {nw.Int128, nw.UInt128}:
         raise DataError(
             f"column {series.name!r} has type {dtype}; pass numbers or labels."
         )
-    native = getattr(series.to_native(), "dtype", None)
     if isinstance(native, np.dtype) and (native.kind == "c" or native.itemsize > 8):
         raise DataError(f"column {series.name!r} has type {native}; pass float64.")
     has_nulls = series.null_count() > 0
@@ -352,12 +373,11 @@ def _from_series(get: Callable[[], Any]) -> Column:
         return _of_objects(series, has_nulls and is_pandas and dtype == nw.Categorical)
     if dtype.is_integer() and series.null_count() < len(series):
         _check_integers(series)
+    held_in = np.dtype(bool if dtype == nw.Boolean else str(dtype).lower())
     if dtype == nw.Boolean:
         series = series.cast(nw.Int8)
     numbers = series.cast(nw.Float64).to_numpy()
-    if dtype == nw.Float32:
-        numbers = numbers.astype(np.float32)
-    return Column(numbers, True, is_objects=False)
+    return Column(numbers, True, is_objects=False, held_in=held_in, in_numpy=False)
 
 
 def numbers_of(series: Any) -> NDArray[Any] | None:

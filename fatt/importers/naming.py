@@ -318,7 +318,7 @@ def _code(feature: Feature, code: Any, said_in: str) -> float:
             f"{said_in} of {feature.name!r} names {code!r}, and the model reads a "
             "number there, which this is not, or not one that it takes."
         )
-    return number + 0.0
+    return number
 
 
 def _require_distinct(names: Sequence[Any], what: str) -> None:

@@ -109,31 +109,45 @@ def _behind(step: Any, model: Model) -> Model:
     own = [feature.name for feature in inner.features]
     if only is None or not inner.inputs.named or not set(only) < set(own):
         only = None
-        _require_order(step, inner)
+    if inner.inputs.named:
+        _require_order(step, own if only is None else only)
     ensemble = prepared(step, inner, only)
     opened = functools.partial(_open, model.opened, step, inner, only)
     return replace(model, ensemble=ensemble, opened=opened, given=model.given or step)
 
 
-def _require_order(step: Any, inner: Ensemble) -> None:
+def _require_order(step: Any, own: list[str]) -> None:
     """Refuse a step that makes the model's columns in another order than the model's.
 
     As arrays they would be taken by position, as frames by name: nobody said which.
     """
-    if not inner.inputs.named or not hasattr(step, "get_feature_names_out"):
-        return
-    try:
-        made = [str(name) for name in step.get_feature_names_out()]
-    except (ValueError, AttributeError, TypeError):
-        # Fitted without names, or a part of it has none.
-        return
-    own = [feature.name for feature in inner.features]
-    if made != own and set(made) == set(own):
+    made = _made_names(step)
+    places = {name: place for place, name in enumerate(own)}
+    if any(places.get(name, place) != place for place, name in enumerate(made)):
         raise UnsupportedModelError(
             f"the preparation makes the columns {', '.join(made)}, and the model reads "
             f"them in another order: {', '.join(own)}. Fit the {type(step).__name__} "
             "on columns in the model's order."
         )
+
+
+def _made_names(step: Any) -> list[str]:
+    """Return what a step calls the columns that it makes; nothing if it is silent."""
+    try:
+        return [str(name) for name in step.get_feature_names_out()]
+    except (ValueError, AttributeError, TypeError):
+        # Fitted without names, or a part of it has none.
+        pass
+    names = getattr(step, "feature_names_in_", None)
+    if names is None:
+        return []
+    import pandas as pd
+
+    try:
+        made = step.transform(pd.DataFrame(np.ones((2, len(names))), columns=names))
+    except Exception:  # functions raise what they like, as of texts
+        return []
+    return [str(name) for name in getattr(made, "columns", [])]
 
 
 def _open(

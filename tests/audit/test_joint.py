@@ -571,6 +571,16 @@ def test_zero_gets_no_word_where_the_model_divides_by_it(divides: Any) -> None:
     fatt.load(divides, codes={"flag": {1: "yes"}})
 
 
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_a_label_stands_for_a_zero_of_one_sign(divides: Any, zero: float) -> None:
+    numbers = {"no": zero, "yes": 1.0}
+    model = fatt.load(divides, prepare={"flag": numbers})
+    table = zeros(40, seed=5)
+    table["flag"] = np.where(table["flag"] == 1, "yes", "no")
+    said = divides.predict(table.assign(flag=table["flag"].map(numbers)))
+    assert (model.ensemble.predict(table) == said).all()
+
+
 def triple(table: Any) -> Any:
     return table.assign(made=table["debt"] * table["debt"] * table["income"])
 

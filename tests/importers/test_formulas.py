@@ -441,6 +441,111 @@ def test_a_column_that_a_function_leaves_out_was_looked_at_before() -> None:
             model.predict(beyond)
 
 
+def first_over_last(table: Any) -> Any:
+    return np.column_stack([table.iloc[:, 0] / table.iloc[:, -1]])
+
+
+def named_ratio(table: Any) -> Any:
+    return np.column_stack([table["debt"] / table["income"]])
+
+
+def test_who_goes_by_position_gets_just_the_columns_of_the_training() -> None:
+    table = people()[["debt", "age", "income"]]
+    said, foreign = granted(table), table.assign(other=1.0)
+    own = make_pipeline(FunctionTransformer(first_over_last), HISTOGRAM)
+    model = fatt.load(own.fit(table, said))
+    assert (model.predict(table.assign(age="old")) == own.predict(table)).all()
+    assert (own.predict(foreign) != own.predict(table)).any()
+    with pytest.raises(DataError, match=r"rows also have other, and a step .*whole"):
+        model.predict(foreign)
+    with pytest.raises(DataError, match="lack the column 'age'"):
+        model.predict(table[["debt", "income"]])
+    other = make_union(FunctionTransformer(named_ratio), own[0])
+    both = fatt.load(make_pipeline(other, HISTOGRAM).fit(table, said))
+    with pytest.raises(DataError, match="also have other"):
+        both.predict(foreign)
+
+
+def test_who_goes_by_name_takes_other_columns_beside() -> None:
+    table = people()[["debt", "age", "income"]]
+    own = make_pipeline(FunctionTransformer(named_ratio), HISTOGRAM)
+    model = fatt.load(own.fit(table, granted(table)))
+    for rows in (table.assign(other=1.0), table[["debt", "income"]]):
+        assert (model.predict(rows) == own.predict(rows)).all()
+
+
+def wrong_in_integers(table: Any) -> Any:
+    return table.assign(rest=table["debt"] - table["income"])[["rest"]]
+
+
+@pytest.mark.parametrize("kind", ["UInt8", "Int8", "boolean", "uint8[pyarrow]"])
+@pytest.mark.parametrize("gap", [None, 7])
+def test_types_of_columns_with_gaps_count(kind: str, gap: int | None) -> None:
+    table = people()[NUMBERS]
+    steps = (FunctionTransformer(wrong_in_integers), HISTOGRAM)
+    model = fatt.load(make_pipeline(*steps).fit(table, granted(table)))
+    cells = [True, False, None if gap is None else True]
+    if kind != "boolean":
+        cells = [9, 10, gap]
+    rows = pandas.DataFrame({"debt": cells, "income": cells}, dtype=kind)
+    name = {"boolean": "bool"}.get(kind, kind.lower().removesuffix("[pyarrow]"))
+    with pytest.raises(DataError, match=f"'debt' has type {name}, in which a step"):
+        model.predict(rows)
+
+
+def test_a_logarithm_of_small_integers_with_gaps_is_refused() -> None:
+    table = people()[NUMBERS]
+    steps = (FunctionTransformer(np.log), HISTOGRAM)
+    model = fatt.load(make_pipeline(*steps).fit(table, granted(table)))
+    with pytest.raises(DataError, match="has type int8, in which a step"):
+        model.predict(pandas.DataFrame(dict.fromkeys(NUMBERS, (1, None)), dtype="Int8"))
+
+
+def rest(table: Any) -> Any:
+    return table.assign(rest=table["debt"] - table["income"])
+
+
+def test_integers_that_no_float_holds_are_not_computed_with() -> None:
+    """Beside a column that the model reads as it is, also as an integer."""
+    table = people()[NUMBERS]
+    own = make_pipeline(FunctionTransformer(rest), HISTOGRAM).fit(table, granted(table))
+    large = pandas.DataFrame(dict.fromkeys(NUMBERS, (2**53 + 1, 5)))
+    with pytest.raises(DataError, match=f"the integer {2**53 + 1}"):
+        fatt.load(own).predict(large)
+
+
+def squares(table: Any) -> Any:
+    return np.column_stack([table["debt"] ** 2 - table["income"], table["age"]])
+
+
+@pytest.mark.parametrize("kind", ["double[pyarrow]", "Float64", "float64"])
+def test_powers_are_those_of_numpy(kind: str) -> None:
+    table = people()[NUMBERS]
+    steps = (FunctionTransformer(squares), HISTOGRAM)
+    own = make_pipeline(*steps).fit(table, granted(table))
+    model, rows = fatt.load(own), table.astype(kind)
+    if kind == "float64":
+        assert (model.predict(rows) == own.predict(rows)).all()
+        return
+    with pytest.raises(DataError, match="held by another package than numpy"):
+        model.predict(rows)
+
+
+def nothing(table: Any) -> Any:
+    return table.assign(z=table["debt"] * table["debt"] * 0)[["z"]]
+
+
+def test_infinity_times_zero_is_missing() -> None:
+    table = people()[NUMBERS]
+    table["debt"] = table["debt"].where(table["age"] > 50, 1e200)
+    own = make_pipeline(FunctionTransformer(nothing), HISTOGRAM)
+    own.fit(table, table["age"] > 50)
+    rows = pandas.DataFrame({"debt": [1.0, -0.0, 1e153, 1e154, 1e155, -1e200]})
+    said = own.predict(rows)
+    assert 0 < said.sum() < len(said)
+    assert (fatt.load(own).predict(rows) == said).all()
+
+
 def test_nothing_of_a_file_is_run() -> None:
     own = fitted([on_ratio()], FOREST, [*NUMBERS, "sex"])
     token = MAY_CALL.set(False)

@@ -29,6 +29,7 @@ from sklearn.compose import make_column_transformer  # noqa: E402
 from sklearn.decomposition import PCA  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 from sklearn.preprocessing import (  # noqa: E402
+    FunctionTransformer,
     LabelEncoder,
     MinMaxScaler,
     OneHotEncoder,
@@ -189,6 +190,11 @@ def test_steps_that_do_not_fit_are_refused() -> None:
         fatt.load(own, prepare=PCA(3).fit(frame))
     with pytest.raises(UnsupportedModelError, match="makes 2 columns, and the model"):
         fatt.load(own, prepare=StandardScaler().fit(frame[NUMBERS].to_numpy()))
+    # A function has no names of what it makes; its frame has.
+    backwards = FunctionTransformer(lambda table: table[table.columns[::-1]] / 2)
+    for columns in (list(frame.columns), NUMBERS):
+        with pytest.raises(UnsupportedModelError, match="in another order"):
+            fatt.load(own, prepare=backwards.fit(frame[columns]))
     turned = StandardScaler().fit(frame[frame.columns[::-1]])
     with pytest.raises(UnsupportedModelError, match="in another order: age, sex, inc"):
         fatt.load(own, prepare=turned)

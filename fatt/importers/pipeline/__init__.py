@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from fatt.ensemble import Ensemble, Inputs
 from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.pipeline.formulas import goes_by_name
 from fatt.importers.pipeline.live import WholePipeline
 from fatt.importers.pipeline.mixtures import (
     computed_with,
@@ -79,18 +80,9 @@ def convert(model: Any, *, missing: float | None) -> Model:
         )
     if table.sparse:
         inner = library.on_sparse_rows(inner, final)
-    ensemble = _in_raw_columns(inner, table, names, width)
-    # The steps of scikit-learn look at names, or refuse another order; encoders of
-    # category_encoders hand on another order, and functions get it.
-    first = _first_reader(steps)
-    by_position = inner.inputs.by_position if first is None else "none"
-    if type(first).__module__.startswith("category_encoders.") or _is_open(first):
-        by_position = "all"
-    inputs = msgspec.structs.replace(ensemble.inputs, by_position=by_position)
-    ensemble = replace(ensemble, inputs=inputs)
     return replace(
         last,
-        ensemble=ensemble,
+        ensemble=_as_handed_on(inner, table, names, width, steps),
         opened=partial(WholePipeline, model, last),
         given=model,
     )
@@ -116,10 +108,8 @@ def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble
         columns than the model reads.
     """
     own = [feature.name for feature in inner.features]
-    if only is None:
-        names, width = _raw_columns([("prepare", step)], inner)
-    else:
-        names, width = own, len(own)
+    steps = [("prepare", step)] if only is None else []
+    names, width = _raw_columns(steps, inner)
     places = range(width) if only is None else [own.index(name) for name in only]
     table = Table([Chain(index) for index in range(width)])
     with inside("the preparation"):
@@ -135,7 +125,8 @@ def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble
             f"{len(own)}. Pass all that stands before the model, such as the "
             "ColumnTransformer."
         )
-    return _in_raw_columns(inner, Table(columns, idle=made.idle), names, width)
+    table = Table(columns, idle=made.idle)
+    return _as_handed_on(inner, table, names, width, steps)
 
 
 def _flat_steps(model: Any) -> list[tuple[str, Any]]:
@@ -152,7 +143,7 @@ def _raw_columns(
     steps: Sequence[tuple[str, Any]], inner: Ensemble
 ) -> tuple[list[str] | None, int]:
     """Return the names of the raw columns, if they have any, and their number."""
-    first = _first_reader(steps)
+    first = next(iter(_first_readers(steps)), None)
     if first is None:
         known = [feature.name for feature in inner.features]
         return known if inner.inputs.named else None, len(known)
@@ -171,22 +162,54 @@ def _raw_columns(
     return [str(name) for name in names], int(width)
 
 
-def _first_reader(steps: Sequence[tuple[str, Any]]) -> Any:
-    """Return the first step that does something, if there is one."""
+def _first_readers(steps: Sequence[tuple[str, Any]]) -> list[Any]:
+    """Return the first step that does something; of a union, that of each part."""
     for _, step in steps:
-        # The parts of a union all read the same columns.
-        inner = getattr(step, "steps", getattr(step, "transformer_list", None))
-        reader = step if inner is None else _first_reader(inner)
-        if not is_passthrough(reader) and not isinstance(reader, str):
-            return reader
-    return None
+        if isinstance(step, str) or is_passthrough(step):
+            continue
+        if hasattr(step, "transformer_list"):
+            parts = step.transformer_list
+            found = [reader for part in parts for reader in _first_readers([part])]
+        else:
+            found = _first_readers(step.steps) if hasattr(step, "steps") else [step]
+        if found:
+            return found
+    return []
 
 
-def _is_open(step: Any) -> bool:
-    """Tell whether a step hands a table to a function without a look at its names."""
+def _as_handed_on(
+    inner: Ensemble,
+    table: Table,
+    names: list[str] | None,
+    width: int,
+    steps: Sequence[tuple[str, Any]],
+) -> Ensemble:
+    """Pull a model back to raw columns that stand where the first steps want them."""
+    orders = {_order(reader) for reader in _first_readers(steps)}
+    order = max(orders, key=_ORDERS.index, default=inner.inputs.by_position)
+    if order == "whole":
+        # Columns that nobody reads must stand in their places as well.
+        table = replace(table, idle=[*table.idle, *map(Chain, range(width))])
+    ensemble = _in_raw_columns(inner, table, names, width)
+    inputs = msgspec.structs.replace(ensemble.inputs, by_position=order)
+    return replace(ensemble, inputs=inputs)
+
+
+#: Which frames a step takes by position: those of scikit-learn look at names.
+_ORDERS: tuple[Literal["none", "all", "whole"], ...] = ("none", "all", "whole")
+
+
+def _order(step: Any) -> Literal["none", "all", "whole"]:
+    """Tell which data frames a step takes by position (see `fatt.ensemble.Inputs`)."""
     from sklearn.preprocessing import FunctionTransformer
 
-    return type(step) is FunctionTransformer and not step.validate
+    if type(step) is FunctionTransformer and not step.validate:
+        # A function gets whatever there is.
+        return "all" if goes_by_name(step) else "whole"
+    if type(step).__module__.startswith("category_encoders."):
+        # They hand on what they do not encode, in the order in which it came.
+        return "whole"
+    return "none"
 
 
 def _in_raw_columns(
@@ -252,9 +275,15 @@ def _inputs(inner: Ensemble, table: Table, raw: Raw, *, named: bool) -> Inputs:
         for chain in table.columns
         if not isinstance(chain.source, Mixture)
     )
+    limit = (inner.inputs if copied else Inputs()).integer_limit
+    mixed = [chain for mixture in mixtures_of(table) for chain in mixture.read]
+    steps = [step for chain in (*table.columns, *mixed) for step in chain.steps]
+    if any(isinstance(one, Numbers) and one.number_types != "any" for one in steps):
+        # Integers may be computed with as they are, where floats would be rounded.
+        limit = min(limit, Inputs().integer_limit)
     return Inputs(
         named=named,
-        integer_limit=(inner.inputs if copied else Inputs()).integer_limit,
+        integer_limit=limit,
         # Transformers compute in float32 if that is what they get.
         float32=inner.inputs.float32 and not raw.first_steps,
         # Scalers turn objects into numbers first; the others see None as it is.

@@ -13,8 +13,9 @@ import inspect
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,12 +100,14 @@ def traced(transformer: Any) -> Work | None:
     None if it may not be called, or does more than to add, subtract, multiply and
     divide cells of a row.
     """
-    formulas = _trace(transformer) if MAY_CALL.get() else None
-    if formulas is None:
+    trace = _trace(transformer, range(transformer.n_features_in_))
+    if trace is None:
         return None
-    width = transformer.n_features_in_
+    formulas, width = trace.formulas, transformer.n_features_in_
     taker = FINITE_ONLY if transformer.validate else ANYTHING
     types = [_number_types(formula) for formula in formulas]
+    if trace.has_powers:
+        types.append("numpy float64")
     named = _named_by(transformer.func, transformer.kw_args)
     rows = _rows(width, taker, named)
     whole = _rows(width, FINITE_ONLY, named)
@@ -126,6 +129,24 @@ def traced(transformer: Any) -> Work | None:
     if _gets_frame(transformer) and not _takes_texts(transformer, formulas, rows):
         _refuse_texts(work, width)
     return work
+
+
+def goes_by_name(transformer: Any) -> bool:
+    """Tell whether a function finds its columns by name, wherever they stand.
+
+    Then it computes the same of a table with others besides, or without those that it
+    does not read, in any order.
+    """
+    if not _gets_frame(transformer):
+        return False
+    width = transformer.n_features_in_
+    own = _trace(transformer, range(width))
+    if own is None:
+        return False
+    read = {place for formula in own.formulas for place in places_of(formula)}
+    turned = sorted(read, reverse=True)
+    others = [*range(width, 2 * width + 1), *reversed(range(width)), 2 * width + 1]
+    return all(_trace(transformer, order) == own for order in (turned, others))
 
 
 def _named_by(*things: Any) -> Floats:
@@ -215,6 +236,14 @@ class _Looked(BaseException):
     """A function looked at a traced cell; ``except Exception`` does not hide it."""
 
 
+@dataclass
+class _Seen:
+    """Whether somebody looked at a cell, or took a power of one."""
+
+    looks: bool = False
+    powers: bool = False
+
+
 class _Cell:
     """A cell that remembers what is done to it.
 
@@ -227,21 +256,19 @@ class _Cell:
         What was done to it.
     row
         The row it stands in.
-    looks
-        As many entries as somebody looked at cells.
+    seen
+        What was done to some cell besides.
     size
         How many operations the formula has.
     """
 
-    __slots__ = ("formula", "looks", "row", "size")
+    __slots__ = ("formula", "row", "seen", "size")
 
-    def __init__(
-        self, formula: Formula, row: int, looks: list[int], size: int = 0
-    ) -> None:
-        self.formula, self.row, self.looks, self.size = formula, row, looks, size
+    def __init__(self, formula: Formula, row: int, seen: _Seen, size: int = 0) -> None:
+        self.formula, self.row, self.seen, self.size = formula, row, seen, size
 
     def _look(self, *_: object) -> Any:
-        self.looks.append(self.row)
+        self.seen.looks = True
         raise _Looked
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __hash__ = _look
@@ -263,7 +290,7 @@ class _Cell:
             raise OverflowError("a formula becomes too long")
         sides = (formula, self.formula) if turned else (self.formula, formula)
         made = Operation(sides[0], operator, sides[1])
-        return _Cell(made, self.row, self.looks, size)
+        return _Cell(made, self.row, self.seen, size)
 
     def __add__(self, other: Any) -> _Cell:
         return self._with("+", other)
@@ -296,23 +323,44 @@ class _Cell:
         return self
 
     def __pow__(self, power: Any) -> _Cell:
+        self.seen.powers = True
         return self * self if type(power) in _NUMBERS and power == 2 else NotImplemented
 
 
 _NUMBERS = {int, float, np.int64, np.float64}
 
 
-def _trace(transformer: Any) -> list[Formula] | None:
-    """Return what a function does to the cells of any row; None if it is not told."""
-    cells = np.empty((_TRACED, transformer.n_features_in_), dtype=object)
-    looks: list[int] = []
-    for row, place in np.ndindex(*cells.shape):
-        cells[row, place] = _Cell(Read(place=place), row, looks)
+class _Trace(NamedTuple):
+    """What a function does to the cells of any row, and whether by powers."""
+
+    formulas: list[Formula]
+    has_powers: bool
+
+
+def _trace(transformer: Any, order: Sequence[int]) -> _Trace | None:
+    """Return what a function does to cells; None if that is not told.
+
+    Parameters
+    ----------
+    transformer
+        The fitted `FunctionTransformer`.
+    order
+        The columns of the table by their places; beyond the last are those that the
+        function has never met.
+    """
+    if not MAY_CALL.get():
+        return None
+    cells = np.empty((_TRACED, len(order)), dtype=object)
+    seen = _Seen()
+    for row, column in np.ndindex(*cells.shape):
+        cells[row, column] = _Cell(Read(place=order[column]), row, seen)
     given: Any = cells
     if _gets_frame(transformer):
         import pandas as pd
 
-        given = pd.DataFrame(cells, columns=transformer.feature_names_in_)
+        names = transformer.feature_names_in_.tolist()
+        unmet = [f"column {place} of nobody" for place in range(max(order, default=0))]
+        given = pd.DataFrame(cells, columns=[(names + unmet)[i] for i in order])
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -320,7 +368,7 @@ def _trace(transformer: Any) -> list[Formula] | None:
             made = np.asarray(answer, dtype=object)
     except (Exception, _Looked):  # functions raise what they like
         return None
-    if looks or made.ndim != 2 or len(made) != _TRACED:
+    if seen.looks or made.ndim != 2 or len(made) != _TRACED:
         return None
     formulas: list[Formula] = []
     for column in made.T:
@@ -329,7 +377,7 @@ def _trace(transformer: Any) -> list[Formula] | None:
         if len(told) < _TRACED or len(set(map(key_of, told))) > 1:
             return None
         formulas.append(told[0])
-    return formulas or None
+    return _Trace(formulas, seen.powers) if formulas else None
 
 
 def _formula_of(cell: object, row: int) -> Formula | None:
@@ -370,7 +418,7 @@ def _work(
 
 
 #: From few to many.
-_TYPES: list[NumberTypes] = ["float64", "int64", "long", "any"]
+_TYPES: list[NumberTypes] = ["numpy float64", "float64", "int64", "long", "any"]
 
 
 def _constant(value: float, taker: Numeric) -> Numbers:
@@ -382,9 +430,10 @@ def _constant(value: float, taker: Numeric) -> Numbers:
 
 
 def _along(formula: Formula, place: int, width: int) -> tuple[Numbers, ...] | None:
-    """Return a formula of one column as steps; None if a constant is divided by it."""
+    """Return a formula of one column as steps; None if zero has a part in it."""
     steps = steps_along(formula, place, np.ones(width))
-    if any(isinstance(step, Beside) and step.divides for step in steps):
+    if any(isinstance(step, Beside) and step.edges for step in steps):
+        # There more must be looked at: zeros, and what is infinite times zero.
         return None
     return tuple(Numbers(step.function, ANYTHING, edges=step.edges) for step in steps)
 

@@ -140,7 +140,7 @@ def _resolve(
 ) -> tuple[Feature, list[Column]]:
     """Decide what a raw column holds; return its feature and the columns made of it."""
     uses = [*chains, *idle]
-    if not uses:
+    if not chains and not any(chain.steps for chain in idle):
         return Categorical(name=name, categories=()), []
     if _holds_labels(chains, idle):
         return _as_labels(name, index, chains, idle)

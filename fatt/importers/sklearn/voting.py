@@ -41,8 +41,8 @@ _IN_ORDER = 8
 # times a leaf is rounded beyond the additions, of which there is one more per model.
 _ROUNDINGS = 5
 
-#: Which data frames are taken by position, fewest first.
-_STRICTEST = ("none", "others", "all")
+#: Which data frames are taken, fewest first, and of these those taken by position.
+_STRICTEST = ("none", "whole", "others", "all")
 
 
 def inside(model: Any) -> tuple[Any, ...]:
