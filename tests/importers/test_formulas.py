@@ -449,10 +449,17 @@ def named_ratio(table: Any) -> Any:
     return np.column_stack([table["debt"] / table["income"]])
 
 
-def test_who_goes_by_position_gets_just_the_columns_of_the_training() -> None:
+def last(table: Any) -> Any:
+    return np.column_stack([table.iloc[:, -1] / 2])
+
+
+@pytest.mark.parametrize("function", [first_over_last, last])
+def test_who_goes_by_position_gets_just_the_columns_of_the_training(
+    function: Callable[[Any], Any],
+) -> None:
     table = people()[["debt", "age", "income"]]
     said, foreign = granted(table), table.assign(other=1.0)
-    own = make_pipeline(FunctionTransformer(first_over_last), HISTOGRAM)
+    own = make_pipeline(FunctionTransformer(function), HISTOGRAM)
     model = fatt.load(own.fit(table, said))
     assert (model.predict(table.assign(age="old")) == own.predict(table)).all()
     assert (own.predict(foreign) != own.predict(table)).any()
