@@ -278,26 +278,38 @@ def type_for_model(
         _read_for_model(feature, table.columns[name], name)
         for feature, name in zip(ensemble.features, names, strict=True)
     ]
+    takes_more = ensemble.inputs.named and ensemble.inputs.by_position != "whole"
     extra = {
         name: table.columns[name]
         for name in groups
         # A model that takes columns by position must not see any more of them.
-        if name in table.columns and name not in names and ensemble.inputs.named
+        if name in table.columns and name not in names and takes_more
     }
     people = lay_out(read, names, extra)
     schema = with_kinds(
         Schema.infer(ensemble, people, one_hot=one_hot),
         [column.kind for column in read],
     )
-    _require_groups(
-        groups, schema, list(table.columns if ensemble.inputs.named else names)
-    )
+    if not takes_more:
+        _refuse_others(groups, names, table)
+    _require_groups(groups, schema, list(table.columns))
     return TypedPeople(
         people,
         schema,
         {name: _texts(table.columns[name]) for name in others},
         tuple(name for name in left if name not in {*names, *groups}),
     )
+
+
+def _refuse_others(groups: Sequence[str], names: list[str], table: Table) -> None:
+    """Refuse groups by columns that the table of the model cannot have besides."""
+    for name in groups:
+        if name in table.columns and name not in names:
+            raise SpecError(
+                "the model takes its columns by position, or a step of it gets the "
+                f"whole table, so that {name!r} cannot stand beside them to group "
+                "people by. Group by a column that the model reads."
+            )
 
 
 def _require_groups(groups: Sequence[str], schema: Schema, names: list[str]) -> None:

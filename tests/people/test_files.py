@@ -15,6 +15,9 @@ import pyarrow.parquet
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt.ensemble import Categorical
@@ -189,6 +192,28 @@ def test_a_model_without_names_reads_by_position(tmp_path: Path) -> None:
     assert np.asarray(typed.table).shape == (40, 8)
     with pytest.raises(SpecError, match=r"has no column 'idd'\. Did you mean 'id'"):
         type_for_model(table, ensemble, ignored=["idd"])
+    with pytest.raises(SpecError, match="'id' cannot stand beside them to group"):
+        type_for_model(table, ensemble, ignored=["id"], groups=["id"])
+
+
+def first_by_last(rows: Any) -> Any:
+    return np.column_stack([rows.iloc[:, 0] / rows.iloc[:, -1]])
+
+
+def test_a_function_of_the_whole_table_gets_no_groups_beside(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame({"debt": [1.0, 9, 4, 7], "age": 40, "income": 8})
+    steps = FunctionTransformer(first_by_last), DecisionTreeClassifier(random_state=0)
+    ensemble = fatt.load(make_pipeline(*steps).fit(rows, [0, 1, 0, 1])).ensemble
+    (tmp_path / "people.csv").write_text(
+        "sex,income,age,debt\nf,8,young,9\nm,8,old,1\n"
+    )
+    table = read_table(str(tmp_path / "people.csv"))
+    typed = type_for_model(table, ensemble, groups=["age"])
+    assert list(typed.table.columns) == ["debt", "age", "income"]
+    assert ensemble.predict(typed.table).tolist() == [1, 0]
+    with pytest.raises(SpecError, match="'sex' cannot stand beside them to group"):
+        type_for_model(table, ensemble, groups=["sex"])
 
 
 NASTY = [
