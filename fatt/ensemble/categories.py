@@ -174,6 +174,13 @@ def _code(row: int, value: Any, feature: Categorical, table: dict[Label, int]) -
     except TypeError:
         # What has no hash is no label.
         return len(feature.categories)
+    if feature.of_one_kind and _kind(value) not in map(_kind, feature.categories):
+        raise DataError(
+            f"row {row}: column {feature.name!r} is {value!r}, of another kind than "
+            f"what the model knows there, such as {feature.categories[0]!r}, and its "
+            "library would turn one into the other, or not; make the column of the "
+            "same type."
+        )
     if code < len(feature.categories) and feature.coding != "label":
         known = feature.categories[code]
         if isinstance(known, bool) != isinstance(value, bool | np.bool_):
@@ -183,6 +190,13 @@ def _code(row: int, value: Any, feature: Categorical, table: dict[Label, int]) -
                 f"{known!r}; make the column of the same type."
             )
     return code
+
+
+def _kind(label: Any) -> str:
+    """Tell texts, truth values and numbers apart."""
+    if isinstance(label, bool | np.bool_):
+        return "truth"
+    return "text" if isinstance(label, str) else "number"
 
 
 def _check_exact(cells: NDArray[Any], feature: Categorical) -> None:

@@ -19,7 +19,7 @@ from fatt.ensemble.numeric import (
     numbers_of,
     without_gaps,
 )
-from fatt.ensemble.tables import EXACT, Column, columns_of
+from fatt.ensemble.tables import Column, columns_of
 from fatt.errors import DataError
 
 Matrix = NDArray[np.float64]
@@ -128,11 +128,11 @@ def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
         )
     if isinstance(feature, Categorical):
         return
-    # Those among which some are missing were looked at already.
-    if column.cells.dtype.kind in "iu" and column.cells.size:
-        largest = largest_of(column.cells)
-        limit = inputs.integer_limit
-        if largest > (max(limit, EXACT) if column.in_frame else limit):
+    if dtype.kind in "iu" and column.cells.size:
+        # Some may be missing, of those that a float64 holds.
+        known = column.cells[column.cells == column.cells]
+        largest = largest_of(known) if known.size else 0
+        if largest > inputs.largest_integer(in_frame=column.in_frame):
             raise DataError(
                 f"column {feature.name!r} holds the integer {largest}, which the "
                 "model's library rounds; pass the rows as float64."

@@ -162,6 +162,9 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
     other
         The only text of a table that is no category, if there is just one: what to
         call unknown values. It changes no answer.
+    of_one_kind
+        Whether cells must be texts, numbers or truth values as the categories are,
+        since the library turns other kinds into theirs, or tells True from 1.
     """
 
     name: str
@@ -177,6 +180,7 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
     missing_as: Literal["any", "nan", "none"] = "any"
     other: str = ""
     codes: tuple[Label, ...] = ()
+    of_one_kind: bool = False
 
     @property
     def n_codes(self) -> int:
@@ -261,6 +265,9 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     integer_limit
         Largest absolute value up to which the library reads integers of arrays
         exactly; those of data frames it reads exactly up to 2**53 at least.
+    limits_frames
+        Whether integers of data frames are read no further either, since a step makes
+        an array of them or computes with them.
     float32
         Whether float32 columns give what their float64 copies give.
     objects
@@ -292,3 +299,10 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     open_below: tuple[int, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     open_above: tuple[int, ...] = ()
+    limits_frames: bool = False
+
+    def largest_integer(self, *, in_frame: bool) -> int:
+        """Return up to which size integers are read exactly."""
+        if in_frame and not self.limits_frames:
+            return max(self.integer_limit, 2**53)
+        return self.integer_limit

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fatt.ensemble.encoding import takes_type
 from fatt.ensemble.features import Feature, Inputs
 from fatt.ensemble.numeric import Limits, limits_of
-from fatt.ensemble.tables import EXACT, as_frame, numbers_of, places_of, series_of
+from fatt.ensemble.tables import as_frame, numbers_of, places_of, series_of
 
 Matrix = NDArray[np.float64]
 
@@ -96,28 +96,26 @@ class PlainReader:
         known = [column for column in columns if column is not None]
         if len(known) < len(columns):
             return None
-        return self._within(Blocks(known), [column.dtype for column in known], EXACT)
+        dtypes = [column.dtype for column in known]
+        return self._within(Blocks(known), dtypes, in_frame=True)
 
     def _of_array(self, rows: NDArray[Any], limits: Limits) -> Plain | None:
         if type(rows) is not np.ndarray or rows.shape[1:] != limits.lower.shape:
             return None
         blocks = Blocks(rows.T if rows.dtype == np.float64 else list(rows.T))
-        return self._within(blocks, [rows.dtype] * rows.shape[1], 0)
+        return self._within(blocks, [rows.dtype] * rows.shape[1], in_frame=False)
 
     def _of_pandas(self, rows: Any) -> Plain | None:
         places, dtypes = self._places(rows), rows.dtypes.tolist()
         wanted = [dtypes[place] for place in places]
         if not all(isinstance(dtype, np.dtype) for dtype in wanted):
             return None
-        return self._within(_Pandas(rows, places), wanted, EXACT)
+        return self._within(_Pandas(rows, places), wanted, in_frame=True)
 
     def _within(
-        self, blocks: Blocks | _Pandas, dtypes: list[np.dtype[Any]], exact: int
+        self, blocks: Blocks | _Pandas, dtypes: list[np.dtype[Any]], *, in_frame: bool
     ) -> Plain | None:
-        """Return a table with columns of certain types, if all of them are taken.
-
-        However the library reads integers, in a frame they are exact up to some.
-        """
+        """Return a table with columns of certain types, if all of them are taken."""
         limits = self._limits
         assert limits is not None
         kinds = {dtype: dtype.kind in "iu" for dtype in set(dtypes)}
@@ -126,7 +124,7 @@ class PlainReader:
         if not all(map(_is_taken, dtypes, self._features, repeat(self._inputs))):
             return None
         # From the limit on integers may have been rounded when they became floats.
-        limit = max(self._inputs.integer_limit, exact)
+        limit = self._inputs.largest_integer(in_frame=in_frame)
         largest = np.nextafter(float(limit), 0.0)
         ends = np.array([largest if kinds[dtype] else np.inf for dtype in dtypes])
         lower, upper = np.maximum(limits.lower, -ends), np.minimum(limits.upper, ends)

@@ -137,6 +137,9 @@ def load(
         loaded = preparation.with_preparation(
             loaded, prepare, allow_pickle=allow_pickle
         )
+        if columns is not None and not loaded.ensemble.inputs.named:
+            # What stands before the model knows no names either.
+            loaded = with_names(loaded, columns=columns)
     named = with_names(loaded, rename=rename, codes=codes, answers=answers)
     if cuts is not None:
         if threshold is not None:

@@ -50,7 +50,12 @@ def with_changes(rows: Any, before: Matrix, after: Matrix, model: Ensemble) -> A
         touched, series_of(frame, [places[i] for i in touched]), strict=True
     ):
         picks = np.flatnonzero(changed[:, index])
-        edited.append(_edited(get(), picks, after[picks, index], model.features[index]))
+        limit = model.inputs.largest_integer(in_frame=True)
+        numbers, feature = after[picks, index], model.features[index]
+        edited.append(_edited(get(), picks, numbers, feature, limit))
+    if frame.implementation.is_pyarrow():
+        # What pandas once held there may be another type now.
+        return frame.with_columns(*edited).to_native().replace_schema_metadata(None)
     if not frame.implementation.is_pandas_like():
         return frame.with_columns(*edited).to_native()
     native = rows.copy(deep=False)
@@ -135,7 +140,7 @@ def _in_array(
     return table
 
 
-def _fits(numbers: Matrix, dtype: np.dtype[Any], limit: float = 2.0**53) -> bool:
+def _fits(numbers: Matrix, dtype: np.dtype[Any], limit: int) -> bool:
     """Tell whether a type of numbers holds these exactly."""
     if dtype.kind == "f":
         with np.errstate(over="ignore"):
@@ -175,16 +180,18 @@ def _unknown(feature: Categorical, known: tuple[Label, ...]) -> Label:
 
 
 def _edited(
-    series: Any, picks: NDArray[np.int64], numbers: Matrix, feature: Feature
+    series: Any, picks: NDArray[np.int64], numbers: Matrix, feature: Feature, limit: int
 ) -> Any:
     """Return a column with other cells in some places; one of pandas as such."""
     import narwhals as nw
 
     dtype, library = series.dtype, series.implementation
     is_number = dtype.is_numeric() or dtype == nw.Boolean
-    by_label = isinstance(feature, Categorical) and (
-        (feature.holds_labels and not (is_number and feature.codes))
-        or (feature.labelled and not is_number)
+    has_numbers = is_number or (library.is_pyarrow() and _holds_numbers(series))
+    by_label = (
+        isinstance(feature, Categorical)
+        and not (has_numbers and feature.codes)
+        and (feature.holds_labels or (feature.labelled and not is_number))
     )
     cells = [_cell(feature, number, by_label) for number in numbers.tolist()]
     if is_number and any(isinstance(cell, str) for cell in cells):
@@ -192,8 +199,8 @@ def _edited(
         whole = series.cast(nw.Int8) if dtype == nw.Boolean else series
         series, is_number, dtype = whole.cast(nw.String), False, nw.String()
     if library.is_pandas_like():
-        return _in_pandas(series.to_native(), picks, cells)
-    if is_number and not _holds(dtype, cells):
+        return _in_pandas(series.to_native(), picks, cells, limit)
+    if is_number and not _holds(dtype, cells, limit):
         series, dtype = series.cast(nw.Float64), nw.Float64()
     elif is_number:
         cells = _as_type(dtype, cells).tolist()
@@ -230,14 +237,22 @@ def _as_type(dtype: Any, cells: list[Any]) -> NDArray[Any]:
     return np.array(cells).astype(_numpy_type(dtype))
 
 
-def _holds(dtype: Any, cells: list[Any]) -> bool:
+def _holds_numbers(series: Any) -> bool:
+    """Tell whether a column of categories has numbers for them."""
+    known = series.drop_nulls().head(1).to_list()
+    return bool(known) and isinstance(known[0], int | float)
+
+
+def _holds(dtype: Any, cells: list[Any], limit: int) -> bool:
     """Tell whether a column of numbers of a frame can hold these cells."""
     if not all(isinstance(cell, int | float) for cell in cells):
         return False
-    return _fits(np.array(cells, dtype=np.float64), _numpy_type(dtype))
+    return _fits(np.array(cells, dtype=np.float64), _numpy_type(dtype), limit)
 
 
-def _in_pandas(series: Any, picks: NDArray[np.int64], cells: list[Any]) -> Any:
+def _in_pandas(
+    series: Any, picks: NDArray[np.int64], cells: list[Any], limit: int
+) -> Any:
     """Return a copy of a pandas series with other cells in some places."""
     import narwhals as nw
 
@@ -254,7 +269,7 @@ def _in_pandas(series: Any, picks: NDArray[np.int64], cells: list[Any]) -> Any:
     is_number = dtype.is_numeric() or dtype == nw.Boolean
     # Some libraries take a type of pandas that knows NA, and no NA in it, only NaN.
     makes_na = not isinstance(series.dtype, np.dtype) and any(map(_is_gap, cells))
-    if is_number and not makes_na and _holds(dtype, cells):
+    if is_number and not makes_na and _holds(dtype, cells, limit):
         # pandas refuses floats in a column of integers.
         series.iloc[picks] = _as_type(dtype, cells)
         return series

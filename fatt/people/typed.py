@@ -69,29 +69,32 @@ def numbers_of(name: str, cells: Cells) -> Numbers:
     if plain is not None:
         values, are_whole = plain
         return Numbers(values, _kind_of_numbers(are_whole, values))
-    # Each different text is read once. (To Python 1 and True are the same, but files
-    # with types have columns of one type.)
-    table: dict[Cell, float] = {}
-    for cell in dict.fromkeys(cells):
-        number = _number(cell)
+    # Each different text is read once. To Python 1 and True are the same, and so are
+    # zeros of both signs.
+    keys = [cell if isinstance(cell, str) else repr(cell).encode() for cell in cells]
+    first = dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))
+    table: dict[str | bytes, float] = {}
+    for key, row in sorted(first.items(), key=lambda pair: pair[1]):
+        number = _number(cells[row])
         if number is None:
             _refuse_texts(name, cells)
             raise DataError(
-                f"row {cells.index(cell)}: column {name!r} is {cell!r}, and the model "
-                "reads a number there; leave the cell empty if it is missing."
+                f"row {row}: column {name!r} is {cells[row]!r}, and the model reads a "
+                "number there; leave the cell empty if it is missing."
             )
-        table[cell] = number
-    values = np.array([table[cell] for cell in cells], dtype=np.float64)
-    known = [cell for cell, number in table.items() if not math.isnan(number)]
-    if known and all(map(_is_truth, known)):
+        table[key] = number
+    values = np.array([table[key] for key in keys], dtype=np.float64)
+    rows = sorted(first[key] for key, number in table.items() if not math.isnan(number))
+    truths = [row for row in rows if _is_truth(cells[row])]
+    if truths and len(truths) == len(rows):
         return Numbers(values, "truth")
-    truths = [cell for cell in known if _is_truth(cell)]
     if truths:
         raise DataError(
-            f"row {cells.index(truths[0])}: column {name!r} is {truths[0]!r}, and "
-            "other rows hold numbers there; write 1 for true and 0 for false."
+            f"row {truths[0]}: column {name!r} is {cells[truths[0]]!r}, and other rows "
+            "hold numbers there; write 1 for true and 0 for false."
         )
-    return Numbers(values, _kind_of_numbers(all(map(_is_whole, known)), values))
+    are_whole = all(_is_whole(cells[row]) for row in rows)
+    return Numbers(values, _kind_of_numbers(are_whole, values))
 
 
 def _refuse_texts(name: str, cells: Cells) -> None:

@@ -373,7 +373,7 @@ class _Numbers:
     """A column of numbers, read in blocks of rows."""
 
     def __init__(self, column: Column, feature: NumericFeature, inputs: Inputs) -> None:
-        self._gaps, self.type = gaps_of((feature,)), column.cells.dtype.kind
+        self._gaps, self.type = gaps_of((feature,)), column.dtype.kind
         self._has_gap = feature.missing_range is not None
         self.cells = column.cells
         if not column.is_numeric:

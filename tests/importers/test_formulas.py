@@ -192,7 +192,8 @@ def test_whole_numbers_are_taken_where_they_stay_exact() -> None:
         (lambda t: t.assign(r=t["debt"] / t["income"]), {np.int64, np.int32}),
         (lambda t: t.assign(r=t["debt"] - t["income"]), {np.int64}),
         (lambda t: t.assign(r=t["debt"] * t["income"]), set()),
-        (lambda t: t.assign(r=t["debt"] + t["income"] + t["age"]), set()),
+        (lambda t: t.assign(r=t["debt"] + t["income"] + t["age"]), {np.int64}),
+        (lambda t: t.assign(r=t["debt"] * 10_000_000), set()),
         (lambda t: t.assign(r=0.5 * t["debt"] * t["income"]), {np.int64, np.int32}),
     ]:
         own = make_pipeline(FunctionTransformer(function), FOREST).fit(whole, y)

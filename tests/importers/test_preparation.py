@@ -183,6 +183,23 @@ def test_what_is_no_preparation_is_refused(
         fatt.load(own, prepare=prepare)
 
 
+def test_columns_are_named_in_front_of_what_knows_no_names() -> None:
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(18, 90, 200), rng.integers(0, 99, 200)]) * 1.0
+    scaler = StandardScaler().fit(rows)
+    own = RandomForestClassifier(3, random_state=0)
+    own.fit(scaler.transform(rows), rows[:, 0] > 50)
+    model = fatt.load(own, columns=NUMBERS, prepare=scaler)
+    table = pandas.DataFrame(rows, columns=NUMBERS)
+    said = own.predict(scaler.transform(rows))
+    for given in (table, table[NUMBERS[::-1]]):
+        assert (model.predict(given) == said).all()
+    report = fatt.verify(
+        model, table[:40], similarity=fatt.Similarity(noise={"age": 3})
+    )
+    assert 0 < report.counts["unfair"] < 40
+
+
 def test_steps_that_do_not_fit_are_refused() -> None:
     frame = people(np.random.default_rng(0)).assign(sex=lambda f: f["sex"].map(SEX))
     own = fitted("sklearn", frame, frame["sex"])

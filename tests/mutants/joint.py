@@ -75,8 +75,8 @@ MUTANTS = tuple(
         # Integers that overflow, or are rounded on the way.
         (
             "importers/pipeline/formulas",
-            "if max(left, right) > _EXACT_BITS or bits > _LONG_BITS:",
-            "if bits > 2 * _LONG_BITS:",
+            "if max(left, right, bits) > _EXACT_BITS:",
+            "if bits > 2 * _EXACT_BITS:",
         ),
         (
             "importers/pipeline/formulas",
@@ -102,8 +102,19 @@ MUTANTS = tuple(
         # Integers that no float holds.
         (
             "importers/pipeline/__init__",
-            "limit = min(limit, Inputs().integer_limit)",
+            'limit = min(limit, LARGEST if "int64" in types else exact)',
             "pass",
+        ),
+        (
+            "importers/pipeline/__init__",
+            "if any(chain.hands_on_integers for chain in table.columns):",
+            "if False:",
+        ),
+        ("importers/pipeline/__init__", "limit < exact", "False"),
+        (
+            "importers/pipeline/raw",
+            "                if step.into_floats:\n                    break\n",
+            "                break\n",
         ),
         # Columns by position, in a table with others.
         (

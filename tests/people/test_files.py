@@ -391,3 +391,10 @@ def test_plain_numbers_are_left_to_pyarrow(cells: str, kind: str) -> None:
 def test_unusual_rows_are_left_to_python(rows: bytes) -> None:
     assert split(b"a\n" + rows, 2, ",", 1) is None
     assert split(b'a\n"1"\n', 2, ",", 1) is not None
+
+
+def test_zeros_and_truths_of_typed_files_stay_apart() -> None:
+    values = numbers_of("x", [0.0, -0.0, 0, 1.5]).values
+    assert np.signbit(values).tolist() == [False, True, False, False]
+    with pytest.raises(DataError, match="row 1: column 'x' is True, and other rows"):
+        numbers_of("x", [1, True, 0])

@@ -53,6 +53,24 @@ def test_types_of_columns_tell_the_kind() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["nullable", "pyarrow", "polars", "arrow"])
+def test_gaps_do_not_change_the_kind(kind: str) -> None:
+    rows = {"a": [1, None, 4], "b": [True, None, True], "c": [1.0, None, 0.5]}
+    names = {"a": "Int16", "b": "boolean", "c": "Float64"}
+    if kind == "pyarrow":
+        names = {name: f"{rest.lower()}[pyarrow]" for name, rest in names.items()}
+        names |= {"b": "bool[pyarrow]", "c": "double[pyarrow]"}
+    frame: Any = pd.DataFrame(rows, dtype=object).astype(names)
+    if kind == "polars":
+        frame = pl.DataFrame(rows)
+    elif kind == "arrow":
+        frame = pa.table(rows)
+    found = Schema.infer(numeric_model(*rows), frame).variables
+    # Truth values with gaps are objects to the libraries, in all frames but pandas'.
+    truths = Binary if kind in {"nullable", "pyarrow"} else Number
+    assert [type(v) for v in found] == [Integer, truths, Number]
+
+
 def test_values_are_kept_if_they_are_few() -> None:
     rows = {
         "twenty": [float(row % 20) / 8 for row in range(9000)],

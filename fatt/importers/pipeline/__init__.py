@@ -15,7 +15,7 @@ import msgspec
 
 from fatt.ensemble import Ensemble, Inputs
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.pipeline.formulas import goes_by_name
+from fatt.importers.pipeline.formulas import LARGEST, goes_by_name
 from fatt.importers.pipeline.live import WholePipeline
 from fatt.importers.pipeline.mixtures import (
     computed_with,
@@ -25,8 +25,8 @@ from fatt.importers.pipeline.mixtures import (
     split_off,
 )
 from fatt.importers.pipeline.raw import Raw, as_numbers, chains_from, raw_features
-from fatt.importers.pipeline.steps import Numbers, Replace
-from fatt.importers.pipeline.table import Chain, Mixture, Table, inside, through
+from fatt.importers.pipeline.steps import Numbers
+from fatt.importers.pipeline.table import Chain, Table, inside, through
 from fatt.importers.pipeline.transformers import is_passthrough, require_known
 from fatt.importers.pullback import pull_back
 from fatt.importers.registry import library_of
@@ -270,20 +270,19 @@ def _pulled_back(
 
 def _inputs(inner: Ensemble, table: Table, raw: Raw, *, named: bool) -> Inputs:
     """Tell which tables the steps and the model behind them take."""
-    copied = any(
-        all(isinstance(step, Replace) for step in chain.steps)
-        for chain in table.columns
-        if not isinstance(chain.source, Mixture)
-    )
-    limit = (inner.inputs if copied else Inputs()).integer_limit
+    limit, exact = Inputs().integer_limit, Inputs().integer_limit
+    if any(chain.hands_on_integers for chain in table.columns):
+        limit = inner.inputs.integer_limit
     mixed = [chain for mixture in mixtures_of(table) for chain in mixture.read]
     steps = [step for chain in (*table.columns, *mixed) for step in chain.steps]
-    if any(isinstance(one, Numbers) and one.number_types != "any" for one in steps):
-        # Integers may be computed with as they are, where floats would be rounded.
-        limit = min(limit, Inputs().integer_limit)
+    types = {step.number_types for step in steps if isinstance(step, Numbers)}
+    if types - {"any"}:
+        # They may be computed with as they are, where floats would be rounded.
+        limit = min(limit, LARGEST if "int64" in types else exact)
     return Inputs(
         named=named,
         integer_limit=limit,
+        limits_frames=limit < exact,
         # Transformers compute in float32 if that is what they get.
         float32=inner.inputs.float32 and not raw.first_steps,
         # Scalers turn objects into numbers first; the others see None as it is.

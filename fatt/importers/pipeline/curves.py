@@ -93,6 +93,7 @@ def function_step(transformer: Any, taker: Feature) -> Numbers:
         error=last_units if function in _ROUNDED else None,
         # It computes in the type that it gets: in float16 for an int8.
         number_types="long",
+        into_floats=function in _ROUNDED,
         pole=pole,
     )
 
@@ -127,6 +128,7 @@ def power_steps(transformer: Any, power: np.floating[Any]) -> tuple[Numbers, ...
                 function=lambda numbers: special.boxcox(numbers, power),
                 taker=positive,
                 error=functools.partial(_error_of_box_cox, float(power)),
+                into_floats=True,
             ),
         )
     # scikit-learn from 1.7 on leaves it to scipy, which has changed its ways as well.
@@ -203,6 +205,7 @@ def _yeo_johnson(power: np.floating[Any], *, is_direct: bool) -> tuple[Numbers, 
         Numbers(
             function=functools.partial(_quietly, first),
             error=last_units if any(is_log) or not is_direct else None,
+            into_floats=True,
         ),
         Numbers(
             function=functools.partial(_quietly, second), taker=ANYTHING, error=error
@@ -229,10 +232,10 @@ def quantile_steps(transformer: Any, quantiles: Floats) -> tuple[Numbers, ...]:
 
     edges = around(quantiles)
     if transformer.output_distribution == "uniform":
-        return (Numbers(function=whole, edges=edges),)
+        return (Numbers(function=whole, edges=edges, into_floats=True),)
     place = functools.partial(_place, transformer.references_, quantiles)
     steps = (
-        Numbers(function=place, edges=edges),
+        Numbers(function=place, edges=edges, into_floats=True),
         Numbers(function=_normal, taker=ANYTHING, error=last_units),
         # A step of its own: its ends are exact, however the curve is rounded there.
         Numbers(function=_clipped, taker=ANYTHING),

@@ -194,10 +194,13 @@ class _Tabulation:
                         f"{column!r} and of another one."
                     )
                 told = {kind: float(row[j]) for kind, row in others.items()}
-                step = Lookup(keys, known[:, j], told, is_long=self.is_long)
+                step = Lookup(
+                    keys, known[:, j], told, is_long=self.is_long, of_one_kind=True
+                )
                 made[j] = place, (step,)
             nothing = dict.fromkeys(others, 0.0)
-            checks[place] = Lookup(keys, np.zeros(len(labels)), nothing)
+            zeros = np.zeros(len(labels))
+            checks[place] = Lookup(keys, zeros, nothing, of_one_kind=True)
         for j in free:
             # What never varies is the same for every level of whichever column.
             place, check = next(iter(checks.items()))

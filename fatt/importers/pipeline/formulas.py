@@ -55,8 +55,11 @@ _OPERATIONS = 200
 _NAMED = 400
 #: Below which size.
 _HUGE = 1e300
-#: Up to here integers are floats as well, and how many bits a sum of them may have.
-_EXACT_BITS, _LONG_BITS = 53, 62
+#: How many bits integers may have that are computed with, so that what comes of most
+#: formulas has no more than a float64 holds.
+_READ_BITS, _EXACT_BITS = 31, 53
+#: The largest of them.
+LARGEST = 2**_READ_BITS
 
 
 def polynomials(transformer: Any) -> Work:
@@ -484,13 +487,13 @@ def _bits(formula: Formula) -> int | None:
     """
     match formula:
         case Read():
-            return _EXACT_BITS
+            return _READ_BITS
         case Constant(value=value):
             return int(value).bit_length() if value == int(value) else None
     left, right = _bits(formula.left), _bits(formula.right)
     if formula.operator == "/" or left is None or right is None:
         return None
     bits = left + right if formula.operator == "*" else max(left, right) + 1
-    if max(left, right) > _EXACT_BITS or bits > _LONG_BITS:
+    if max(left, right, bits) > _EXACT_BITS:
         raise OverflowError
     return bits

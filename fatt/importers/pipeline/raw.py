@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric
 from fatt.ensemble.features import ALLOWED, NumberTypes
+from fatt.ensemble.tables import EXACT
 from fatt.errors import UnsupportedModelError
 from fatt.importers.pipeline.mixtures import computed_with, mixtures_of
 from fatt.importers.pipeline.steps import (
@@ -89,7 +90,7 @@ def raw_features(
         name = f"x{source}" if names is None else names[source]
         index, chains = len(raw.features), [every[place] for place in mine]
         feature, made = _resolve(name, index, chains, idle)
-        number_types = _number_types(chains)
+        number_types = _number_types(chains, inner.inputs.integer_limit)
         raw.features.append(msgspec.structs.replace(feature, number_types=number_types))
         is_mixed = any(place >= len(table.columns) for place in mine)
         for place, column in zip(mine, made, strict=True):
@@ -115,15 +116,22 @@ def chains_from(
     )
 
 
-def _number_types(chains: Sequence[Chain]) -> NumberTypes:
-    """Tell which types of numbers the first steps take as they take float64."""
+def _number_types(chains: Sequence[Chain], limit: int) -> NumberTypes:
+    """Tell which types of numbers the steps take as they take float64.
+
+    Up to the limit the model behind them reads integers exactly.
+    """
     first = [step for chain in chains for step in chain.steps[:1]]
     found = [step.taken for step in first if isinstance(step, Flag)]
     for chain in chains:
         is_raw = True
         for step in chain.steps:
-            if isinstance(step, Numbers) and is_raw:
-                found.append(step.number_types)
+            if isinstance(step, Numbers):
+                if is_raw:
+                    found.append(step.number_types)
+                if step.into_floats:
+                    break
+                continue
             if not isinstance(step, Replace):
                 break
             found.append(step.number_types())
@@ -131,6 +139,9 @@ def _number_types(chains: Sequence[Chain]) -> NumberTypes:
                 found.append(step.taken)
             # Behind such an imputer all integers and booleans are floats.
             is_raw = is_raw and step.into_integers
+    if "int64" in found and limit < EXACT:
+        # What comes of small integers may be beyond it.
+        found.append("floating")
     common = ALLOWED["any"].intersection(*(ALLOWED[types] for types in found))
     return next(types for types, kinds in ALLOWED.items() if kinds <= common)
 
@@ -246,6 +257,11 @@ def _as_labels(
         accepts_unknown=takes_unknown,
         accepts_missing=takes_none if missing == "none" else takes_nan,
         missing_as=missing,  # type: ignore[arg-type]
+        of_one_kind=any(
+            isinstance(step, Lookup) and step.of_one_kind
+            for chain in (*chains, *idle)
+            for step in chain.steps
+        ),
     )
     kept = np.append(np.flatnonzero(known), len(labels))
     place = -1 if missing == "none" else -2

@@ -73,12 +73,15 @@ class Numbers(Step):
         below; None for other steps.
     values
         All numbers that it makes of numbers, if they are few.
+    into_floats
+        Whether it makes float64 of all types; others may hand on integers.
     """
 
     taker: Feature = FINITE
     number_types: NumberTypes = "any"
     pole: float | None = None
     values: tuple[float, ...] | None = None
+    into_floats: bool = False
 
     def above_pole(self) -> Numbers:
         """Return the step that takes only numbers above the pole, if there is one."""
@@ -210,12 +213,15 @@ class Lookup:
         (``"none"``); what is absent is refused.
     is_long
         Whether the numbers are held in float64 or int64, whatever comes in.
+    of_one_kind
+        As in `fatt.ensemble.Categorical`.
     """
 
     labels: Mapping[Label, int]
     values: Floats
     others: Mapping[object, float] = field(default_factory=dict)
     is_long: bool = False
+    of_one_kind: bool = False
 
     def as_numbers(self) -> Numbers:
         """Return the step on a column of numbers."""

@@ -101,6 +101,23 @@ class Chain:
         return bool(self.steps) or isinstance(self.source, Mixture)
 
     @property
+    def hands_on_integers(self) -> bool:
+        """Whether what it makes of integers may be integers."""
+        return not any(
+            step.into_floats if isinstance(step, Numbers) else isinstance(step, Lookup)
+            for step in self.steps
+        )
+
+    @property
+    def computes_in_integers(self) -> bool:
+        """Whether some step has computed with integers as they are."""
+        made_of = self.source.read if isinstance(self.source, Mixture) else []
+        return any(
+            isinstance(step, Numbers) and step.number_types == "int64"
+            for step in self.steps
+        ) or any(chain.computes_in_integers for chain in made_of)
+
+    @property
     def is_in_frame(self) -> bool:
         """Whether it comes in a frame of pandas."""
         return self.framed[-1:] == (len(self.steps),)
@@ -206,6 +223,7 @@ def through(step: Any, table: Table) -> Table:
         work = _called(step, table) or work_of(
             step, sparse=table.sparse, is_frame=makes_frame and _gets_frame(step, table)
         )
+        _refuse_to_grow(table, work)
         columns = [
             _origin(of, table, work).after(done, narrow=work.narrow)
             for of, done in work.outputs
@@ -226,6 +244,23 @@ def _left_out(table: Table, work: Work) -> list[Chain]:
     for of, _ in work.outputs:
         used.update([of] if isinstance(of, int) else places_of(of))
     return [chain for i, chain in enumerate(table.columns) if i not in used]
+
+
+def _refuse_to_grow(table: Table, work: Work) -> None:
+    """Refuse a step that computes with integers of which another has computed."""
+    for of, done in work.outputs:
+        types = {step.number_types for step in done if isinstance(step, Numbers)}
+        if not isinstance(of, int):
+            types = {work.check.number_types}
+        places = [of] if isinstance(of, int) else places_of(of)
+        if types - {"any", "long"} and any(
+            table.columns[place].computes_in_integers for place in places
+        ):
+            raise UnsupportedModelError(
+                "it computes with whole numbers that another step has computed, so "
+                "that they may grow beyond what a float holds. Let one step compute "
+                "both, or make what it computes a column of the table."
+            )
 
 
 def _origin(of: int | Formula, table: Table, work: Work) -> Chain:

@@ -212,7 +212,7 @@ def _scaled(offset: Any, scale: Any, *, sparse: bool, n: int) -> Work:
             operations.append(("/", float(scale[i])))
         if factor is not None:
             operations.append(("*", float(factor[i])))
-        step = Numbers(function=Arithmetic(tuple(operations)))
+        step = Numbers(function=Arithmetic(tuple(operations)), into_floats=True)
         work.outputs.append((i, (step,)))
     return work
 
@@ -243,7 +243,8 @@ def _min_max_scaler(scaler: Any) -> Work:
     work = Work()
     for i in range(scaler.n_features_in_):
         scale, low = float(scaler.scale_[i]), float(scaler.min_[i])
-        steps = [Numbers(function=Arithmetic((("*", scale), ("+", low))))]
+        function = Arithmetic((("*", scale), ("+", low)))
+        steps = [Numbers(function=function, into_floats=True)]
         if scaler.clip:
             steps.append(_clipped(*map(float, scaler.feature_range)))
         work.outputs.append((i, tuple(steps)))
@@ -284,7 +285,7 @@ def _bins(binner: Any) -> Work:
         place = functools.partial(_bin, inner=inner)
         if binner.encode == "ordinal":
             values = tuple(np.arange(float(binner.n_bins_[i])).tolist())
-            step = Numbers(function=place, taker=FINITE_ONLY, values=values)
+            step = Numbers(place, FINITE_ONLY, values=values, into_floats=True)
             work.outputs.append((i, (step,)))
             continue
         # A bin begins at its edge: the cell before ends just below.
@@ -295,6 +296,7 @@ def _bins(binner: Any) -> Work:
                 taker=FINITE_ONLY,
                 edges=tuple(ends[max(number - 1, 0) : number + 1].tolist()),
                 values=(0.0, 1.0),
+                into_floats=True,
             )
             work.outputs.append((i, (step,)))
     return work

@@ -332,6 +332,7 @@ def _shared_inputs(inputs: Sequence[Inputs]) -> Inputs:
     """Return how tables are read, if all models read them alike."""
     takes: dict[str, Any] = {
         "integer_limit": min(one.integer_limit for one in inputs),
+        "limits_frames": any(one.limits_frames for one in inputs),
         "float32": all(one.float32 for one in inputs),
         "objects": all(one.objects for one in inputs),
         # What one of them refuses, the whole does.
