@@ -115,7 +115,7 @@ def _reader(data: bytes) -> Callable[[bytes], dict[str, Cells]]:
         return _read_parquet
     if data.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return _read_arrow
-    if data.lstrip().startswith((b"{", b"[")):
+    if data.removeprefix(codecs.BOM_UTF8).lstrip().startswith((b"{", b"[")):
         return _read_json_lines
     return read_csv
 
@@ -186,7 +186,8 @@ def _read_json_lines(data: bytes) -> dict[str, Cells]:
     decoder = msgspec.json.Decoder(dict[str, Cell])
     columns: dict[str, list[Cell]] = {}
     n_rows = 0
-    for number, line in enumerate(data.splitlines(), start=1):
+    lines = data.removeprefix(codecs.BOM_UTF8).splitlines()
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:

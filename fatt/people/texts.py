@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_WHOLE = frozenset(b"0123456789-")
-_PLAIN = _WHOLE | frozenset(b".eE+")
+_WHOLE = frozenset(b"0123456789-+")
+_PLAIN = _WHOLE | frozenset(b".eE")
 
 
 class Texts(Sequence[str]):

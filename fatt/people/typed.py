@@ -64,11 +64,11 @@ def numbers_of(name: str, cells: Cells) -> Numbers:
     """
     if isinstance(cells, np.ndarray):
         values = cells.astype(np.float64)
-        return Numbers(values, _kind_of_numbers(cells.dtype.kind in "iu", values))
+        return _numbers(values, cells.dtype.kind in "iu")
     plain = cells.numbers() if isinstance(cells, Texts) else None
     if plain is not None:
         values, are_whole = plain
-        return Numbers(values, _kind_of_numbers(are_whole, values))
+        return _numbers(values, are_whole)
     # Each different text is read once. To Python 1 and True are the same, and so are
     # zeros of both signs.
     keys = [cell if isinstance(cell, str) else repr(cell).encode() for cell in cells]
@@ -94,7 +94,7 @@ def numbers_of(name: str, cells: Cells) -> Numbers:
             "hold numbers there; write 1 for true and 0 for false."
         )
     are_whole = all(_is_whole(cells[row]) for row in rows)
-    return Numbers(values, _kind_of_numbers(are_whole, values))
+    return _numbers(values, are_whole)
 
 
 def _refuse_texts(name: str, cells: Cells) -> None:
@@ -142,11 +142,14 @@ def _is_whole(cell: Cell) -> bool:
     return isinstance(cell, int)
 
 
-def _kind_of_numbers(are_whole: bool, values: NDArray[np.float64]) -> Kind:
+def _numbers(values: NDArray[np.float64], are_whole: bool) -> Numbers:
     """Tell the kind; beyond 2**53 floats do not tell whole numbers apart."""
     known = values[~np.isnan(values)]
     is_exact = bool(np.all(np.abs(known) < _EXACT))
-    return "whole" if are_whole and is_exact and known.size else "any"
+    if are_whole and is_exact and known.size:
+        # A whole number that is written -0 is zero.
+        return Numbers(values + 0.0, "whole")
+    return Numbers(values, "any")
 
 
 def labels_of(feature: Categorical, cells: Cells) -> list[Any]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _SEARCH = ("tests/audit/test_joint.py",)
-_IMPORT = ("tests/importers/test_formulas.py",)
+_IMPORT = (
+    "tests/importers/test_formulas.py",
+    "tests/importers/test_whole_numbers.py",
+)
 
 MUTANTS = tuple(
     Mutant(f"fatt/{file}.py", old, new, _SEARCH)

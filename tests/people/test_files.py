@@ -56,8 +56,10 @@ def test_cells_may_hold_delimiters_quotes_and_lines(tmp_path: Path) -> None:
     assert found == {"name": ['Lee, "A"\nJr.'], "age": ["41"]}
 
 
-def test_json_lines_have_types_and_gaps(tmp_path: Path) -> None:
-    found = read(tmp_path, b'{"age": 41, "sex": "f"}\n\n{"sex": "m", "new": true}\n')
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_json_lines_have_types_and_gaps(tmp_path: Path, mark: bytes) -> None:
+    lines = b'{"age": 41, "sex": "f"}\n\n{"sex": "m", "new": true}\n'
+    found = read(tmp_path, mark + lines)
     assert found == {"age": [41, None], "sex": ["f", "m"], "new": [None, True]}
 
 
@@ -369,7 +371,7 @@ def test_pyarrow_reads_csv_as_python_does(data: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("cells", "kind"),
-    [("1 22 -3", "whole"), ("1.5 2 1e-3", "any"), ("1 2.0", "any"), ("-0 7", "whole")],
+    [("1 22 -3", "whole"), ("1.5 2 1e-3", "any"), ("1 2.0", "any"), ("-0 +7", "whole")],
 )
 def test_plain_numbers_are_left_to_pyarrow(cells: str, kind: str) -> None:
     """Else the law above would compare Python with itself."""
@@ -396,5 +398,8 @@ def test_unusual_rows_are_left_to_python(rows: bytes) -> None:
 def test_zeros_and_truths_of_typed_files_stay_apart() -> None:
     values = numbers_of("x", [0.0, -0.0, 0, 1.5]).values
     assert np.signbit(values).tolist() == [False, True, False, False]
+    # Without a point it is a whole number, which has no sign.
+    assert np.signbit(numbers_of("x", ["-0", "7"]).values).tolist() == [False, False]
+    assert np.signbit(numbers_of("x", ["-0.0", "7"]).values).tolist() == [True, False]
     with pytest.raises(DataError, match="row 1: column 'x' is True, and other rows"):
         numbers_of("x", [1, True, 0])
