@@ -149,6 +149,7 @@ def _decision(ensemble: Ensemble) -> str:
             "exp": "the exponential of the score",
             "numpy exp": "the exponential of the score",
             "numpy expm1": "the exponential of the score, less 1",
+            "table exp": "the exponential of the score, as CatBoost computes it",
         }[decision.link.function]
         return f"no label: the model predicts a number, {made}"
     what = {

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fatt.audit.run import Chunk, Run
 from fatt.ensemble import Bands, Cut, Ensemble, Feature, Label, Link, Prediction
+from fatt.ensemble.table_exp import FALL
 from fatt.errors import SpecError
 from fatt.frames import frame_of
 from fatt.markup import Markup, notebook, table, tag
@@ -284,7 +285,12 @@ def _sides(run: Run, chunk: Chunk, link: Link | None) -> Iterator[_Side]:
             (found.highest_at, found.highest.upper),
         ):
             attained = _linked(run, link, _scores(run, points))[:, output]
-            yield _Side(output, points, attained, _linked(run, link, bound))
+            far = _linked(run, link, bound)
+            if link is not None and not link.is_monotone:
+                # What is nearer may have a prediction that is larger by last bits.
+                is_highest = bound is found.highest.upper
+                far = far * (1 + FALL if is_highest else 1 - FALL)
+            yield _Side(output, points, attained, far)
 
 
 def _linked(run: Run, link: Link | None, scores: Floats) -> Floats:

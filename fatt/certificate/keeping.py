@@ -170,6 +170,8 @@ class Keeping:
             with np.errstate(over="ignore"):
                 one = self._cast(np.nextafter(one, self._dtype.type(-np.inf)))
                 two = self._cast(np.nextafter(two, self._dtype.type(np.inf)))
+        if isinstance(self._decision, Prediction):
+            is_sound &= ~self._decision.link.turns_back(end)
         return np.asarray(is_sound & (before != behind))
 
     def _cast(self, numbers: NDArray[Any]) -> NDArray[Any]:

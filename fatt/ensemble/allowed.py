@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fatt.ensemble.ensemble import Ensemble
 from fatt.ensemble.features import Label, Record
 from fatt.ensemble.scoring import Argmax, Bands, Cut, Link, Prediction
+from fatt.ensemble.table_exp import FALL
 from fatt.errors import SpecError, hint
 
 Floats = NDArray[np.float64]
@@ -329,7 +330,10 @@ class Alike:
             return nowhere, nowhere
         with np.errstate(all="ignore"):
             guess = _inverse(link, own - limit if is_lower else own + limit)
-            return _turning(holds, guess, self._dtype, is_exact=link == Link())
+            first, last = _turning(holds, guess, self._dtype, is_exact=link == Link())
+            # Around there what holds may turn: between the two nothing is said.
+            near = FALL * link.turns_back(last)
+            return first - near, last + near
 
 
 def _inverse(link: Link, made: Floats) -> Floats:

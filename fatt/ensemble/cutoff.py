@@ -372,7 +372,8 @@ def turn(
         )
         near = _around(np.array([at], dtype=dtype), _NEAR)
     tried = np.concatenate([near, _joints(link, dtype)])
-    if not np.array_equal(is_second(tried), tried.astype(np.float64) >= at):
+    turns = np.array_equal(is_second(tried), tried.astype(np.float64) >= at)
+    if not turns or link.turns_back(near).any():
         raise SpecError(
             "the library rounds its probabilities so that they go up and down around "
             "this threshold, and it is no cut of the score. Move it by a little."

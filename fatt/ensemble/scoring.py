@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import libm
 from fatt.ensemble.features import Label, Record
+from fatt.ensemble.table_exp import is_at_end, table_exp
 from fatt.errors import SpecError
 
 Scores = NDArray[Any]
@@ -115,7 +116,8 @@ class Isotonic(Record, frozen=True, kw_only=True):
 class Link(Record, frozen=True, kw_only=True):
     """How a library makes a probability or prediction of a score, with its roundings.
 
-    Never decreasing, but for the last bits of an `Isotonic`; see `is_monotone`.
+    Never decreasing, but for the last bits of an `Isotonic` or ``"table exp"``; see
+    `is_monotone` and `turns_back`.
 
     Attributes
     ----------
@@ -123,7 +125,7 @@ class Link(Record, frozen=True, kw_only=True):
         ``"sigmoid"`` is ``1 / (1 + exp(-scale * score))``, and ``"two-sided sigmoid"``
         that of onnxruntime, which takes it of the absolute score and subtracts it from
         1 if the score is negative. The exponential function is that of the C library,
-        or NumPy's own, which rounds differently.
+        NumPy's own, or CatBoost's (``"table exp"``), which round differently.
     scale
         By what the sigmoid multiplies scores.
     divisor
@@ -145,6 +147,7 @@ class Link(Record, frozen=True, kw_only=True):
         "exp",
         "numpy exp",
         "numpy expm1",
+        "table exp",
     ] = "identity"
     scale: float = 1.0
     divisor: float = 1.0
@@ -155,7 +158,17 @@ class Link(Record, frozen=True, kw_only=True):
     def is_monotone(self) -> bool:
         """Whether it never decreases, not even by a last bit."""
         isotonic = self.calibration
-        return not isinstance(isotonic, Isotonic) or isotonic.is_monotone
+        rises = not isinstance(isotonic, Isotonic) or isotonic.is_monotone
+        return rises and self.function != "table exp"
+
+    def turns_back(self, scores: Scores) -> NDArray[np.bool_]:
+        """Tell near which scores it may decrease, for a reason that is known.
+
+        Of an `Isotonic` nothing is told.
+        """
+        if self.function != "table exp":
+            return np.zeros(scores.shape, dtype=bool)
+        return is_at_end(scores)
 
     def of_first(self, scores: Scores) -> Scores:
         """Return the probability of the first of two classes, for scores of the second.
@@ -204,6 +217,8 @@ class Link(Record, frozen=True, kw_only=True):
             with np.errstate(over="ignore"):
                 made = np.exp if self.function == "numpy exp" else np.expm1
                 return np.asarray(made(scores))
+        if self.function == "table exp":
+            return table_exp(scores)
         single = scores.dtype == np.float32
         one: Callable[[float], float]
         if self.function == "exp":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import platform
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -42,6 +43,7 @@ def _similar(person: Any, people: Any) -> Any:
 
 
 def _regressors() -> Iterator[tuple[str, Callable[[int], Any]]]:
+    from catboost import CatBoostRegressor
     from lightgbm import LGBMRegressor
     from sklearn.ensemble import (
         ExtraTreesRegressor,
@@ -68,6 +70,19 @@ def _regressors() -> Iterator[tuple[str, Callable[[int], Any]]]:
                 **light, objective=loss, random_state=seed
             ),
         )
+    if platform.machine() in {"x86_64", "AMD64"}:
+        for loss in ("Poisson", "Tweedie:variance_power=1.5"):
+            yield (
+                f"catboost {loss}".lower(),
+                lambda seed, loss=loss: CatBoostRegressor(
+                    iterations=7,
+                    depth=3,
+                    loss_function=loss,
+                    random_seed=seed,
+                    verbose=0,
+                    allow_writing_files=False,
+                ),
+            )
     for loss in ("squared_error", "poisson", "gamma"):
         yield (
             f"hist {loss}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import platform
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -122,6 +123,9 @@ def _numbers() -> dict[str, Kind]:
     for loss in ("RMSE", "MAE", "Quantile"):
         make = _of("CatBoostRegressor", loss_function=loss)
         found[f"catboost {loss}"] = Kind(make, "text", True)
+    if platform.machine() in {"x86_64", "AMD64"}:
+        make = _of("CatBoostRegressor", loss_function="Poisson")
+        found["catboost Poisson"] = Kind(make, "text", True, "positive")
     hist: dict[str, Any] = {"max_iter": 6, "min_samples_leaf": 2}
     name = "HistGradientBoostingRegressor"
     found["hist absolute_error"] = Kind(_of(name, loss="absolute_error", **hist), *both)

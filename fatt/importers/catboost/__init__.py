@@ -7,10 +7,11 @@ from the ``.cbm`` file that it writes, which holds all that its `predict` needs.
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -60,6 +61,11 @@ _LOGARITHMS = ("Poisson", "Tweedie")
 #: Losses whose probabilities are the logistic function of each score.
 _SIGMOID = ("Logloss", "CrossEntropy", "MultiClassOneVsAll")
 _LINK = Link(function="sigmoid")
+#: What is made of the score of a regressor, by what CatBoost calls the number.
+_NUMBERS: dict[live.Number, Literal["identity", "table exp"]] = {
+    "RawFormulaVal": "identity",
+    "Exponent": "table exp",
+}
 _LABEL_TYPES: dict[str, type[Label]] = {
     "Integer": int,
     "Float": float,
@@ -76,7 +82,8 @@ _JSON_NOTE = (
 )
 _LOGARITHM_NOTE = (
     "The number is the score, the logarithm of what is expected: CatBoost.predict "
-    "answers it, and CatBoostRegressor its exponential."
+    "answers it. CatBoostRegressor answers its exponential: pass the regressor, as "
+    "CatBoostRegressor().load_model(path) returns it, to ask about that."
 )
 _TEXT_NOTE = (
     "The model stores fingerprints of its categories, not their texts. Where nothing "
@@ -101,7 +108,7 @@ def read(data: bytes, *, missing: float | None) -> Model:
         format=f"{file.format} file",
         notes=(*notes, _JSON_NOTE) if is_json else notes,
     )
-    ensemble = _ensemble(file, source)
+    ensemble = _ensemble(file, source, Link())
     predicts = isinstance(ensemble.decision, Prediction)
     opened = partial(live.open_file, data, "json" if is_json else "cbm", predicts)
     return Model(ensemble, opened)
@@ -136,17 +143,6 @@ def convert(model: Any, *, missing: float | None) -> Model:
             "CatBoost.predict answers raw scores; the label here is what it answers "
             "with prediction_type='Class'.",
         )
-    if (
-        type(model) is catboost.CatBoostRegressor
-        and file.loss in _PREDICTIONS
-        and model._get_default_prediction_type() != "RawFormulaVal"
-    ):
-        raise UnsupportedModelError(
-            f"the CatBoostRegressor was trained with {file.loss} and predicts an "
-            "exponential that CatBoost looks up in a table of its own, where it falls "
-            "by some last bits at many places while the score grows. Save it and load "
-            "the file, which is read as the score itself, the logarithm."
-        )
     source = Source(
         library="catboost",
         version=catboost.__version__,
@@ -154,13 +150,14 @@ def convert(model: Any, *, missing: float | None) -> Model:
         model=name,
         notes=notes,
     )
-    ensemble = _ensemble(file, source)
+    asked = _asked(model, file)
+    ensemble = _ensemble(file, source, Link(function=_NUMBERS[asked]))
     if file.categories:
         # It finds columns by name, and takes some for categories by their places.
         inputs = msgspec.structs.replace(ensemble.inputs, by_position="all")
         ensemble = replace(ensemble, inputs=inputs)
     predicts = isinstance(ensemble.decision, Prediction)
-    opened = partial(live.CatBoost, model, predicts)
+    opened = partial(live.CatBoost, model, asked if predicts else None)
     return Model(ensemble, opened, given=model)
 
 
@@ -169,9 +166,30 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
     return ensemble
 
 
-def _ensemble(file: ModelFile, source: Source) -> Ensemble:
+def _asked(model: Any, file: ModelFile) -> live.Number:
+    """Return the kind of number that `predict` of a fitted model answers."""
+    import catboost
+
+    if type(model) is not catboost.CatBoostRegressor or file.loss not in _PREDICTIONS:
+        return "RawFormulaVal"
+    told = model._get_default_prediction_type()
+    # Elsewhere CatBoost may take its exponentials from another library.
+    is_known = told in _NUMBERS and platform.machine() in {"x86_64", "AMD64"}
+    if not (is_known or told == "RawFormulaVal"):
+        raise UnsupportedModelError(
+            f"the CatBoostRegressor was trained with {file.loss} and predicts "
+            f"{str(told)[:40]!r}, which fatt does not know on {platform.machine()}. "
+            "Save it and load the file, which is read as the score, the logarithm."
+        )
+    number: live.Number = told
+    return number
+
+
+def _ensemble(file: ModelFile, source: Source, link: Link) -> Ensemble:
     values, bias = _outputs(file)
     classes, decision = _decision(file)
+    if isinstance(decision, Prediction):
+        decision = Prediction(link=link)
     features, splits = make_columns(file)
     # Columns without names are called by their numbers.
     named = any(f.name != str(place) for place, f in enumerate(features))
@@ -189,7 +207,7 @@ def _ensemble(file: ModelFile, source: Source) -> Ensemble:
             objective=file.loss,
             notes=source.notes
             + (_TEXT_NOTE,) * has_categories
-            + (_LOGARITHM_NOTE,) * (file.loss in _LOGARITHMS),
+            + (_LOGARITHM_NOTE,) * (file.loss in _LOGARITHMS and link == Link()),
         ),
     )
 

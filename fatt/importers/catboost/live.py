@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from fatt.ensemble.tables import as_frame
 from fatt.model import Live
 
 Floats = NDArray[np.float64]
+#: What CatBoost calls the numbers of regressors: scores, or their exponentials.
+Number = Literal["RawFormulaVal", "Exponent"]
 
 
 @dataclass(frozen=True)
@@ -25,16 +27,15 @@ class CatBoost(Live):
     model
         The fitted object.
     predicts
-        Whether it predicts numbers, and has no labels.
+        What kind of number it predicts; None if it has labels.
     """
 
     model: Any
-    predicts: bool = False
+    predicts: Number | None = None
 
     def labels(self, table: Any) -> Any:
         """Return the label of each row, or the number."""
-        kind = "RawFormulaVal" if self.predicts else "Class"
-        answers = np.asarray(self._predict(table, kind))
+        answers = np.asarray(self._predict(table, self.predicts or "Class"))
         return answers.reshape(len(answers))
 
     def probabilities(self, table: Any) -> Any:
@@ -102,4 +103,4 @@ def open_file(data: bytes, form: str, predicts: bool) -> CatBoost:
         path = Path(folder) / "model"
         path.write_bytes(data)
         model.load_model(str(path), format=form)
-    return CatBoost(model, predicts)
+    return CatBoost(model, "RawFormulaVal" if predicts else None)
