@@ -285,32 +285,7 @@ class Model:
         SpecError
             If there is no such cut-off, or the model decides by another one already.
         """
-        asked = _cut_off(threshold, strict, cut_on, pos_label)
-        self._require_handed_out(asked.on)
-        own, cut = self.ensemble, cut_off(self.ensemble, asked)
-        if cut is own:
-            return self
-        rule = cut.label_rule
-        assert isinstance(rule, Cut)
-        assert rule.asked is not None
-        named = own.classes.index(rule.asked.of)
-        other = cut.classes[1 - cut.classes.index(own.classes[named])]
-        # Of a score alone there is one column.
-        place = 0 if cut_on == "score" and own.n_outputs == 1 else named
-        classes = (other, own.classes[named])
-        is_alone = isinstance(own.decision, Argmax)
-        opened = functools.partial(
-            _open, self.opened, rule.asked, place, classes, is_alone
-        )
-        return replace(self, ensemble=cut, opened=opened)
-
-    def _require_handed_out(self, cut: str) -> None:
-        """Refuse to cut scores that the library keeps to itself."""
-        if cut == "score" and not self.hands_out_scores:
-            raise SpecError(
-                "cut_on is 'score', and nobody can decide by that: the library hands "
-                f"out no scores of a {self.ensemble.source.kind}. Cut its probability."
-            )
+        return self._by(_cut_off(threshold, strict, cut_on, pos_label))
 
     def deciding_by(
         self,
@@ -327,20 +302,35 @@ class Model:
         SpecError
             If there are no such bands, or the model decides by others already.
         """
-        asked = _cuts(cuts, strict, cut_on, pos_label)
-        self._require_handed_out(asked.on)
-        own, banded = self.ensemble, bands(self.ensemble, asked)
-        if banded is own:
+        return self._by(_cuts(cuts, strict, cut_on, pos_label))
+
+    def _by(self, asked: CutOff | Cuts) -> Model:
+        """Return the model that decides by a cut-off, or by bands."""
+        if asked.on == "score" and not self.hands_out_scores:
+            raise SpecError(
+                "cut_on is 'score', and nobody can decide by that: the library hands "
+                f"out no scores of a {self.ensemble.source.kind}. Cut its probability."
+            )
+        own, is_two = self.ensemble, isinstance(asked, CutOff)
+        cut = cut_off(own, asked) if isinstance(asked, CutOff) else bands(own, asked)
+        if cut is own:
             return self
-        rule = banded.decision
-        assert isinstance(rule, Bands)
-        place = 0 if rule.asked.of is None else own.classes.index(rule.asked.of)
+        rule = cut.decision
+        assert isinstance(rule, Cut | Bands)
+        assert rule.asked is not None
+        of, classes = rule.asked.of, cut.classes
+        place = 0 if of is None else own.classes.index(of)
         if rule.asked.on == "score" and own.n_outputs == 1:
+            # Of a score alone there is one column.
             place = 0
+        if is_two:
+            # The class that is cut off may be the first of the model's own.
+            classes = tuple(sorted(classes, key=lambda label: label == of))
+        is_alone = is_two and isinstance(own.decision, Argmax)
         opened = functools.partial(
-            _open, self.opened, rule.asked, place, banded.classes, False
+            _open, self.opened, rule.asked, place, classes, is_alone
         )
-        return replace(self, ensemble=banded, opened=opened)
+        return replace(self, ensemble=cut, opened=opened)
 
     def predicting(self, label: Label | None = None) -> Model:
         """Return the model that answers the probability of one class, a number.
@@ -372,23 +362,10 @@ class Model:
     def deciding_like(self, other: Model) -> Model:
         """Return the model with the cut-off of another, if that was given one."""
         rule = other.ensemble.decision
-        if isinstance(rule, Bands):
-            bands_of = dict(zip(rule.asked.names, rule.asked.ends, strict=True))
-            on: Any = "score" if rule.asked.on == "score" else "probability"
-            return self.deciding_by(
-                bands_of, strict=rule.asked.strict, cut_on=on, pos_label=rule.asked.of
-            )
         if isinstance(rule, Prediction) and rule.of is not None:
             return self.predicting(rule.of)
-        if not isinstance(rule, Cut) or rule.asked is None:
-            return self
-        asked = rule.asked
-        return self.deciding(
-            threshold=asked.threshold,
-            strict=asked.strict,
-            cut_on=asked.on,
-            pos_label=asked.of,
-        )
+        asked = rule.asked if isinstance(rule, Cut | Bands) else None
+        return self if asked is None else self._by(asked)
 
     def predict(self, rows: Any) -> NDArray[Any]:
         """Return the label, or the number, of each row; see `Ensemble.predict`."""

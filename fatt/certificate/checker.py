@@ -189,8 +189,9 @@ def check(  # noqa: PLR0913
         raise CertificateError(
             f"the certificate is about another model: about one with digest "
             f"{certificate.about.model[:16]}..., and this one has "
-            f"{model.digest[:16]}.... What columns, codes and answers are called, and "
-            "a cut-off, are part of a model: give those of the certificate."
+            f"{model.digest[:16]}.... What stands before a model, what its columns, "
+            "codes and answers are called, and a cut-off, are part of it: give those "
+            "of the certificate."
         )
     with _fitting_together():
         judge = Judge(model, certificate.schema, certificate.similarity, said)

@@ -14,7 +14,6 @@ from fatt.cli.options import (
     model_options,
     people_names,
     question_options,
-    read_similarity,
 )
 from fatt.cli.terminal import Exit, exits, printable
 from fatt.errors import CertificateError, MalformedCertificateError, SpecError
@@ -85,6 +84,7 @@ class Request(ModelRequest):
 
 def _run(request: Request) -> Exit:
     from fatt.certificate import Certificate
+    from fatt.cli.spec import read_similarity
 
     similarity = None if request.spec is None else read_similarity(request.spec)
     schema = _expected_schema(request)
@@ -118,10 +118,8 @@ def _run(request: Request) -> Exit:
 
 def _require_labels(request: Request, certificate: Certificate) -> None:
     """Refuse a rule of which the file that says how to decide says nothing."""
-    from fatt.cli.spec import decision_in
-
     words = certificate.allowed.words
-    if words and request.spec is not None and decision_in(request.spec) is not None:
+    if words and request.file.decision is not None:
         raise CertificateError(
             f"it says what is fair: {words}; [decision] of {request.spec} says nothing "
             "of that."

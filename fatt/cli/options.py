@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import click
 from fatt.errors import SpecError
 
 if TYPE_CHECKING:
-    from fatt.cli.spec import Columns
+    from fatt.cli.spec import Columns, Spec
     from fatt.ensemble import Label
     from fatt.model import Model
     from fatt.people.files import Table
@@ -202,6 +203,13 @@ class ModelRequest:
     by_position: bool = False
     spec: str | None = None
 
+    @functools.cached_property
+    def file(self) -> Spec:
+        """What the audit's file says beside who is similar."""
+        from fatt.cli.spec import read_spec
+
+        return read_spec(self.spec)
+
     def load(self, path: Any) -> Model:
         """Load the model, with the names that options or the file give it."""
         from fatt.importers import load
@@ -214,7 +222,7 @@ class ModelRequest:
             columns=said.names,
             codes=said.codes,
             answers=said.answers,
-            prepare=self._prepare() or None,
+            prepare=list(self.prepare) or self.file.audit.prepare or None,
         )
         decision, fair = self.decision(named.classes), self.fair(named.classes, None)
         if decision.keys() == {"pos_label"} and fair.get("tolerance") is not None:
@@ -237,7 +245,7 @@ class ModelRequest:
             "cuts": self.cuts,
             "pos_label": self.pos_label,
         }
-        return decision_of(self.spec, given, classes)
+        return decision_of(self.file, given, classes)
 
     def fair(self, classes: tuple[Label, ...], favorable: str | None) -> dict[str, Any]:
         """Return what options or the file say of what is fair, as `fatt.verify` does.
@@ -252,14 +260,7 @@ class ModelRequest:
         from fatt.cli.spec import fair_of
 
         given = {"tolerance": self.tolerance, "direction": self.direction}
-        return fair_of(self.spec, given, favorable, classes)
-
-    def _prepare(self) -> list[str]:
-        if self.prepare or self.spec is None:
-            return list(self.prepare)
-        from fatt.cli.spec import audit_in
-
-        return audit_in(self.spec).prepare
+        return fair_of(self.file, given, favorable, classes)
 
     def read_people(self, path: str) -> Table:
         """Read a table of people, with its columns renamed."""
@@ -273,13 +274,11 @@ class ModelRequest:
 
     def with_kinds(self, schema: Schema) -> Schema:
         """Return a schema with what the file says of columns."""
-        from fatt.cli.spec import kinds_in
-
-        return schema if self.spec is None else schema.with_(kinds_in(self.spec))
+        return schema.with_(self.file.schema)
 
     def words(self) -> list[str]:
         """Return the options with which another command loads the same model."""
-        from fatt.cli.spec import Columns, audit_in, columns_in, decision_in
+        from fatt.cli.spec import Columns
 
         words = []
         if self.missing_value is not None:
@@ -292,10 +291,9 @@ class ModelRequest:
                 words += [f"--{name.replace('_', '-')}", str(getattr(self, name))]
         for file in self.prepare:
             words += ["--prepare", file]
+        said = self.file
         if self.spec is not None and (
-            columns_in(self.spec) != Columns()
-            or decision_in(self.spec) is not None
-            or audit_in(self.spec).prepare
+            said.columns != Columns() or said.decision is not None or said.audit.prepare
         ):
             words += ["--spec", self.spec]
         return words
@@ -310,7 +308,7 @@ class ModelRequest:
             "answers": self.answers,
             "rename": self.rename,
         }
-        return columns_of(self.spec, given)
+        return columns_of(self.file, given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -351,25 +349,12 @@ class SimilarityRequest:
                 "--spec says who is similar, and so do other options; write all of it "
                 "into the file, or none."
             )
+        from fatt.cli.spec import read_similarity
+
         return read_similarity(self.spec)
 
     def _has_options(self) -> bool:
         return any((self.noise, self.vary, self.missing))
-
-
-def read_similarity(path: str) -> Relation:
-    """Read who is similar from a file, and name the file if it cannot be read."""
-    from fatt.region import Similarity
-
-    try:
-        return Similarity.read_toml(path)
-    except OSError as error:
-        reason = error.strerror or error
-        raise SpecError(f"cannot read the similarity from {path}: {reason}.") from error
-    except UnicodeDecodeError:
-        raise SpecError(f"{path} is no text in UTF-8.") from None
-    except SpecError as error:
-        raise SpecError(f"{path}: {error}") from error
 
 
 def _noise(given: Iterable[str]) -> dict[str, str] | str | None:

@@ -1,4 +1,4 @@
-"""The file of an audit, beside who is similar: files, names, kinds and decision."""
+"""The file of an audit: files, names, kinds, decision, and who is similar."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import msgspec
 
 from fatt.ensemble import Label
 from fatt.errors import SpecError
+from fatt.region import Relation, Similarity
 from fatt.region.kinds import AnyVariable
-
-T = TypeVar("T")
 
 
 class Columns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,78 +67,6 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     prepare: list[str] = []
 
 
-def columns_of(spec: str | None, given: Mapping[str, str | None]) -> Columns:
-    """Return what options and the file say together; each thing is said once.
-
-    Parameters
-    ----------
-    spec
-        Path of the audit's file, if there is one.
-    given
-        The options, by the names of the attributes of `Columns`.
-
-    Raises
-    ------
-    SpecError
-        If something is said twice, or is not understood.
-    """
-    there = Columns() if spec is None else columns_in(spec)
-    here = {
-        name: _READERS[name](text) for name, text in given.items() if text is not None
-    }
-    for name in here:
-        if getattr(there, name) not in (None, {}):
-            option = "columns" if name == "names" else name
-            raise SpecError(
-                f"--{option} and {name} in [columns] of {spec} say the same thing; "
-                "keep one."
-            )
-    return msgspec.structs.replace(there, **here)
-
-
-def columns_in(path: str) -> Columns:
-    """Read ``[columns]`` of an audit's file."""
-    return _section(path, "columns", Columns)
-
-
-def audit_in(path: str) -> Audit:
-    """Read ``[audit]`` of an audit's file."""
-    found: Audit = _section(path, "audit", Audit)
-    files: dict[str, Any] = {
-        name: str(Path(path).parent / file)
-        for name in ("model", "people")
-        if (file := getattr(found, name)) is not None
-    }
-    files["prepare"] = [str(Path(path).parent / file) for file in found.prepare]
-    return msgspec.structs.replace(found, **files)
-
-
-def kinds_in(path: str) -> dict[str, AnyVariable]:
-    """Read ``[schema]`` of an audit's file."""
-    return _section(path, "schema", dict[str, AnyVariable])
-
-
-def _section(path: str, name: str, kind: type[T] | Any) -> T:
-    """Read a section; one that is not there says nothing."""
-    try:
-        return cast(T, msgspec.convert(_document(path).get(name, {}), kind))
-    except msgspec.ValidationError as error:
-        raise SpecError(f"{path}: [{name}] is not understood: {error}.") from None
-
-
-def _document(path: str) -> dict[str, Any]:
-    """Return what a file holds."""
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        reason = error.strerror or error
-        raise SpecError(f"cannot read the similarity from {path}: {reason}.") from error
-    except UnicodeDecodeError:
-        raise SpecError(f"{path} is no text in UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{path}: it is no valid TOML: {error}.") from None
-
-
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[decision]`` of an audit's file: how the model decides, what is fair.
 
@@ -161,19 +88,131 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     favorable: str | int | float | bool | None = None
 
 
+class Spec(msgspec.Struct, frozen=True, kw_only=True):
+    """The file of an audit; what it does not say is not said.
+
+    Attributes
+    ----------
+    path
+        Path of the file; empty if there is none.
+    audit, columns, schema
+        Its tables of these names.
+    decision
+        Its table of this name, if it has one.
+    """
+
+    path: str = ""
+    audit: Audit = Audit()
+    columns: Columns = Columns()
+    schema: dict[str, AnyVariable] = {}
+    decision: Decision | None = None
+
+
+#: Of what form each table is.
+_TABLES: dict[str, Any] = {
+    "audit": Audit,
+    "columns": Columns,
+    "schema": dict[str, AnyVariable],
+    "decision": Decision,
+}
+
+
+def read_spec(path: str | None) -> Spec:
+    """Read the file of an audit, without who is similar; nothing is said without one.
+
+    Raises
+    ------
+    SpecError
+        If there is no such file, or it is not understood.
+    """
+    if path is None:
+        return Spec()
+    try:
+        document = tomllib.loads(_file(path))
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{path}: it is no valid TOML: {error}.") from None
+    said: dict[str, Any] = {}
+    for name, kind in _TABLES.items():
+        try:
+            if name in document:
+                said[name] = msgspec.convert(document[name], kind)
+        except msgspec.ValidationError as error:
+            raise SpecError(f"{path}: [{name}] is not understood: {error}.") from None
+    spec = Spec(path=path, **said)
+    return msgspec.structs.replace(spec, audit=_beside(spec.audit, Path(path).parent))
+
+
+def _beside(audit: Audit, folder: Path) -> Audit:
+    """Return the table with paths that lead from here."""
+    files: dict[str, Any] = {
+        name: str(folder / file)
+        for name in ("model", "people")
+        if (file := getattr(audit, name)) is not None
+    }
+    prepare = [str(folder / file) for file in audit.prepare]
+    return msgspec.structs.replace(audit, prepare=prepare, **files)
+
+
+def read_similarity(path: str) -> Relation:
+    """Read who is similar from a file, and name the file if it cannot be read."""
+    text = _file(path)
+    try:
+        return Similarity.from_toml(text)
+    except SpecError as error:
+        raise SpecError(f"{path}: {error}") from error
+
+
+def _file(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or error
+        raise SpecError(f"cannot read the similarity from {path}: {reason}.") from error
+    except UnicodeDecodeError:
+        raise SpecError(f"{path} is no text in UTF-8.") from None
+
+
+def columns_of(spec: Spec, given: Mapping[str, str | None]) -> Columns:
+    """Return what options and the file say together; each thing is said once.
+
+    Parameters
+    ----------
+    spec
+        The file of the audit.
+    given
+        The options, by the names of the attributes of `Columns`.
+
+    Raises
+    ------
+    SpecError
+        If something is said twice, or is not understood.
+    """
+    here = {
+        name: _READERS[name](text) for name, text in given.items() if text is not None
+    }
+    for name in here:
+        if getattr(spec.columns, name) not in (None, {}):
+            option = "columns" if name == "names" else name
+            raise SpecError(
+                f"--{option} and {name} in [columns] of {spec.path} say the same "
+                "thing; keep one."
+            )
+    return msgspec.structs.replace(spec.columns, **here)
+
+
 #: What the model is told when it is loaded; the rest is about what is fair.
 _LOADED = ("threshold", "cuts", "strict", "cut_on", "pos_label")
 
 
 def decision_of(
-    spec: str | None, given: Mapping[str, Any], classes: Sequence[Label]
+    spec: Spec, given: Mapping[str, Any], classes: Sequence[Label]
 ) -> dict[str, Any]:
     """Return what `fatt.load` is told of the decision, by options or by the file.
 
     Parameters
     ----------
     spec
-        Path of the audit's file, if there is one.
+        The file of the audit.
     given
         The options ``threshold``, ``cuts`` and ``pos_label``.
     classes
@@ -194,7 +233,7 @@ def decision_of(
 
 
 def fair_of(
-    spec: str | None,
+    spec: Spec,
     given: Mapping[str, Any],
     favorable: str | None,
     classes: Sequence[Label],
@@ -221,7 +260,7 @@ def fair_of(
         said["direction"] = said["direction"].replace("-", " ")
         if favorable is not None and "favorable" in said:
             raise SpecError(
-                f"--favourable and favorable in [decision] of {spec} say the same "
+                f"--favourable and favorable in [decision] of {spec.path} say the same "
                 "thing; keep one."
             )
         if favorable is not None:
@@ -232,20 +271,21 @@ def fair_of(
 
 
 def _said(
-    spec: str | None, given: Mapping[str, Any], names: Sequence[str], what: str
+    spec: Spec, given: Mapping[str, Any], names: Sequence[str], what: str
 ) -> dict[str, Any]:
     """Return what options say, or what [decision] says; both may not."""
     here = {name: value for name, value in given.items() if value is not None}
-    there = None if spec is None else decision_in(spec)
-    plain = Decision()
+    there, plain = spec.decision or Decision(), Decision()
     told = {
         name: getattr(there, name)
         for name in names
-        if there is not None and getattr(there, name) != getattr(plain, name)
+        if getattr(there, name) != getattr(plain, name)
     }
     if here and told:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in here)
-        raise SpecError(f"{options} and [decision] of {spec} say {what}; keep one.")
+        raise SpecError(
+            f"{options} and [decision] of {spec.path} say {what}; keep one."
+        )
     return {**here, **told}
 
 
@@ -267,17 +307,6 @@ def _bands(text: str) -> dict[str, float]:
             raise SpecError(f"--cuts names {name.strip()!r} twice; name it once.")
         bands[name.strip()] = end
     return bands
-
-
-def decision_in(path: str) -> Decision | None:
-    """Read [decision] of an audit's file, if it has one."""
-    document = _document(path)
-    if "decision" not in document:
-        return None
-    try:
-        return msgspec.convert(document["decision"], Decision)
-    except msgspec.ValidationError as error:
-        raise SpecError(f"{path}: [decision] is not understood: {error}.") from None
 
 
 def _meant(label: Label | None, classes: Sequence[Label]) -> Label | None:

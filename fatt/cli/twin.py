@@ -86,11 +86,7 @@ class Request(SimilarityRequest, ModelRequest):
 
 def _with_file(request: Request) -> Request:
     """Return the request with what the audit's file says beside who is similar."""
-    if request.spec is None:
-        return request
-    from fatt.cli.spec import audit_in
-
-    said = audit_in(request.spec)
+    said = request.file.audit
     return replace(
         request,
         model=request.model or said.model,

@@ -130,15 +130,18 @@ def groups(
             )
         )
         if assumed:
-            how = "with --favourable, in Python with favourable="
-            if most is not None:
-                how = "when ordering the audit"
+            how: list[Part] = ["when ordering the audit"]
+            if most is None:
+                option, argument = tag("code", "--favourable"), tag("code", "favourable=")
+                how = ["with ", option, ", in Python with ", argument]
             explained.append(
                 note(
                     "That people want ",
                     name_of(in_words(favourable)),
                     " is assumed, as the second of two answers, and the ratio means "
-                    f"nothing if they do not: say which they want {how}.",
+                    "nothing if they do not: say which they want ",
+                    *how,
+                    ".",
                 )
             )
     tables = join(

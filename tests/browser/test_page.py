@@ -68,6 +68,20 @@ def test_nothing_overflows_and_nothing_complains(
     assert chromium.script("return document.scripts.length") == 0
 
 
+def test_a_phone_shows_all_figures_of_a_table_at_once(
+    chromium: Browser, audit: Path
+) -> None:
+    chromium.show(audit, width=390)
+    hidden = chromium.script(
+        "return [...document.querySelectorAll('.scroll')]"
+        ".filter(one => one.scrollWidth > one.clientWidth)"
+        ".map(one => one.getAttribute('aria-label'))"
+    )
+    assert hidden == []
+    ratio = chromium.driver.find_element(By.CSS_SELECTOR, "#groups mark")
+    assert ratio.is_displayed()
+
+
 def test_charts_are_drawn_inside_their_frames(chromium: Browser, audit: Path) -> None:
     chromium.show(audit)
     outside = chromium.script(
@@ -209,7 +223,7 @@ def test_it_prints_on_a_few_pages_without_what_is_for_screens(
     # Nothing that fits on a page is torn: short tables, cards, charts and sentences.
     torn = chromium.script(
         "return [...document.querySelectorAll('p, li, tr, .card, .beside, .scroll')]"
-        ".filter(one => one.querySelectorAll('tbody tr').length < 12)"
+        ".filter(one => one.querySelectorAll('tbody tr').length < 6)"
         ".filter(one => getComputedStyle(one).breakInside != 'avoid')"
         ".map(one => one.outerHTML)"
     )

@@ -15,7 +15,7 @@ from xgboost import XGBClassifier
 
 import fatt
 from fatt.cli import main
-from fatt.cli.spec import kinds_in
+from fatt.cli.spec import read_spec
 from fatt.cli.spelling import as_options
 from fatt.region import Number
 from tests.cli import town
@@ -215,7 +215,7 @@ def test_what_is_to_be_written_into_the_file_can_be_read(
     (tmp_path / "audit.toml").write_text(
         f"[schema]\n{line.replace('...', '70')}\n", encoding="utf-8"
     )
-    assert kinds_in(str(tmp_path / "audit.toml")) == {name: Number(upper=70)}
+    assert read_spec(str(tmp_path / "audit.toml")).schema == {name: Number(upper=70)}
 
 
 def test_names_of_people_s_columns_stay_as_they_are() -> None:
