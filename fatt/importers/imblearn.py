@@ -36,7 +36,9 @@ class Resampled(Live):
 
     def labels(self, table: Any) -> Any:
         """Return what the pipeline predicts."""
-        return self.given.predict(table)
+        answers = np.asarray(self.given.predict(table))
+        # CatBoost answers several classes in a column.
+        return answers.reshape(len(answers))
 
     def probabilities(self, table: Any) -> Any:
         """Return the pipeline's probabilities."""

@@ -109,9 +109,9 @@ def _behind(step: Any, model: Model) -> Model:
     own = [feature.name for feature in inner.features]
     if only is None or not inner.inputs.named or not set(only) < set(own):
         only = None
+    ensemble, only = prepared(step, inner, only)
     if inner.inputs.named:
         _require_order(step, own if only is None else only)
-    ensemble = prepared(step, inner, only)
     opened = functools.partial(_open, model.opened, step, inner, only)
     return replace(model, ensemble=ensemble, opened=opened, given=model.given or step)
 

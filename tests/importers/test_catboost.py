@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.preprocessing import StandardScaler
 
 import fatt
 from fatt.cli import fatt as command
@@ -921,3 +922,18 @@ def test_categories_behind_fingerprints_get_no_words_from_outside() -> None:
     assert isinstance(known, Categorical)
     with pytest.raises(SpecError, match="fingerprints only"):
         fatt.load(model, codes={"town": {known.categories[0]: "Home"}})
+
+
+@pytest.mark.parametrize("package", ["sklearn.pipeline", "imblearn.pipeline"])
+def test_several_classes_at_the_end_of_a_pipeline(package: str) -> None:
+    """CatBoost answers them in a column, which scikit-learn hands on."""
+    library = pytest.importorskip(package)
+    rows = np.random.default_rng(0).normal(size=(90, 2))
+    model = catboost.CatBoostClassifier(
+        iterations=3, thread_count=1, verbose=0, allow_writing_files=False
+    )
+    own = library.Pipeline([("scaler", StandardScaler()), ("model", model)])
+    own.fit(rows, (rows[:, 0] > 0) * 1 + (rows[:, 1] > 0))
+    assert own.predict(rows).shape == (90, 1)
+    report = fatt.verify(own, rows[:9], similarity=fatt.Similarity(noise=0.1))
+    assert report.asked.people == 9

@@ -229,3 +229,21 @@ def test_a_text_without_a_code_is_refused() -> None:
     # Numbers are raw values too, and never codes.
     with pytest.raises(DataError, match="pass the column as texts"):
         model.predict(frame.assign(sex=1.0))
+
+
+def with_ratio(table: Any) -> Any:
+    return table.assign(ratio=table["income"] / table["age"])
+
+
+def test_a_preparation_that_adds_a_column_is_no_part_of_the_models() -> None:
+    """Its columns are all among the model's, and it makes one of them more."""
+    X = people(np.random.default_rng(3))[NUMBERS]
+    step = FunctionTransformer(with_ratio).fit(X)
+    own = RandomForestClassifier(4, random_state=0)
+    own.fit(with_ratio(X), X["income"] / X["age"] > 600)
+    model = fatt.load(own, prepare=step)
+    report = fatt.verify(model, X, similarity=Similarity(noise={"age": 1}))
+    assert report.asked.people == len(X)
+    assert (model.predict(X) == own.predict(with_ratio(X))).all()
+    with pytest.raises(DataError, match="rows also have ratio"):
+        model.predict(X.assign(ratio=0.0))

@@ -119,11 +119,27 @@ MUTANTS = tuple(
             "                if step.into_floats:\n                    break\n",
             "                break\n",
         ),
+        # What a function says that is not known, or goes by.
+        (
+            "importers/pipeline/formulas",
+            "    if _reading(transformer).strangers:\n        return None\n",
+            "",
+        ),
+        (
+            "importers/pipeline/formulas",
+            "if not _gets_frame(transformer) or _reading(transformer).has_conditions:",
+            "if not _gets_frame(transformer):",
+        ),
+        (
+            "importers/pipeline/formulas",
+            "if trace is None or other not in (None, trace):",
+            "if trace is None:",
+        ),
         # Columns by position, in a table with others.
         (
             "importers/pipeline/formulas",
-            "for order in (turned, others))",
-            "for order in (turned,))",
+            "for order in (turned, others)\n",
+            "for order in (turned,)\n",
         ),
         ("importers/pipeline/__init__", 'if order == "whole":', "if False:"),
         (

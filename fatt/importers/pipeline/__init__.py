@@ -88,7 +88,9 @@ def convert(model: Any, *, missing: float | None) -> Model:
     )
 
 
-def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble:
+def prepared(
+    step: Any, inner: Ensemble, only: list[str] | None
+) -> tuple[Ensemble, list[str] | None]:
     """Return a model in the raw columns of a transformer that stands before it.
 
     Parameters
@@ -100,6 +102,13 @@ def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble
     only
         The columns of the model that the transformer changes, one by one, if it leaves
         the others alone.
+
+    Returns
+    -------
+    ensemble : Ensemble
+    only : list of str, or None
+        None if the transformer makes more columns than it reads, or fewer: then it
+        makes all of the model's.
 
     Raises
     ------
@@ -115,7 +124,9 @@ def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble
     with inside("the preparation"):
         made = through(step, Table([table.columns[place] for place in places]))
     columns = made.columns
-    if only is not None and len(made.columns) == len(places):
+    if only is not None:
+        if len(made.columns) != len(places):
+            return prepared(step, inner, None)
         columns = list(table.columns)
         for place, chain in zip(places, made.columns, strict=True):
             columns[place] = chain
@@ -126,7 +137,7 @@ def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble
             "ColumnTransformer."
         )
     table = Table(columns, idle=made.idle)
-    return _as_handed_on(inner, table, names, width, steps)
+    return _as_handed_on(inner, table, names, width, steps), only
 
 
 def _flat_steps(model: Any) -> list[tuple[str, Any]]:

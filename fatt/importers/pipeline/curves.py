@@ -16,6 +16,7 @@ import numpy as np
 
 from fatt.ensemble import Feature
 from fatt.errors import UnsupportedModelError
+from fatt.importers.pipeline.code import Reading
 from fatt.importers.pipeline.steps import FINITE, Numbers
 from fatt.importers.pullback.columns import (
     ANYTHING,
@@ -73,13 +74,16 @@ def function_step(transformer: Any, taker: Feature) -> Numbers:
     if not is_followed(transformer):
         name = getattr(function, "__name__", "a function")
         named = ", ".join(one.__name__ for one in (*_ROUNDED, *_EXACT))
+        found = Reading.of(function, transformer.kw_args).strangers[:1]
+        says = f"{name}, whose code has {found[0]}" if {*found} - {repr(name)} else name
         raise UnsupportedModelError(
-            f"a FunctionTransformer calls {name}, and what that does to a cell may "
+            f"a FunctionTransformer calls {says}, and what that does to a cell may "
             "hang on other cells, and on values that nobody lists: it is known to "
             f"its author alone. Followed are numpy's {named}; any function behind an "
             "encoder or a KBinsDiscretizer, which make few values; and functions that "
             "do nothing but add, subtract, multiply and divide columns: no clip, "
-            "fillna or where (and none in .skops, since nothing in a file is run). Let "
+            "fillna or where, no comparison, and no object of its author (and none in "
+            ".skops, since nothing in a file is run). Let "
             "a step behind it do the rest, such as FunctionTransformer(numpy.log1p) or "
             "a SimpleImputer, or make what it computes a column of the table, and "
             "train without it."

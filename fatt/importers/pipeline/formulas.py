@@ -1,20 +1,17 @@
 """Steps that compute of several columns: products, and functions that are traced.
 
-A function that only its author knows is called with cells that remember what is done to
-them. One that only adds, subtracts, multiplies and divides leaves a formula; that it
-makes the same numbers, to the last bit, is tried on rows of all kinds, alone and among
-others, with the numbers that the function names among them.
+A function that only its author knows, and whose code does nothing unknown, is called
+with cells that remember what is done to them. One that only adds, subtracts, multiplies
+and divides leaves a formula; that it makes the same numbers, to the last bit, is tried
+on rows of all kinds, alone and among others.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +31,7 @@ from fatt.ensemble.joint import (
     places_of,
 )
 from fatt.errors import UnsupportedModelError
+from fatt.importers.pipeline.code import Reading
 from fatt.importers.pipeline.functions import MAY_CALL, require_alike
 from fatt.importers.pipeline.steps import (
     FINITE_ONLY,
@@ -51,10 +49,6 @@ _TRACED = 3
 _TRIED = 400
 #: How many operations a formula may have.
 _OPERATIONS = 200
-#: How many numbers that a function names are tried.
-_NAMED = 400
-#: Below which size.
-_HUGE = 1e300
 #: How many bits integers may have that are computed with, so that what comes of most
 #: formulas has no more than a float64 holds.
 _READ_BITS, _EXACT_BITS = 31, 53
@@ -100,20 +94,24 @@ def _product(columns: Sequence[int]) -> Formula:
 def traced(transformer: Any) -> Work | None:
     """Follow a `FunctionTransformer` that calls a function of its author.
 
-    None if it may not be called, or does more than to add, subtract, multiply and
-    divide cells of a row.
+    None if it may not be called, or its code or what it leaves says that it may do more
+    than to add, subtract, multiply and divide cells of a row.
     """
-    trace = _trace(transformer, range(transformer.n_features_in_))
-    if trace is None:
+    width, in_frame = transformer.n_features_in_, _gets_frame(transformer)
+    if _reading(transformer).strangers:
         return None
-    formulas, width = trace.formulas, transformer.n_features_in_
+    trace = _trace(transformer, range(width), in_frame=in_frame)
+    # It may get the other kind of table as well.
+    other = _trace(transformer, range(width), in_frame=not in_frame)
+    if trace is None or other not in (None, trace):
+        return None
+    formulas = trace.formulas
     taker = FINITE_ONLY if transformer.validate else ANYTHING
     types = [_number_types(formula) for formula in formulas]
     if trace.has_powers:
         types.append("numpy float64")
-    named = _named_by(transformer.func, transformer.kw_args)
-    rows = _rows(width, taker, named)
-    whole = _rows(width, FINITE_ONLY, named)
+    rows = _rows(width, taker)
+    whole = _rows(width, FINITE_ONLY)
     whole = np.rint(np.where(np.abs(whole) < 10_000, whole, np.fmod(whole, 99)))
     # Encoders may make integers, of which zero has no sign.
     tables: list[NDArray[Any]] = [rows, whole.astype(np.int64)]
@@ -124,12 +122,12 @@ def traced(transformer: Any) -> Work | None:
                 table,
                 _made(formulas, table.astype(np.float64)),
                 "it",
-                in_frame=_gets_frame(transformer),
+                in_frame=in_frame,
             )
     except UnsupportedModelError:
         return None
     work = _work(formulas, width, taker, types)
-    if _gets_frame(transformer) and not _takes_texts(transformer, formulas, rows):
+    if in_frame and not _takes_texts(transformer, formulas, rows):
         _refuse_texts(work, width)
     return work
 
@@ -140,58 +138,22 @@ def goes_by_name(transformer: Any) -> bool:
     Then it computes the same of a table with others besides, or without those that it
     does not read, in any order.
     """
-    if not _gets_frame(transformer):
+    if not _gets_frame(transformer) or _reading(transformer).has_conditions:
         return False
     width = transformer.n_features_in_
-    own = _trace(transformer, range(width))
+    own = _trace(transformer, range(width), in_frame=True)
     if own is None:
         return False
     read = {place for formula in own.formulas for place in places_of(formula)}
     turned = sorted(read, reverse=True)
     others = [*range(width, 2 * width + 1), *reversed(range(width)), 2 * width + 1]
-    return all(_trace(transformer, order) == own for order in (turned, others))
+    return all(
+        _trace(transformer, order, in_frame=True) == own for order in (turned, others)
+    )
 
 
-def _named_by(*things: Any) -> Floats:
-    """Return the numbers that a function names, and those beside them.
-
-    It may look for one of them in ways that leave no trace.
-    """
-    found: set[float] = set()
-    seen: dict[int, Any] = {}
-    left = list(things)
-    while left:
-        thing = left.pop()
-        if id(thing) in seen:
-            continue
-        seen[id(thing)] = thing
-        if isinstance(thing, int | float | np.integer) and -_HUGE < thing < _HUGE:
-            found.update(float(thing) + step for step in (-1, 0, 1))
-        left += _parts_of(thing)
-    return np.array(sorted(found))[:_NAMED]
-
-
-def _parts_of(thing: Any) -> list[Any]:
-    """Return where a thing may name numbers."""
-    match thing:
-        case list() | tuple() | set() | frozenset() | np.ndarray():
-            return list(thing)[:_NAMED]
-        case dict():
-            return [*thing, *thing.values()][:_NAMED]
-        case functools.partial():
-            return [thing.func, thing.args, thing.keywords]
-        case CodeType():
-            return list(thing.co_consts)
-        case FunctionType():
-            names = inspect.getclosurevars(thing)
-            # Functions beside it, and not those of libraries.
-            beside = [
-                one
-                for one in [*names.globals.values(), *names.nonlocals.values()]
-                if getattr(one, "__module__", None) in {None, thing.__module__}
-            ]
-            return [thing.__code__, thing.__defaults__, thing.__kwdefaults__, *beside]
-    return []
+def _reading(transformer: Any) -> Reading:
+    return Reading.of(transformer.func, transformer.kw_args)
 
 
 def _takes_texts(transformer: Any, formulas: Sequence[Formula], rows: Floats) -> bool:
@@ -340,7 +302,7 @@ class _Trace(NamedTuple):
     has_powers: bool
 
 
-def _trace(transformer: Any, order: Sequence[int]) -> _Trace | None:
+def _trace(transformer: Any, order: Sequence[int], *, in_frame: bool) -> _Trace | None:
     """Return what a function does to cells; None if that is not told.
 
     Parameters
@@ -350,6 +312,8 @@ def _trace(transformer: Any, order: Sequence[int]) -> _Trace | None:
     order
         The columns of the table by their places; beyond the last are those that the
         function has never met.
+    in_frame
+        Whether it gets a frame of pandas.
     """
     if not MAY_CALL.get():
         return None
@@ -358,10 +322,13 @@ def _trace(transformer: Any, order: Sequence[int]) -> _Trace | None:
     for row, column in np.ndindex(*cells.shape):
         cells[row, column] = _Cell(Read(place=order[column]), row, seen)
     given: Any = cells
-    if _gets_frame(transformer):
-        import pandas as pd
-
-        names = transformer.feature_names_in_.tolist()
+    if in_frame:
+        try:
+            import pandas as pd
+        except ImportError:
+            return None
+        numbers = np.arange(transformer.n_features_in_)
+        names = getattr(transformer, "feature_names_in_", numbers).tolist()
         unmet = [f"column {place} of nobody" for place in range(max(order, default=0))]
         given = pd.DataFrame(cells, columns=[(names + unmet)[i] for i in order])
     try:
@@ -445,20 +412,15 @@ def _made(formulas: Sequence[Formula], rows: Floats) -> Floats:
     return np.array([evaluate(formula, rows) for formula in formulas]).T
 
 
-def _rows(width: int, taker: Numeric, named: Sequence[float] | Floats = ()) -> Floats:
-    """Return rows of all kinds: small and large, whole, zero, missing, infinite.
-
-    Behind them each number that is named stands in each column once.
-    """
+def _rows(width: int, taker: Numeric) -> Floats:
+    """Return rows of all kinds: small and large, whole, zero, missing, infinite."""
     rng = np.random.default_rng(0)
     shape = _TRIED, width
     rows = rng.normal(size=shape) * 10.0 ** rng.integers(-3, 7, size=shape)
     rows = np.where(rng.random(shape) < 0.4, np.rint(rows), rows)
     odd = np.array([0.0, -0.0, 1.0, -1.0, 1e200, math.nan, math.inf, -math.inf])
     odd = odd if taker is ANYTHING else odd[np.isfinite(odd)]
-    rows = np.where(rng.random(shape) < 0.2, rng.choice(odd, size=shape), rows)
-    turns = [np.roll(named, place) for place in range(width)]
-    return np.vstack([rows, np.array(turns).T.reshape(-1, width)])
+    return np.where(rng.random(shape) < 0.2, rng.choice(odd, size=shape), rows)
 
 
 def _gets_frame(transformer: Any) -> bool:

@@ -31,7 +31,9 @@ class WholePipeline(Live):
 
     def labels(self, table: Any) -> Any:
         """Return what the pipeline predicts."""
-        return self.pipeline.predict(table)
+        answers = np.asarray(self.pipeline.predict(table))
+        # CatBoost answers several classes in a column.
+        return answers.reshape(len(answers))
 
     def probabilities(self, table: Any) -> Any:
         """Return the pipeline's probabilities."""
