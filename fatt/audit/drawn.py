@@ -328,6 +328,6 @@ def _beside(cuts: Floats, whole: Flags, rng: Random) -> Floats:
     with np.errstate(over="ignore"):
         single = cuts.astype(np.float32)
         wide = np.nextafter(single, np.float32(np.inf) * (1 - 2 * (kind % 2)))
-    below, above = np.nextafter(cuts, -np.inf), np.nextafter(cuts, np.inf)
+        below, above = np.nextafter(cuts, -np.inf), np.nextafter(cuts, np.inf)
     near = np.choose(kind, [cuts, below, above, *2 * [wide.astype(np.float64)]])
     return np.where(whole, np.floor(cuts) + kind % 2, near)

@@ -311,7 +311,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             balance=settings.balance,
         )
         group_of = group_people(
-            self.group, sensitive_features, everybody, asked=settings.asked_of_groups
+            self.group, sensitive_features, X, everybody, asked=settings.asked_of_groups
         )
         people = everybody
         if is_held.any():

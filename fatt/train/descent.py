@@ -17,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from fatt.train.fitness import Objective, Scored
-from fatt.train.genome import Genome, depths, ends, is_constant
+from fatt.train.genome import Genome, is_constant
 from fatt.train.kernels import changes
 from fatt.train.training_set import Traced
 
@@ -55,14 +55,12 @@ class Change(NamedTuple):
         ]
         return np.concatenate([tree[: self.old.start], *parts, tree[self.old.stop :]])
 
-    def follow(self, numbers: Integers) -> Integers:
+    def follow(self, numbers: list[int]) -> list[int]:
         """Return the numbers of the nodes after the change; of new ones it is -1."""
-        parts = [
-            numbers[piece] if isinstance(piece, slice) else np.array([-1])
-            for piece in self.new
-        ]
-        before, behind = numbers[: self.old.start], numbers[self.old.stop :]
-        return np.concatenate([before, *parts, behind])
+        followed = numbers[: self.old.start]
+        for piece in self.new:
+            followed += numbers[piece] if isinstance(piece, slice) else [-1]
+        return followed + numbers[self.old.stop :]
 
 
 def descend(
@@ -137,12 +135,12 @@ def _pass(
 ) -> tuple[Traced, bool]:
     """Go once through all nodes; return the tree, and whether anything changed."""
     # By these nodes are found again when the tree has changed.
-    numbers = np.arange(len(traced.tree))
+    numbers = list(range(len(traced.tree)))
     has_changed = False
     for number in rng.permutation(len(numbers)).tolist():
         if is_over():
             break
-        for place in np.flatnonzero(numbers == number).tolist():
+        for place in [at for at, one in enumerate(numbers) if one == number]:
             change = _look_up(known, objective, traced, place)
             if change is not None:
                 traced = objective.people.trace(change.apply(traced.tree))
@@ -175,8 +173,7 @@ def best_change(objective: Objective, traced: Traced, place: int) -> Change | No
         The node.
     """
     people, limits, per_leaf = objective.people, objective.limits, objective.per_leaf
-    tree, codes = traced.tree, traced.tree.tolist()
-    end, depth_at = ends(tree).tolist(), depths(tree).tolist()
+    tree, (codes, end, depth_at) = traced.tree, traced.outline
     here = slice(place, end[place])
     pieces = _pieces(codes, end, place, people.n_classes)
     parts = [codes[one] if isinstance(one, slice) else [one] for one in pieces]
@@ -196,28 +193,32 @@ def best_change(objective: Objective, traced: Traced, place: int) -> Change | No
         and max(below[inner], below[outer]) <= depth
         and len(labels[inner] | labels[outer]) > 1
     ]
-    alone, scores = objective.score_changes(
+    whole, scores = objective.score_changes(
         traced, place, np.array(pairs, dtype=np.int64).reshape(-1, 2)
     )
+    alone: list[int] = whole.tolist()
     best: Change | None = None
-    most = (
-        changes.NEVER if len(labels[-1]) == 1 else int(alone[-1]) - per_leaf * sizes[-1]
-    )
+    most = changes.NEVER if len(labels[-1]) == 1 else alone[-1] - per_leaf * sizes[-1]
     for part, piece in enumerate(pieces[:-1]):
-        worth = int(alone[part]) - per_leaf * sizes[part]
+        worth = alone[part] - per_leaf * sizes[part]
         if alone[part] != changes.NEVER and len(labels[part]) > 1 and worth > most:
             best, most = Change(here, (piece,)), worth
-    for (inner, outer), row in zip(pairs, scores, strict=True):
-        split = int(np.argmax(row)) if len(row) else -1
-        if split < 0 or row[split] == changes.NEVER:
-            continue
-        worth = int(row[split]) - per_leaf * (sizes[inner] + sizes[outer])
-        if worth > most:
+    for (inner, outer), split, score in zip(pairs, *_best_of(scores), strict=True):
+        worth = score - per_leaf * (sizes[inner] + sizes[outer])
+        if score != changes.NEVER and worth > most:
             sides = (pieces[inner], pieces[outer])
             if people.ranks.flipped[split]:
                 sides = (pieces[outer], pieces[inner])
             best, most = Change(here, (split, *sides)), worth
     return best
+
+
+def _best_of(scores: Integers) -> tuple[list[int], list[int]]:
+    """Return the best split of each row, and its score; `NEVER` if there are none."""
+    if not scores.size:
+        return [-1] * len(scores), [changes.NEVER] * len(scores)
+    best = scores.argmax(axis=1)
+    return best.tolist(), scores[np.arange(len(scores)), best].tolist()
 
 
 def _labels(codes: list[int]) -> set[int]:

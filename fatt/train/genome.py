@@ -6,6 +6,8 @@ leaf with class ``c`` is ``-1 - c``. A subtree is thus a slice.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,29 +29,50 @@ def n_leaves(tree: Genome) -> int:
     return (len(tree) + 1) // 2
 
 
+class Outline(NamedTuple):
+    """The shape of a tree, as lists, which single nodes are looked up in.
+
+    Attributes
+    ----------
+    codes
+        The nodes.
+    end
+        Where the subtree of each node ends.
+    depth
+        The depth of each node; the root has depth 0.
+    """
+
+    codes: list[int]
+    end: list[int]
+    depth: list[int]
+
+
+def outline(tree: Genome) -> Outline:
+    """Return the shape of a tree."""
+    codes = tree.tolist()
+    end, depth = _ends(codes), [0] * len(codes)
+    for place, code in enumerate(codes):
+        if code >= 0:
+            depth[place + 1] = depth[end[place + 1]] = depth[place] + 1
+    return Outline(codes, end, depth)
+
+
 def ends(tree: Genome) -> NDArray[np.int64]:
     """Return for each node where its subtree ends."""
-    codes = tree.tolist()
+    return np.array(_ends(tree.tolist()), dtype=np.int64)
+
+
+def _ends(codes: list[int]) -> list[int]:
     end = list(range(1, len(codes) + 1))
     for place in range(len(codes) - 1, -1, -1):
         if codes[place] >= 0:
             end[place] = end[end[place + 1]]
-    return np.array(end, dtype=np.int64)
-
-
-def depths(tree: Genome) -> NDArray[np.int64]:
-    """Return the depth of each node; the root has depth 0."""
-    codes, end = tree.tolist(), ends(tree).tolist()
-    depth = [0] * len(codes)
-    for place, code in enumerate(codes):
-        if code >= 0:
-            depth[place + 1] = depth[end[place + 1]] = depth[place] + 1
-    return np.array(depth, dtype=np.int64)
+    return end
 
 
 def depth_of(tree: Genome) -> int:
     """Return the depth of a tree; a single leaf has depth 0."""
-    return int(depths(tree).max())
+    return max(outline(tree).depth)
 
 
 def leaf_spans(tree: Genome) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

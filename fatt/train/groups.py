@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical
 from fatt.errors import DataError, SpecError, hint
+from fatt.people.sensitive import sensitive_features_of
 from fatt.train.people import People
 
 Matrix = NDArray[np.float64]
@@ -172,7 +173,7 @@ def _low_to_high(rate: Matrix, variance: Matrix) -> tuple[float, float]:
 
 
 def group_people(
-    group: Any, sensitive: Any, people: People, *, asked: str | None
+    group: Any, sensitive: Any, X: Any, people: People, *, asked: str | None
 ) -> NDArray[Any] | None:
     """Return the group of each person, if any are asked for.
 
@@ -182,8 +183,8 @@ def group_people(
         The name of a variable, or several.
     sensitive
         Instead, one or several columns that the tree does not read.
-    people
-        The people.
+    X, people
+        The people, as a table and as they were read.
     asked
         The parameter that says how close groups must be, if one does.
 
@@ -193,7 +194,7 @@ def group_people(
         If a variable does not exist, or has too many values to make groups; or if
         nothing, or two things, say what makes them.
     DataError
-        If there are not as many rows as people.
+        If the columns do not fit the table.
     """
     if sensitive is None and group is None:
         if asked is not None:
@@ -206,8 +207,13 @@ def group_people(
         raise SpecError(
             "both group and sensitive_features say what makes groups; pass one."
         )
+    if isinstance(sensitive, str):
+        raise SpecError(
+            f"sensitive_features is {sensitive!r}; pass one value for each of the "
+            f"people, or name a column of the table: group={sensitive!r}."
+        )
     if sensitive is not None:
-        return _by_columns(sensitive, len(people.codes))
+        return _by_columns(sensitive, X)
     return _by_variables(group, people)
 
 
@@ -272,13 +278,15 @@ def _word(value: float, categories: tuple[Any, ...]) -> str:
     return str(categories[int(value)]) if value < len(categories) else "other"
 
 
-def _by_columns(sensitive: Any, n_people: int) -> NDArray[Any]:
+def _by_columns(sensitive: Any, X: Any) -> NDArray[Any]:
     """Return the group of each person by one or several columns."""
-    columns = np.asarray(sensitive, dtype=object)
-    columns = columns.reshape(len(columns), -1)
-    if len(columns) != n_people:
-        raise DataError(
-            f"sensitive_features has {len(columns)} rows, and there are {n_people} "
-            "people; pass one row for each."
-        )
-    return np.array([" ".join(map(str, row)) for row in columns.tolist()])
+    parts = []
+    for name, (place, values) in sensitive_features_of(sensitive, X).items():
+        if len(values) > _MOST_GROUPS:
+            raise SpecError(
+                f"sensitive_features has {len(values)} values in {name!r}; cut them "
+                "into a few groups."
+            )
+        words = ["missing" if value is None else str(value) for value in values]
+        parts.append([words[at] for at in place.tolist()])
+    return np.array([" ".join(words) for words in zip(*parts, strict=True)])

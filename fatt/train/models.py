@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from fatt.ensemble import Ensemble, Trees
+from fatt.ensemble import Ensemble
 from fatt.region import Variables
 from fatt.train.fitness import Objective
 from fatt.train.genome import Genome, depth_of, ends, leaf_spans, n_leaves
@@ -24,6 +24,7 @@ from fatt.train.groups import Groups
 from fatt.train.growth import impurity
 from fatt.train.people import People
 from fatt.train.result import Candidate, Figures, Hints
+from fatt.train.splits import as_trees
 from fatt.train.training_set import Traced, TrainingSet
 from fatt.verdict import FAIR
 from fatt.verifier import Verifier
@@ -61,12 +62,12 @@ def appraise(
     traced = objective.people.trace(tree)
     labels = -1 - tree[tree < 0].astype(np.int64)
     at_leaves = np.bincount(traced.leaf, minlength=len(labels))
-    blank = people.variables.model
-    trees = as_trees(traced, objective.people, people)
+    blank, portable = people.variables.model, objective.people.portable(tree)
+    shares = _leaf_shares(tree, traced.leaf, people.worth)
     # Models are checked as a whole, which takes longer than what most are needed for.
     unfair, judged = traced.unfair, None
     if held_out is not None or (unfair & people.has_gaps).any():
-        ensemble = replace(blank, trees=trees)
+        ensemble = replace(blank, trees=as_trees(portable, shares))
         unfair = _confirm(unfair, ensemble, people)
         judged = None if held_out is None else _judge(ensemble, held_out)
     figures = _figures(labels[traced.leaf], people, unfair, objective.groups)
@@ -76,8 +77,8 @@ def appraise(
         n_leaves=n_leaves(tree),
         fitness=objective.scored(traced).fitness,
         blank=blank,
-        trees=trees,
-        tree=objective.people.portable(tree),
+        shares=shares,
+        tree=portable,
         hints=Hints(
             max_depth=max(1, depth_of(tree)),
             min_samples_leaf=max(1, int(at_leaves.min())),
@@ -100,43 +101,6 @@ def _importances(traced: Traced, training_set: TrainingSet, people: People) -> M
         below = mixed[place + 1] + mixed[right[place + 1]]
         gains[training_set.splits[tree[place]].column] += max(0, mixed[place] - below)
     return gains / gains.sum() if gains.any() else gains
-
-
-def as_trees(traced: Traced, training_set: TrainingSet, people: People) -> Trees:
-    """Return a tree in the form of models; its leaves tell the shares of the classes.
-
-    Parameters
-    ----------
-    traced
-        The tree.
-    training_set, people
-        The training people.
-    """
-    tree = traced.tree
-    inner = tree >= 0
-    places = np.flatnonzero(inner)
-    splits = [training_set.splits[code] for code in tree[inner].tolist()]
-    sets = [split.codes for split in splits if split.codes is not None]
-    has_set = np.array([split.codes is not None for split in splits], dtype=bool)
-
-    def spread(values: Any, empty: Any) -> NDArray[Any]:
-        array = np.full(len(tree), empty)
-        array[inner] = values
-        return array
-
-    return Trees.lay_out(
-        roots=[0],
-        feature=spread([split.column for split in splits], -1),
-        threshold=spread([split.threshold for split in splits], 0.0),
-        left=spread(places + 1, -1),
-        right=spread(ends(tree)[places + 1], -1),
-        missing_left=spread([split.missing_left for split in splits], False),
-        leaf=np.cumsum(~inner) - 1,
-        values=_leaf_shares(tree, traced.leaf, people.worth),
-        targets=[-1],
-        subset=spread(np.where(has_set, np.cumsum(has_set) - 1, -1), -1),
-        sets=sets,
-    )
 
 
 def _leaf_shares(tree: Genome, leaf_of: NDArray[np.int64], worth: Matrix) -> Matrix:

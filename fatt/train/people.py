@@ -27,6 +27,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from fatt.ensemble import Categorical, Ensemble, Feature
 from fatt.ensemble.tables import as_frame
 from fatt.errors import DataError, SpecError
+from fatt.people.sensitive import grouped
 from fatt.region import Boxes, Relation, Schema, Space, Variables, code_words
 from fatt.region.inference import refuse_broken_groups
 
@@ -193,6 +194,8 @@ def read_labels(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Labels
             "requires y to be passed, but the target y is None: pass the labels."
         )
     labels = column_or_1d(y, warn=True)
+    if labels.dtype == object:
+        _refuse_missing(labels)
     check_classification_targets(labels)
     check_consistent_length(X, labels)
     classes, codes = np.unique(labels, return_inverse=True)
@@ -206,6 +209,16 @@ def read_labels(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Labels
     by_class = compute_class_weight(class_weight, classes=classes, y=labels)
     _check_weights(by_class)
     return Labels(classes, codes.astype(np.int64), weights, by_class)
+
+
+def _refuse_missing(labels: NDArray[Any]) -> None:
+    """Raise `DataError` if somebody has no label."""
+    place, values = grouped(labels)
+    if None in values:
+        raise DataError(
+            f"row {int(np.argmax(place == values.index(None)))}: the label is missing; "
+            "leave out whoever has none."
+        )
 
 
 def _check_weights(weights: NDArray[np.float64]) -> None:
@@ -231,7 +244,7 @@ def hold_out(codes: NDArray[np.int64], fraction: Any, rng: Generator) -> Flags:
     Raises
     ------
     SpecError
-        If it is no share.
+        If it is no share, or nobody's.
     """
     is_held = np.zeros(len(codes), dtype=bool)
     if fraction is None:
@@ -245,6 +258,11 @@ def hold_out(codes: NDArray[np.int64], fraction: Any, rng: Generator) -> Flags:
     order = order[np.argsort(codes[order], kind="stable")]
     steps = np.floor(float(fraction) * np.arange(len(codes) + 1))
     is_held[order[np.diff(steps) > 0]] = True
+    if not is_held.any():
+        raise SpecError(
+            f"validation_fraction is {fraction!r}, which holds out nobody of "
+            f"{len(codes)} people; hold out more."
+        )
     return is_held
 
 

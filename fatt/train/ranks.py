@@ -135,6 +135,30 @@ class Ranks(NamedTuple):
             inside, outside = (reached & _INSIDE) > 0, (reached & _OUTSIDE) > 0
         return (outside, inside) if self.flipped[split] else (inside, outside)
 
+    def is_still(self, family: int, person: Integers) -> bool:
+        """Tell whether no box crosses a split of a family: all are where people are.
+
+        Parameters
+        ----------
+        family
+            The family.
+        person : ndarray of shape (n_boxes,)
+            Whose each box is.
+        """
+        own, low, high = self.own[family][person], self.low[family], self.high[family]
+        row = self.row[family]
+        if row < 0:
+            return bool(((low == high) & (low == own)).all())
+        size = self.start[family + 1] - self.start[family]
+        start = self.member_start[row]
+        is_inside = np.diff(start)
+        alike = low == np.where(own == size + 1, _INSIDE, _OUTSIDE)
+        alike &= (is_inside == 0) | (high == _INSIDE)
+        return bool(
+            (alike & (is_inside == (own < size))).all()
+            and (self.members[start[0] : start[-1]] == own[own < size]).all()
+        )
+
     def tears_all(self, weights: Matrix) -> Flags:
         """Tell of each family whether all its splits tear some box of everybody.
 
@@ -164,10 +188,10 @@ class Rows(NamedTuple):
     Attributes
     ----------
     order : ndarray of shape (n_families,)
-        The families: first the chains that no box crosses, because similar people are
-        where the person is; then the other chains; then the singles.
+        The families: first those that no box crosses, because similar people are where
+        the person is; then the other chains; then the other singles.
     n_still
-        How many chains no box crosses.
+        How many families no box crosses.
     own : ndarray of shape (n_people, n_families)
         The rank of each person, in that order.
     ends : ndarray of shape (n_boxes, n_crossed, 2)
@@ -183,11 +207,10 @@ class Rows(NamedTuple):
     def of(cls, ranks: Ranks) -> Rows:
         """Arrange ranks anew."""
         person = np.repeat(np.arange(ranks.own.shape[1]), np.diff(ranks.box_start))
-        kind = np.where(ranks.row < 0, 0, 2)
-        for family in np.flatnonzero(kind == 0).tolist():
-            low, high = ranks.low[family], ranks.high[family]
-            is_still = (low == high) & (low == ranks.own[family][person])
-            kind[family] = 0 if is_still.all() else 1
+        kind = np.where(ranks.row < 0, 1, 2)
+        for family in range(len(kind)):
+            if ranks.is_still(family, person):
+                kind[family] = 0
         order = np.argsort(kind, kind="stable")
         crossed = order[kind[order] == 1]
         ends = np.stack([ranks.low[crossed].T, ranks.high[crossed].T], axis=-1)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fatt.ensemble import Ensemble, Trees
+from fatt.ensemble import Ensemble
 from fatt.errors import MissingDependencyError, SpecError
 from fatt.markup import notebook, table
-from fatt.train.splits import Portable
+from fatt.train.splits import Portable, as_trees
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,10 +96,12 @@ class Candidate(Figures):
         Number of leaves.
     fitness
         What the search maximised.
-    blank, trees
-        A model without splits, and the tree that belongs into it.
+    blank
+        A model without splits.
     tree
-        The tree in prefix order.
+        The tree in prefix order that belongs into it.
+    shares : ndarray of shape (n_leaves, n_classes)
+        The shares of the classes at its leaves.
     hints
         What other learners can take over from it.
     importances : ndarray of shape (n_columns,)
@@ -111,15 +113,15 @@ class Candidate(Figures):
     n_leaves: int
     fitness: float
     blank: Ensemble
-    trees: Trees
     tree: Portable
+    shares: NDArray[np.float64]
     hints: Hints
     importances: NDArray[np.float64]
 
     @cached_property
     def ensemble(self) -> Ensemble:
         """The tree as a model."""
-        return replace(self.blank, trees=self.trees)
+        return replace(self.blank, trees=as_trees(self.tree, self.shares))
 
     def __repr__(self) -> str:
         return (

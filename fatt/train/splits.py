@@ -25,6 +25,7 @@ from fatt.ensemble import (
 from fatt.ensemble.tables import Column, columns_of
 from fatt.errors import DataError
 from fatt.region import Boxes, Schema, Variables
+from fatt.train.genome import ends
 
 Matrix = NDArray[np.float64]
 
@@ -223,6 +224,42 @@ def _category_splits(
         left = np.zeros(feature.n_codes, dtype=bool)
         left[: len(feature.categories)] = True
         yield Split(column, 0.0, left, False)
+
+
+def as_trees(tree: Portable, shares: Matrix) -> Trees:
+    """Return a tree in the form of models.
+
+    Parameters
+    ----------
+    tree
+        The tree.
+    shares : ndarray of shape (n_leaves, n_classes)
+        The shares of the classes at its leaves.
+    """
+    inner = np.array([isinstance(node, Split) for node in tree])
+    splits = [node for node in tree if isinstance(node, Split)]
+    sets = [split.codes for split in splits if split.codes is not None]
+    has_set = np.array([split.codes is not None for split in splits], dtype=bool)
+    left = np.flatnonzero(inner) + 1
+
+    def spread(values: Any, empty: Any) -> NDArray[Any]:
+        array = np.full(len(tree), empty)
+        array[inner] = values
+        return array
+
+    return Trees.lay_out(
+        roots=[0],
+        feature=spread([split.column for split in splits], -1),
+        threshold=spread([split.threshold for split in splits], 0.0),
+        left=spread(left, -1),
+        right=spread(ends(np.where(inner, 0, -1))[left], -1),
+        missing_left=spread([split.missing_left for split in splits], False),
+        leaf=np.cumsum(~inner) - 1,
+        values=shares,
+        targets=[-1],
+        subset=spread(np.where(has_set, np.cumsum(has_set) - 1, -1), -1),
+        sets=sets,
+    )
 
 
 def as_stumps(variables: Variables, items: Sequence[Split]) -> Trees:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.train.genome import Genome, leaf_spans, n_leaves
+from fatt.train.genome import Genome, Outline, leaf_spans, n_leaves, outline
 from fatt.train.kernels import sending, tallies
 from fatt.train.people import People
 from fatt.train.ranks import Ranks, Rows, rank
@@ -43,7 +43,8 @@ class Tally(NamedTuple):
     torn: Integers
 
 
-class Traced(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Traced:
     """A tree, and where it sends the people and those similar to them.
 
     Attributes
@@ -62,6 +63,11 @@ class Traced(NamedTuple):
     leaf: Integers
     reached: NDArray[np.uint64]
     unfair: Flags
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The shape of the tree."""
+        return outline(self.tree)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +160,11 @@ class TrainingSet:
         """The ranks once more, person by person."""
         return Rows.of(self.ranks)
 
+    @cached_property
+    def _of_boxes(self) -> Integers:
+        """The weight of the person of each box."""
+        return np.repeat(self.weight, np.diff(self.ranks.box_start))
+
     def of_people(self, chosen: Integers) -> TrainingSet:
         """Return some of the people, with all the splits."""
         return TrainingSet(
@@ -199,8 +210,7 @@ class TrainingSet:
             np.empty(self.n_splits, dtype=np.int64),
             np.empty(self.n_splits, dtype=np.int64),
         )
-        weight = np.repeat(self.weight, np.diff(self.ranks.box_start))
-        tallies.tally_splits(self.ranks, people, boxes, worth, weight, *tally)
+        tallies.tally_splits(self.ranks, people, boxes, worth, self._of_boxes, *tally)
         return tally
 
     def portable(self, tree: Genome) -> Portable:

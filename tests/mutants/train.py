@@ -5,10 +5,18 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _LAWS = ("tests/train/test_kernels.py",)
-_PROOFS = ("tests/train/test_optimum.py",)
+#: What else notices that these are wrong.
+_OTHERS = {
+    "optimum.py": ("tests/train/test_optimum.py",),
+    "groups.py": ("tests/train/test_groups.py",),
+    "models.py": ("tests/train/test_fairness.py",),
+    "people.py": ("tests/train/test_fairness.py", "tests/train/test_groups.py"),
+    "search.py": ("tests/train/test_parameters.py", "tests/train/test_groups.py"),
+    "training.py": ("tests/train/test_parameters.py", "tests/train/test_groups.py"),
+}
 
 MUTANTS = tuple(
-    Mutant(f"fatt/train/{file}", old, new, _PROOFS if "optimum" in file else _LAWS)
+    Mutant(f"fatt/train/{file}", old, new, _OTHERS.get(file, _LAWS))
     for file, old, new in (
         # At its own rank a person is inside.
         (
@@ -74,8 +82,29 @@ MUTANTS = tuple(
         ),
         (
             "ranks.py",
-            "kind[family] = 0 if is_still.all() else 1",
-            "kind[family] = 0 if is_still.any() else 1",
+            "return bool(((low == high) & (low == own)).all())",
+            "return bool(((low == high) & (low == own)).any())",
+        ),
+        # So it does in a family of singles of which nobody holds others.
+        (
+            "ranks.py",
+            "            (alike & (is_inside == (own < size))).all()\n            and (",
+            "            (is_inside == (own < size)).all()\n            and (",
+        ),
+        (
+            "ranks.py",
+            "alike &= (is_inside == 0) | (high == _INSIDE)",
+            "alike &= True",
+        ),
+        (
+            "kernels/changes.pyx",
+            "            if row >= rows.n_still:\n",
+            "            if row >= 0:\n",
+        ),
+        (
+            "kernels/changes.pyx",
+            "        for row in range(n_still):\n            total[first[row] + own[row]] += still_gain\n",
+            "        for row in range(n_still):\n            total[first[row] + own[row]] += gain\n",
         ),
         (
             "kernels/changes.pyx",
@@ -134,8 +163,40 @@ MUTANTS = tuple(
         # Whom nothing here concerns may be treated unfairly all the same.
         (
             "kernels/around.pyx",
-            "around.unfair[person] if is_unfair[person] else 0",
-            "0",
+            "rest += (count == size) * is_unfair[person] * unfair[person]",
+            "rest += (count == size) * unfair[person]",
+        ),
+        (
+            "kernels/around.pyx",
+            "        n_near += count > size\n",
+            "        n_near += count >= size\n",
+        ),
+        (
+            "kernels/around.pyx",
+            "            count += hit != 0\n",
+            "            count += 1\n",
+        ),
+        # Of whom is left out, the boxes are.
+        (
+            "kernels/around.pyx",
+            "            around.box[size] = around.box[at]\n",
+            "            around.box[size] = around.box[size]\n",
+        ),
+        (
+            "kernels/around.pyx",
+            "    around.n_near = n_near\n    around.start[n_near] = size\n\n\ncdef int look_around",
+            "    around.n_near = n_near\n\n\ncdef int look_around",
+        ),
+        # Who is elsewhere is worth what they are worth there.
+        (
+            "kernels/around.pyx",
+            "rest += (1 - is_here) * worth[",
+            "rest += worth[",
+        ),
+        (
+            "kernels/around.pyx",
+            "beyond[word] = ~within[word]",
+            "beyond[word] = ~<uint64_t>0",
         ),
         # Growths from one leaf share what they found out, split by split.
         (
@@ -161,6 +222,21 @@ MUTANTS = tuple(
             "            sums[high] -= weight[box]\n",
             "            sums[low] -= weight[box]\n",
         ),
+        (
+            "kernels/tallies.pyx",
+            "+= weight[box] if high == BOTH else -weight[box]",
+            "+= weight[box]",
+        ),
+        (
+            "kernels/tallies.pyx",
+            "        if low == BOTH:\n            base += weight[box]\n",
+            "",
+        ),
+        (
+            "kernels/tallies.pyx",
+            "inside[place] = sums[place] + sums[size + 1]",
+            "inside[place] = sums[place]",
+        ),
         # A missing value is inside or outside of a chain, and of singles.
         (
             "ranks.py",
@@ -177,6 +253,60 @@ MUTANTS = tuple(
             "ranks.py",
             "row=np.where(row < 0, -1, np.cumsum(row >= 0) - 1),",
             "row=row,",
+        ),
+        # Some of the people have their own boxes, and the members of these.
+        (
+            "ranks.py",
+            "first.append(begin + total)",
+            "first.append(begin)",
+        ),
+        # Which side of a flipped split is inside.
+        (
+            "ranks.py",
+            "return np.asarray(inside != self.flipped[split])",
+            "return np.asarray(inside)",
+        ),
+        (
+            "ranks.py",
+            "return (outside, inside) if self.flipped[split] else (inside, outside)",
+            "return inside, outside",
+        ),
+        (
+            "descent.py",
+            "            if people.ranks.flipped[split]:\n",
+            "            if not people.ranks.flipped[split]:\n",
+        ),
+        # Nodes that stay keep their numbers, and limits hold below a new split.
+        (
+            "descent.py",
+            "followed += numbers[piece] if isinstance(piece, slice) else [-1]",
+            "followed += numbers[piece] if isinstance(piece, slice) else []",
+        ),
+        (
+            "descent.py",
+            "        and max(below[inner], below[outer]) <= depth\n",
+            "        and below[inner] <= depth\n",
+        ),
+        (
+            "descent.py",
+            "        if sizes[inner] + sizes[outer] <= room\n",
+            "        if sizes[inner] + sizes[outer] <= room + 1\n",
+        ),
+        # A leaf costs what it costs, and so does being unfair.
+        (
+            "descent.py",
+            "        worth = score - per_leaf * (sizes[inner] + sizes[outer])\n",
+            "        worth = score - per_leaf * sizes[inner]\n",
+        ),
+        (
+            "fitness.py",
+            "gain = scored.accuracy - scored.n_leaves * self.leaf_cost",
+            "gain = scored.accuracy - self.leaf_cost",
+        ),
+        (
+            "fitness.py",
+            "unfair = int(self.people.weight[traced.unfair].sum())",
+            "unfair = int(traced.unfair.mean() * UNITS)",
         ),
         # A constant tree is worse than any other.
         ("descent.py", "and len(labels[inner] | labels[outer]) > 1\n", "\n"),
@@ -217,6 +347,90 @@ MUTANTS = tuple(
             "optimum.py",
             "return Optimum(search.tree, max(search.beyond, prefix.bound))",
             "return Optimum(search.tree, max(search.beyond, search.best))",
+        ),
+        # A price on the gap makes the label of those who are ahead worth less.
+        (
+            "groups.py",
+            "slope=share[ahead] - share[behind],",
+            "slope=share[behind] - share[ahead],",
+        ),
+        (
+            "groups.py",
+            "worst = int(np.argmax([np.ptp(rate) for rate in rates]))",
+            "worst = 0",
+        ),
+        (
+            "groups.py",
+            "error=float(np.sqrt(variance[ahead] + variance[behind])),",
+            "error=float(np.sqrt(variance[ahead])),",
+        ),
+        (
+            "groups.py",
+            "            count = count * np.isin(codes == positive, classes)\n",
+            "",
+        ),
+        (
+            "groups.py",
+            "return [share @ (labels == self.positive) for share in self.shares]",
+            "return [share @ (labels == 1) for share in self.shares]",
+        ),
+        # The verifier has the last word about people whose boxes have gaps.
+        (
+            "models.py",
+            "    exact[chosen] = found.verdict != FAIR\n",
+            "    exact[chosen] = False\n",
+        ),
+        (
+            "models.py",
+            "        if behind > 0:\n",
+            "        if behind > 1:\n",
+        ),
+        (
+            "people.py",
+            "found |= missing & (boxes.lower[:, index] <= boxes.upper[:, index])",
+            "pass",
+        ),
+        (
+            "people.py",
+            "found |= (size > 1) & (size < most + missing.any())",
+            "found |= (size > 2) & (size < most + missing.any())",
+        ),
+        (
+            "people.py",
+            "            price=self.price / whole,\n",
+            "            price=self.price,\n",
+        ),
+        # What varies freely for everybody who counts.
+        (
+            "ranks.py",
+            "found[family] = everywhere[weights > 0].all()",
+            "found[family] = everywhere.all()",
+        ),
+        # The weight that makes trees fair enough, and the answer without a price.
+        (
+            "search.py",
+            "        if search.best(1)[0].fairness >= min_fairness:\n",
+            "        if search.best(1)[0].fairness < min_fairness:\n",
+        ),
+        (
+            "search.py",
+            "odds = _HALF / (np.log(2) * (share + _UNMISSED))",
+            "odds = _HALF * np.log(2) * (share + _UNMISSED)",
+        ),
+        (
+            "search.py",
+            "search.objective, gap_price=price, slope=spread.slope",
+            "search.objective, gap_price=price, slope=-spread.slope",
+        ),
+        (
+            "training.py",
+            "    wanted = min(most, settings.min_fairness or 0.0)\n",
+            "    wanted = 0.0\n",
+        ),
+        (
+            "training.py",
+            "if settings.is_close(one.gap, one.gap_error, one.ratio, one.ratio_error)",
+            "if one.gap >= 0",
         ),
     )
 )

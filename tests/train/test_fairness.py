@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fatt
@@ -117,3 +119,17 @@ def test_on_any_table_the_answer_is_as_fair_as_proved_and_tells_people_apart(
     assert report.fairness == (tree.fairness_, tree.fairness_)
     shares = tree.ensemble_.trees.values
     assert len(np.unique(np.argmax(shares, axis=1))) == 2
+
+
+def test_who_has_a_value_is_told_apart_where_values_vary_freely() -> None:
+    # Such a split lies at the largest number, beyond which floats have nothing.
+    rng = np.random.default_rng(0)
+    pay = np.where(rng.random(200) < 0.4, np.nan, rng.normal(size=200))
+    X, y = pd.DataFrame({"pay": pay}), np.isnan(pay).astype(int)
+    similarity = Similarity(vary=["pay"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tree = FATTClassifier(similarity, random_state=0).fit(X, y)
+        report = fatt.verify(tree, X, similarity=similarity, schema=tree.schema_)
+    assert tree.score(X, y) == 1
+    assert report.fairness == (tree.fairness_, tree.fairness_) == (1, 1)

@@ -159,8 +159,10 @@ def test_groups_that_the_tree_may_not_read() -> None:
     crossed = quick(group=["sex", "race"], max_gap=0.25).fit(X, Y)
     assert crossed.gap_ == pytest.approx(gap(crossed.predict(X), both.to_numpy()))
     assert crossed.gap_ < 0.25 < quick(group=["sex", "race"]).fit(X, Y).gap_
-    again = quick(max_gap=0.25).fit(X, Y, sensitive_features=X[["sex", "race"]])
-    assert again.ensemble_.digest == crossed.ensemble_.digest
+    columns = X[["sex", "race"]]
+    for given in (columns, columns.to_dict("list"), columns.to_numpy()):
+        again = quick(max_gap=0.25).fit(X, Y, sensitive_features=given)
+        assert again.ensemble_.digest == crossed.ensemble_.digest
 
 
 def test_rates_are_those_of_the_positive_label() -> None:
@@ -238,6 +240,8 @@ BAD: list[tuple[dict[str, Any], Any, str]] = [
     ({"max_gap": 0.1}, None, "max_gap is about groups: name the variables"),
     ({"group": "sexx"}, None, "group names 'sexx'"),
     ({"group": "pay"}, None, "which has 1500 values; cut it into a few groups"),
+    ({"max_gap": 0.1}, X["pay"], "has 1500 values in 'pay'; cut them into a few"),
+    ({"max_gap": 0.1}, "sex", "or name a column of the table: group='sex'"),
     ({"group": "sex"}, SEX, "both group and sensitive_features"),
     (
         {"constraint": "parity"},
@@ -261,8 +265,12 @@ def test_bad_parameters(parameters: Any, sensitive: Any, message: str) -> None:
 
 def test_bad_groups() -> None:
     tree = quick(max_gap=0.1)
-    with pytest.raises(DataError, match="has 3 rows, and there are 1500 people"):
+    with pytest.raises(DataError, match=r"has 3 values in .* there are 1,500 people"):
         tree.fit(X, Y, sensitive_features=["a", "b", "a"])
+    with pytest.raises(DataError, match="contradict the table in 'sex'"):
+        tree.fit(X, Y, sensitive_features={"sex": SEX[::-1]})
+    with pytest.raises(DataError, match="index of sensitive_features is not that of"):
+        tree.fit(X, Y, sensitive_features=pd.Series(SEX).sample(frac=1, random_state=0))
     with pytest.raises(DataError, match="there are not two groups"):
         tree.fit(X, Y, sensitive_features=["a"] * 1500)
     with pytest.raises(DataError, match="there are 3 classes; name it, such as pos_"):

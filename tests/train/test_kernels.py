@@ -6,6 +6,7 @@ and about every value that a box allows.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Callable
@@ -306,7 +307,7 @@ def test_the_best_change_is_the_best_of_all(case: Case) -> None:
     slow = SlowWalk(case)
     assert fitness(new, slow.worth(new)) == max(possible) > now
     # Nodes that stay keep their numbers.
-    numbers = change.follow(np.arange(len(tree)))
+    numbers = np.array(change.follow(list(range(len(tree)))))
     assert len(numbers) == len(new)
     kept = numbers >= 0
     assert (tree[numbers[kept]] == new[kept]).all()
@@ -396,7 +397,7 @@ def test_rows_that_do_not_fit_the_ranks_are_refused() -> None:
         "as many rows as families": rows._replace(order=rows.order[:-1]),
         "is none of": rows._replace(order=rows.order + 1),
         "no chain, or no singles": rows._replace(order=rows.order[::-1].copy()),
-        "more chains than rows": rows._replace(n_still=len(rows.order) + 1),
+        "fewer rows than": rows._replace(n_still=len(rows.order) + 1),
         "own has the shape": rows._replace(own=rows.own[:-1]),
         "ends has the shape": rows._replace(ends=rows.ends[:-1]),
     }
@@ -407,7 +408,7 @@ def test_rows_that_do_not_fit_the_ranks_are_refused() -> None:
             score_changes(
                 people.ranks, given, traced, 0, pairs, worth, unfair, 1, alone, scores
             )
-    few = traced._replace(unfair=traced.unfair[:-1])
+    few = dataclasses.replace(traced, unfair=traced.unfair[:-1])
     with pytest.raises(ValueError, match="is_unfair has the shape"):
         score_changes(
             people.ranks, rows, few, 0, pairs, worth, unfair, 1, alone, scores

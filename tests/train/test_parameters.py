@@ -281,6 +281,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"max_depth": 2.5}, "max_depth is 2.5; it must be a whole number"),
     ({"elitism": 32, "algorithm": "paper"}, "nothing would ever change"),
     ({"max_seconds": -1}, "max_seconds is -1"),
+    ({"validation_fraction": 1e-4}, "holds out nobody of 300 people; hold out more"),
 ]
 
 
@@ -304,6 +305,11 @@ def test_bad_people() -> None:
         quick().fit(X_PLAIN, Y_PLAIN, sample_weight=Y_PLAIN)
     with pytest.raises(DataError, match="y is None"):
         quick().fit(X_PLAIN, None)  # type: ignore[arg-type]
+    for missing in (None, np.nan, pd.NA):
+        labels = np.where(Y_MIXED == "late", "late", "paid").astype(object)
+        labels[7] = missing
+        with pytest.raises(DataError, match="row 7: the label is missing"):
+            quick(town.SIMILARITY).fit(X_MIXED, labels)
     with pytest.raises(DataError, match="column 'empty' has no value in any row"):
         quick(town.SIMILARITY).fit(X_MIXED.assign(empty=np.nan), Y_MIXED)
     with pytest.raises(DataError, match="column 'when' holds"):

@@ -24,6 +24,91 @@ from fatt.verifier.kernels.arena cimport (
 )
 
 
+cdef void _find_people(
+    Around* around, int64_t node, const int64_t* leaf
+) noexcept nogil:
+    """Find out who arrives at a node, and add up what all others are worth."""
+    # All that stays the same is named, and nothing is asked that may go either way.
+    cdef const Tree* tree = around.tree
+    cdef const int64_t* label = tree.label
+    cdef const int64_t* worth = around.worth
+    cdef int64_t first = tree.first_leaf[node], last = tree.first_leaf[tree.end[node]]
+    cdef int64_t n_classes = tree.n_classes, person, at, n_here = 0, rest = 0
+    cdef int64_t is_here
+    cdef int32_t* here = around.here
+    for person in range(around.ranks.n_people):
+        at = leaf[person]
+        is_here = (at >= first) & (at < last)
+        here[n_here] = <int32_t>person
+        n_here += is_here
+        rest += (1 - is_here) * worth[person * n_classes + label[at]]
+    around.n_here = n_here
+    around.rest += rest
+
+
+cdef void _find_boxes(
+    Around* around,
+    const uint64_t* reached,
+    const uint64_t* within,
+    const uint8_t* is_unfair,
+) noexcept nogil:
+    """Find out which boxes reach a node; whom none concerns is treated as ever."""
+    cdef const int64_t* box_start = around.ranks.box_start
+    cdef const int64_t* unfair = around.unfair
+    cdef int64_t n_words = around.tree.n_words, n_near = 0, size = 0, rest = 0
+    cdef int64_t person, box, word, count
+    cdef uint64_t hit
+    cdef int32_t* near = around.near
+    cdef int32_t* found = around.box
+    cdef int64_t* start = around.start
+    for person in range(around.ranks.n_people):
+        if unfair[person] == 0:
+            continue
+        count = size
+        for box in range(box_start[person], box_start[person + 1]):
+            hit = 0
+            for word in range(n_words):
+                hit |= reached[box * n_words + word] & within[word]
+            found[count] = <int32_t>box
+            count += hit != 0
+        near[n_near], start[n_near] = <int32_t>person, size
+        n_near += count > size
+        rest += (count == size) * is_unfair[person] * unfair[person]
+        size = count
+    start[n_near] = size
+    around.n_near = n_near
+    around.rest -= rest
+
+
+cdef void _leave_out_unfair(
+    Around* around, const uint64_t* reached, const uint64_t* beyond
+) noexcept nogil:
+    """Leave out whom the rest of the tree is unfair to, whatever stands at the node."""
+    cdef const int64_t* box_start = around.ranks.box_start
+    cdef int64_t n_words = around.tree.n_words, n_near = 0, size = 0
+    cdef int64_t number, person, box, at, end
+    cdef int32_t labels
+    for number in range(around.n_near):
+        person, labels = around.near[number], NONE
+        at, end = around.start[number], around.start[number + 1]
+        for box in range(box_start[person], box_start[person + 1]):
+            labels = joined(
+                labels, labels_of(around.tree, reached + box * n_words, beyond)
+            )
+        if labels == SEVERAL:
+            around.rest -= around.unfair[person]
+            continue
+        around.near[n_near], around.elsewhere[n_near] = <int32_t>person, labels
+        around.start[n_near] = size
+        n_near += 1
+        while at < end:
+            around.box[size] = around.box[at]
+            size += 1
+            at += 1
+    around.n_near = n_near
+    around.start[n_near] = size
+
+
 cdef int look_around(
     Around* around,
     int64_t node,
@@ -35,14 +120,10 @@ cdef int look_around(
     """Find out who reaches a node, and what the subtrees there mean to each of them."""
     cdef const Ranks* ranks = around.ranks
     cdef const Tree* tree = around.tree
-    cdef int64_t first = tree.first_leaf[node], last = tree.first_leaf[tree.end[node]]
-    cdef int64_t person, box, count, at, word, size = 0
-    cdef const uint64_t* mine
+    cdef int64_t at, word
     cdef uint64_t* within = words(arena, tree.n_words)
     cdef uint64_t* beyond = words(arena, tree.n_words)
-    cdef uint64_t hit
-    cdef int32_t labels
-    for at in range(first, last):
+    for at in range(tree.first_leaf[node], tree.first_leaf[tree.end[node]]):
         within[at // 64] |= <uint64_t>1 << at % 64
     for word in range(tree.n_words):
         beyond[word] = ~within[word]
@@ -51,47 +132,16 @@ cdef int look_around(
     around.elsewhere = small(arena, ranks.n_people)
     around.start = integers(arena, ranks.n_people + 1)
     around.box = small(arena, ranks.n_boxes)
-    around.n_here = around.n_near = around.rest = 0
-    for person in range(ranks.n_people):
-        if first <= leaf[person] < last:
-            around.here[around.n_here] = <int32_t>person
-            around.n_here += 1
-        else:
-            at = tree.label[leaf[person]]
-            around.rest += around.worth[person * tree.n_classes + at]
-    for person in range(ranks.n_people):
-        if around.unfair[person] == 0:
-            continue
-        count = size
-        for box in range(ranks.box_start[person], ranks.box_start[person + 1]):
-            hit = 0
-            for word in range(tree.n_words):
-                hit |= reached[box * tree.n_words + word] & within[word]
-            if hit:
-                around.box[count] = <int32_t>box
-                count += 1
-        if count == size:
-            # Whom nothing here concerns is treated as ever.
-            around.rest -= around.unfair[person] if is_unfair[person] else 0
-            continue
-        labels = NONE
-        for box in range(ranks.box_start[person], ranks.box_start[person + 1]):
-            mine = reached + box * tree.n_words
-            labels = joined(labels, labels_of(tree, mine, beyond))
-        if labels == SEVERAL:
-            around.rest -= around.unfair[person]
-        else:
-            around.near[around.n_near] = <int32_t>person
-            around.elsewhere[around.n_near] = labels
-            around.start[around.n_near] = size
-            around.n_near += 1
-            size = count
-    around.start[around.n_near] = size
+    around.rest = 0
+    _find_people(around, node, leaf)
+    _find_boxes(around, reached, within, is_unfair)
+    _leave_out_unfair(around, reached, beyond)
     around.leaf[HERE] = leaf
-    around.labels[HERE] = small(arena, size)
-    for at in range(size):
-        mine = reached + around.box[at] * tree.n_words
-        around.labels[HERE][at] = labels_of(tree, mine, within)
+    around.labels[HERE] = small(arena, around.start[around.n_near])
+    for at in range(around.start[around.n_near]):
+        around.labels[HERE][at] = labels_of(
+            tree, reached + around.box[at] * tree.n_words, within
+        )
     if tree.codes[node] >= 0:
         _look_below(around, LEFT, node + 1, within, arena)
         _look_below(around, RIGHT, tree.end[node + 1], within, arena)

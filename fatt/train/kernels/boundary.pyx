@@ -83,8 +83,8 @@ cdef int read_rows(object given, const Ranks* ranks, Rows* mine) except -1:
     mine.order = numbers_of(order, (mine.n_rows,), "order")
     check_places(mine.order, mine.n_rows, ranks.n_families)
     if not 0 <= mine.n_still <= mine.n_rows - mine.n_crossed:
-        raise ValueError("there are more chains than rows")
-    for row in range(mine.n_rows):
+        raise ValueError("there are fewer rows than n_still and ends tell")
+    for row in range(mine.n_still, mine.n_rows):
         family = mine.order[row]
         if (ranks.row[family] < 0) != (row < mine.n_still + mine.n_crossed):
             raise ValueError(f"row {row} is no chain, or no singles")

@@ -79,8 +79,8 @@ cdef struct Alone:
 
 
 # Somebody for whom it makes a difference to be inside, and how much the tree gains by
-# that: by what their label is worth; and along chains that no box crosses, where the
-# box is on their own side, also by what it costs. Exchanged, it loses as much.
+# that: by what their label is worth; and in families that no box crosses, where the box
+# is on their own side, also by what it costs. Exchanged, it loses as much.
 cdef struct Moved:
     int64_t person
     int64_t gain
@@ -299,10 +299,9 @@ cdef void _add_singles(
     cdef const int64_t* first = (
         ranks.member_start + ranks.row[family] * (ranks.n_boxes + 1)
     )
-    cdef int64_t place, box, number, at, other, member, single, usual, way
+    cdef int64_t place, member
     cdef int64_t more[2]
     cdef const Alone* one
-    cdef bint seen
     for place in range(pair.n_alone):
         one = pair.alone + place
         base[0] -= one.cost[low[one.box]] - one.cost[OUTSIDE]
@@ -315,6 +314,22 @@ cdef void _add_singles(
         for member in range(first[one.box], first[one.box + 1]):
             costs[2 * ranks.members[member]] += more[0]
             costs[2 * ranks.members[member] + 1] += more[1]
+
+
+cdef void _add_many_among_singles(
+    const Around* around,
+    const Pair* pair,
+    int64_t family,
+    int64_t* costs,
+    int64_t* base,
+) noexcept nogil:
+    """Add up by category what people with several boxes cost there, and elsewhere."""
+    cdef const Ranks* ranks = around.ranks
+    cdef const int64_t* first = (
+        ranks.member_start + ranks.row[family] * (ranks.n_boxes + 1)
+    )
+    cdef int64_t place, box, number, at, other, member, single, usual, way
+    cdef bint seen
     for place in range(2 * pair.n_many):
         number, way = pair.many[place // 2], place % 2
         usual = _cost(around, pair, way, number, family, -1)
@@ -362,7 +377,10 @@ cdef void _score_pair(
             # Some are inside at every split.
             base[0] += gain[size + 1]
             base[1] -= gain[size + 1]
-            _add_singles(around, pair, family, cost, base)
+            if row >= rows.n_still:
+                _add_singles(around, pair, family, cost, base)
+            if pair.n_many > 0:
+                _add_many_among_singles(around, pair, family, cost, base)
         for way in range(2):
             if scores[way] == NULL:
                 continue
@@ -493,7 +511,8 @@ def score_changes(
     cdef int64_t* my_scores
     cdef int64_t* ways[2]
     cdef uint64_t* is_scored
-    tree, leaf, reached, is_unfair = traced
+    tree, leaf = traced.tree, traced.leaf
+    reached, is_unfair = traced.reached, traced.unfair
     read_ranks(ranks, &mine)
     read_rows(rows, &mine, &my_rows)
     around.ranks, around.rows, around.tree = &mine, &my_rows, &my_tree
