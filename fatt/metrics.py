@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from fatt.audit import verify
@@ -184,19 +184,9 @@ favorable
         sample_weight
             Weight of each person.
         """
+        asked = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
         return individual_fairness_score(
-            estimator,
-            X,
-            similarity=self.similarity,
-            schema=self.schema,
-            budget=self.budget,
-            sample_weight=sample_weight,
-            spot_checks=self.spot_checks,
-            threshold=self.threshold,
-            cuts=self.cuts,
-            tolerance=self.tolerance,
-            direction=self.direction,
-            favorable=self.favorable,
+            estimator, X, sample_weight=sample_weight, **asked
         )
 
 

@@ -29,7 +29,7 @@ from fatt.aif360_ext.question import (
     refuse_other_labels,
     shares,
 )
-from fatt.audit.questions import auditor_of
+from fatt.audit import verify
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble.allowed import Direction, allowed_of
 from fatt.errors import SpecError
@@ -93,18 +93,15 @@ class _Treated:
 
     @functools.cached_property
     def _report(self) -> Report:
-        auditor = auditor_of(
+        report = verify(
             self._model,
             self._people,
             similarity=self._similarity,
             schema=self._schema,
-            **self._fair,
-        )
-        report = auditor.verify(
-            self._people,
             budget=self._budget,
             sample_weight=weights_of(self._labelled),
             spot_checks=self._spot_checks,
+            **self._fair,
         )
         if report.interrupted:
             # Half a result must not pass for the whole.

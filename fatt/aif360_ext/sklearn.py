@@ -30,7 +30,7 @@ from fatt.aif360_ext.question import (
     shares,
     with_levels,
 )
-from fatt.audit.questions import auditor_of
+from fatt.audit import verify
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Ensemble, Label
 from fatt.ensemble.allowed import Direction
@@ -409,12 +409,9 @@ def _verify(
     prot_attr: Any,
     similarity: Relation | None,
     schema: Schema | None,
-    budget: Budget | None,
-    sample_weight: Any,
-    spot_checks: int,
     threshold: float | None,
     pos_label: Label,
-    **fair: Any,
+    **asked: Any,
 ) -> Report:
     model = load(estimator)
     if threshold is not None:
@@ -428,19 +425,8 @@ def _verify(
     # Many people share an index, and pandas would try to align them by it.
     people = X.reset_index(drop=True) if is_pandas(X) else X
     # Tables and models of AIF360 share the order of their columns.
-    auditor = auditor_of(
-        model,
-        people,
-        similarity=similarity,
-        schema=schema,
-        by_position=True,
-        **fair,
-    )
-    report = auditor.verify(
-        people,
-        budget=budget,
-        sample_weight=sample_weight,
-        spot_checks=spot_checks,
+    report = verify(
+        model, people, similarity=similarity, schema=schema, by_position=True, **asked
     )
     if report.interrupted:
         # Half a score must not decide anything.

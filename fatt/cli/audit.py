@@ -24,6 +24,7 @@ from fatt.cli.options import (
     question_options,
     search_options,
     similarity_options,
+    unread_options,
 )
 from fatt.cli.terminal import Exit, exits, print_report, printable, progress, say
 from fatt.errors import DataError, SpecError
@@ -57,10 +58,7 @@ _SHOWN = 8
 @click.option("--favourable", "--favorable", "favourable", metavar="ANSWER",
               help="The answer that people want, for rates of selection; by default "
               "the second of two.")  # fmt: skip
-@click.option("--label", metavar="NAME", help="The column of true outcomes.")
-@click.option("--id", "identity", metavar="NAME", help="The column of people's ids.")
-@click.option("--ignore", "ignored", multiple=True, metavar="NAME",
-              help="A column that the model does not read. Repeatable.")  # fmt: skip
+@unread_options
 @click.option("--min-fairness", type=click.FloatRange(0, 1), metavar="SHARE",
               help="The share that must be treated fairly, such as 0.95; the exit code "
               "tells.")  # fmt: skip

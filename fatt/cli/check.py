@@ -14,6 +14,7 @@ from fatt.cli.options import (
     model_options,
     people_names,
     question_options,
+    unread_options,
 )
 from fatt.cli.terminal import Exit, exits, printable
 from fatt.errors import CertificateError, MalformedCertificateError, SpecError
@@ -35,10 +36,7 @@ if TYPE_CHECKING:
 @click.option("--schema", type=click.Path(), metavar="FILE",
               help="What the columns mean, as you expect it: a file of "
               "Schema.save.")  # fmt: skip
-@click.option("--label", metavar="NAME", help="The column of true outcomes.")
-@click.option("--id", "identity", metavar="NAME", help="The column of people's ids.")
-@click.option("--ignore", "ignored", multiple=True, metavar="NAME",
-              help="A column that the model does not read. Repeatable.")  # fmt: skip
+@unread_options
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 @question_options
 @favourable_option
@@ -153,7 +151,8 @@ def _table(request: Request, ensemble: Ensemble) -> Any:
 
     table = request.read_people(request.people)
     named = [name for name in (request.label, request.identity) if name is not None]
-    return type_for_model(table, ensemble, others=named, ignored=request.ignored).table
+    ignored = [*request.ignored, *request.unread(table)]
+    return type_for_model(table, ensemble, others=named, ignored=ignored).table
 
 
 def _json(checked: Checked, confirmed: bool) -> str:

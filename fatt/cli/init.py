@@ -296,6 +296,15 @@ class _Places:
                 f"ignore = {in_toml(self.ignored)}  {_GUESS} columns "
                 "beyond those that the model reads"
             )
+        guessed = {self.label, self.identity, *self.rename}
+        unread = [name for name in self._unread if name not in guessed]
+        if self.ensemble.inputs.named and unread:
+            yield (
+                "# What else the model does not read; one may be the true outcomes, "
+                'label = "...",'
+            )
+            yield '# another tell people apart, id = "...", and the rest be left out:'
+            yield f"# ignore = {in_toml(unread)}"
 
     def columns(self, request: ModelRequest) -> Iterator[str]:
         """Yield the table that says which column is which."""

@@ -184,6 +184,21 @@ people_names = _all(
 )
 
 
+unread_options = _all(
+    click.option("--label", metavar="NAME", help="The column of true outcomes."),
+    click.option(
+        "--id", "identity", metavar="NAME", help="The column of people's ids."
+    ),
+    click.option(
+        "--ignore",
+        "ignored",
+        multiple=True,
+        metavar="NAME",
+        help="A column that the model does not read. Repeatable.",
+    ),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelRequest:
     """What the user said of the model; the names are those of the options."""
@@ -267,6 +282,13 @@ class ModelRequest:
         from fatt.people.files import read_table
 
         return read_table(path).renamed(self.said().rename)
+
+    def unread(self, table: Table) -> list[str]:
+        """Return the columns that the model does not read, as the file says."""
+        said = self.file.audit
+        # Whoever is new has no outcome yet, and other people other columns.
+        named = (*said.ignore, said.label, said.id)
+        return [name for name in table.columns if name in named]
 
     def takes_positions(self) -> bool:
         """Tell whether columns with names may be taken by position."""

@@ -77,7 +77,6 @@ class Request(SimilarityRequest, ModelRequest):
     where: str | None
     values: tuple[str, ...]
     ignored: tuple[str, ...]
-    others: tuple[str, ...] = ()
     favourable: str | None
     budget: tuple[str, ...]
     jobs: int
@@ -91,8 +90,6 @@ def _with_file(request: Request) -> Request:
         request,
         model=request.model or said.model,
         people=request.people or said.people,
-        # Whoever is new has no outcome yet, and other people other columns.
-        others=(*said.ignore, *filter(None, (said.label, said.id))),
     )
 
 
@@ -171,8 +168,7 @@ def _asked(request: Request, ensemble: Ensemble) -> _Asked:
             )
         return _Asked(type_for_model(typed, ensemble, one_hot=one_hot))
     table = request.read_people(request.people)
-    beside = [name for name in request.others if name in table.columns]
-    ignored = (*request.ignored, *beside)
+    ignored = [*request.ignored, *request.unread(table)]
     everybody = type_for_model(table, ensemble, ignored=ignored, one_hot=one_hot)
     names = list(table.columns)
     chosen = {**_chosen(request, table), **_typed(request, names)}

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble, Label
 from fatt.ensemble.tables import as_frame
@@ -204,8 +205,7 @@ class Prepared(Live):
     def _rows(self, table: Any) -> Any:
         """Return the rows as the transformer makes them."""
         if self.only is None:
-            made = self.step.transform(table)
-            return np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+            return _dense(self.step.transform(table))
         import pandas as pd
 
         names = [feature.name for feature in self.inner.features]
@@ -215,8 +215,12 @@ class Prepared(Live):
         else:
             rows = frame.to_pandas()[names].copy()
         only = list(self.only)
-        made = self.step.transform(rows[only])
-        cells = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+        cells = _dense(self.step.transform(rows[only]))
         for place, name in enumerate(only):
             rows[name] = cells[:, place]
         return rows.to_numpy()
+
+
+def _dense(made: Any) -> NDArray[Any]:
+    """Return what a transformer made as an array that is not sparse."""
+    return np.asarray(made.toarray() if hasattr(made, "toarray") else made)

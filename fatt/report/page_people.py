@@ -130,17 +130,17 @@ def groups(
             )
         )
         if assumed:
-            how: list[Part] = ["when ordering the audit"]
+            how: Part = "when ordering the audit"
             if most is None:
-                option, argument = tag("code", "--favourable"), tag("code", "favourable=")
-                how = ["with ", option, ", in Python with ", argument]
+                option = tag("code", "--favourable")
+                how = ["with ", option, ", in Python with ", tag("code", "favourable=")]
             explained.append(
                 note(
                     "That people want ",
                     name_of(in_words(favourable)),
                     " is assumed, as the second of two answers, and the ratio means "
                     "nothing if they do not: say which they want ",
-                    *how,
+                    how,
                     ".",
                 )
             )

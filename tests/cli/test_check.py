@@ -63,6 +63,30 @@ def test_json_tells_the_same(files: tuple[str, str, str]) -> None:
     assert found["fair"] == report["counts"]["fair"]
 
 
+def test_the_file_of_the_audit_names_columns_that_the_model_does_not_read(
+    tmp_path: Path,
+) -> None:
+    ages = np.arange(20.0, 60.0)
+    tree = DecisionTreeClassifier(random_state=0).fit(ages[:, None], ages > 40)
+    model, certificate = str(tmp_path / "tree.fatt"), str(tmp_path / "audit.cert")
+    load(tree).save(model)
+    columns = {"age": ages.tolist(), "case": ages.tolist(), "repaid": ages.tolist()}
+    people = town.write_csv(tmp_path / "people.csv", columns)
+    spec = tmp_path / "audit.toml"
+    audit = 'id = "case"\nignore = ["repaid"]\n[columns]\nby_position = true'
+    similar = "[[similar]]\nnoise = 3"
+    spec.write_text(f"[audit]\n{audit}\n{similar}\n", encoding="utf-8")
+    words = ["--spec", str(spec)]
+    assert not run(
+        "audit", model, people, *words, "--certificate", certificate
+    ).exit_code
+    checked = run("check", certificate, model, people, *words)
+    assert "row by row" in checked.stdout
+    # Other people need not have all of these columns.
+    fewer = town.write_csv(tmp_path / "fewer.csv", {"age": ages.tolist()})
+    assert "row by row" in run("check", certificate, model, fewer, *words).stdout
+
+
 def test_other_people_are_told(files: tuple[str, str, str], tmp_path: Path) -> None:
     columns = town.people()
     columns["age"][3] += 1

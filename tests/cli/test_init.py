@@ -101,6 +101,23 @@ def test_what_is_written_runs_as_it_is(
     assert "the schema says that 'debt' is from 0 to 1" in str(refused.exception)
 
 
+def test_columns_of_which_there_is_no_guess_are_told(tmp_path: Path) -> None:
+    made(tmp_path, named=True)
+    path = tmp_path / "people.csv"
+    kept = path.read_text(encoding="utf-8").replace("outcome", "went well", 1)
+    path.write_text(kept.replace("age (years)", "age"), encoding="utf-8")
+    spec = tmp_path / "audit.toml"
+    model = str(tmp_path / "model.fatt")
+    assert run("init", model, str(path), "-o", str(spec)).exit_code == 0
+    text = spec.read_text(encoding="utf-8")
+    assert '# ignore = ["went well"]\n' in text
+    # With the mark taken off, it is said.
+    spec.write_text(text.replace("# ignore", "ignore"), encoding="utf-8")
+    audited = run("audit", "--spec", str(spec))
+    assert audited.exit_code == 0
+    assert "went well" not in audited.output
+
+
 DEBT = 'debt = { type = "number", lower = 0, upper = 1 }'
 
 

@@ -136,7 +136,7 @@ def test_groups_have_rates_and_ratios() -> None:
     for brief in (False, True):
         assumed = Reader(made.report().to_html(groups=["sex"], summary=brief)).text
         assert "That people want grant is assumed, as the second of two" in assumed
-        assert ("with --favourable, in Python" in assumed) == (not brief)
+        assert ("with --favourable , in Python" in assumed) == (not brief)
         assert ("say which they want when ordering" in assumed) == brief
     assert "<bdi>missing</bdi>" in page
 
