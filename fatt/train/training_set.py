@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.train.families import rank
 from fatt.train.genome import Genome, Outline, leaf_spans, n_leaves, outline
 from fatt.train.kernels import sending, tallies
 from fatt.train.people import People
-from fatt.train.ranks import Ranks, Rows, rank
+from fatt.train.ranks import Ranks, Rows
 from fatt.train.splits import Portable, Split, as_stumps, candidates
 
 Matrix = NDArray[np.float64]

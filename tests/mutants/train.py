@@ -93,7 +93,7 @@ MUTANTS = tuple(
         ),
         (
             "ranks.py",
-            "alike &= (is_inside == 0) | (high == _INSIDE)",
+            "alike &= (is_inside == 0) | (high == INSIDE)",
             "alike &= True",
         ),
         (
@@ -239,14 +239,14 @@ MUTANTS = tuple(
         ),
         # A missing value is inside or outside of a chain, and of singles.
         (
-            "ranks.py",
+            "families.py",
             "return np.where(missing, size, own), low, np.where(may_miss, size, high)",
             "return np.where(missing, size, own), low, high",
         ),
         (
-            "ranks.py",
-            "high = _INSIDE + _OUTSIDE * ((count > 1) | lost_outside)",
-            "high = _INSIDE + _OUTSIDE * (count > 1)",
+            "families.py",
+            "high = INSIDE + OUTSIDE * ((count > 1) | lost_outside)",
+            "high = INSIDE + OUTSIDE * (count > 1)",
         ),
         # Of families that are left out, those of singles leave no row behind.
         (

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from fatt import FATTClassifier, Similarity
 from fatt.train import optimum
+from fatt.train.families import rank
 from fatt.train.fitness import Limits, Objective
 from fatt.train.genome import Genome, is_constant, join, leaf, n_leaves
 from fatt.train.kernels import changes
 from fatt.train.optimum import best_small_tree, most_worth
-from fatt.train.ranks import rank
 from fatt.train.splits import as_stumps
 from fatt.train.training_set import TrainingSet
 from tests.laws.effort import for_seeds
