@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import platform
@@ -26,7 +27,15 @@ from fatt.cli.options import (
     similarity_options,
     unread_options,
 )
-from fatt.cli.terminal import Exit, exits, print_report, printable, progress, say
+from fatt.cli.terminal import (
+    Exit,
+    exits,
+    lines,
+    print_report,
+    printable,
+    progress,
+    say,
+)
 from fatt.errors import DataError, SpecError
 from fatt.storage import require_writable, write_text
 
@@ -166,25 +175,11 @@ def _run(request: Request) -> Exit:
     _require_journal(request)
     _require_inputs(request)
     similarity, budget = _similarity(request), budget_of(request.budget)
-    model, table = _inputs(request)
     from fatt.audit.questions import auditor_of
-    from fatt.people.typed import type_for_model
-    from fatt.report.groups import favourable_label
 
-    # A mistake is told now, not after a long run.
-    favourable_label(model.ensemble.classes, request.favourable)
+    with contextlib.nullcontext() if request.quiet else lines("reading"):
+        model, table, typed = _read(request, similarity)
     fair = request.fair(model.classes, request.favourable)
-
-    named = [name for name in (request.label, request.identity) if name is not None]
-    typed = type_for_model(
-        table,
-        model.ensemble,
-        # A column that is only named as what varies tells what may stand for it.
-        groups=[*request.groups, *(n for n in similarity.names if n in table.columns)],
-        others=named,
-        ignored=request.ignored,
-        one_hot=request.one_hot or request.said().one_hot,
-    )
     sensitive = _sensitive(request, table)
     with progress("searching", quiet=request.quiet) as show:
         auditor = auditor_of(
@@ -252,6 +247,29 @@ def _require_inputs(request: Request) -> None:
             f"there is no {absent}; write fatt audit MODEL PEOPLE, or try "
             "fatt audit --demo."
         )
+
+
+def _read(request: Request, similarity: Relation) -> tuple[Model, Table, TypedPeople]:
+    """Return the model, and the people as they stand in the file and as it reads them.
+
+    A mistake is told now, not after a long run.
+    """
+    model, table = _inputs(request)
+    from fatt.people.typed import type_for_model
+    from fatt.report.groups import favourable_label
+
+    favourable_label(model.ensemble.classes, request.favourable)
+    named = [name for name in (request.label, request.identity) if name is not None]
+    typed = type_for_model(
+        table,
+        model.ensemble,
+        # A column that is only named as what varies tells what may stand for it.
+        groups=[*request.groups, *(n for n in similarity.names if n in table.columns)],
+        others=named,
+        ignored=request.ignored,
+        one_hot=request.one_hot or request.said().one_hot,
+    )
+    return model, table, typed
 
 
 def _inputs(request: Request) -> tuple[Model, Table]:

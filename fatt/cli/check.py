@@ -16,7 +16,7 @@ from fatt.cli.options import (
     question_options,
     unread_options,
 )
-from fatt.cli.terminal import Exit, exits, printable
+from fatt.cli.terminal import Exit, exits, lines, printable
 from fatt.errors import CertificateError, MalformedCertificateError, SpecError
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ def command(context: click.Context, /, **given: Any) -> None:
       fatt check audit.cert credit.json people.csv --label truth
       fatt check audit.cert credit.json --spec audit.toml --schema schema.json
     """  # noqa: D301
-    context.exit(_run(Request(**given)))
+    with lines("checking"):
+        code = _run(Request(**given))
+    context.exit(code)
 
 
 @dataclass(frozen=True, kw_only=True)

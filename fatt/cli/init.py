@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt.cli.options import ModelRequest, model_names, model_options, rename_option
-from fatt.cli.terminal import printable, say
+from fatt.cli.terminal import lines, printable, say
 from fatt.errors import SpecError
 from fatt.storage import require_writable, write_text
 
@@ -68,7 +68,8 @@ def command(model: str, people: str, output: str, **given: Any) -> None:
     if Path(output).exists():
         raise SpecError(f"{output} exists; name another file with --output.")
     request = ModelRequest(**given)
-    text = draft(request, model, people, output)
+    with lines("reading"):
+        text = draft(request, model, people, output)
     write_text(output, text)
     for line in text.splitlines():
         what, guess, why = line.partition(_GUESS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt.cli.options import ModelRequest, model_names, model_options
-from fatt.cli.terminal import printable
+from fatt.cli.terminal import lines, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,7 +27,8 @@ def command(model: str, as_json: bool, **given: Any) -> None:
     """Show what was read from the file MODEL."""
     from fatt.summary import summarize
 
-    summary = summarize(ModelRequest(**given).load(model).ensemble)
+    with lines("reading"):
+        summary = summarize(ModelRequest(**given).load(model).ensemble)
     if as_json:
         import msgspec
 

@@ -20,7 +20,7 @@ from fatt.cli.options import (
     search_options,
     similarity_options,
 )
-from fatt.cli.terminal import Exit, exits, printable, say
+from fatt.cli.terminal import Exit, exits, lines, printable, say
 from fatt.errors import SpecError
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def command(context: click.Context, /, **given: Any) -> None:
       fatt twin credit.json --set age=40 --set sex=F --vary sex
       fatt twin --spec audit.toml --row 17
     """  # noqa: D301
-    context.exit(_run(_with_file(Request(**given))))
+    with lines("looking for a twin"):
+        code = _run(_with_file(Request(**given)))
+    context.exit(code)
 
 
 @dataclass(frozen=True, kw_only=True)

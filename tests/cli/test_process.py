@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from fatt.cli import fatt, terminal
 from fatt.cli.terminal import Exit
@@ -217,6 +218,35 @@ def test_what_takes_long_says_so_without_a_terminal(
         assert said.wait(timeout=60)
     with terminal.progress("searching", quiet=True) as show:
         assert show is None
+
+
+def test_every_command_that_may_take_long_would_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town.model().save(tmp_path / "bank.fatt")
+    model, people = "bank.fatt", town.write_csv(tmp_path / "people.csv", town.people())
+    asked = [model, people, "--noise", "age=2"]
+    told: list[str] = []
+
+    class Told(terminal.Patience):
+        def __init__(self, what: str) -> None:
+            super().__init__(what)
+            told.append(what)
+
+    monkeypatch.setattr(terminal, "Patience", Told)
+    monkeypatch.chdir(tmp_path)
+    for words, expected in (
+        (["inspect", model], ["reading"]),
+        (["init", model, people], ["reading"]),
+        (["audit", *asked, "--certificate", "c"], ["reading", "searching", "proving"]),
+        (["audit", *asked, "--quiet"], []),
+        (["check", "c", model, people], ["checking"]),
+        (["twin", *asked, "--row", "0"], ["looking for a twin"]),
+    ):
+        told.clear()
+        done = CliRunner().invoke(fatt, words, catch_exceptions=False)
+        assert done.exit_code in {0, 1}
+        assert (words, told) == (words, expected)
 
 
 def test_progress_is_shown_on_a_terminal_only() -> None:
