@@ -289,6 +289,12 @@ def holds(
         With which word each set begins.
     codes
         For each set the codes that are asked about.
+
+    Examples
+    --------
+    >>> sets = pack(np.array([[True, False, True], [False, True, False]]))
+    >>> holds(sets, 0, np.arange(3)).tolist()
+    [[True, False, True], [False, True, False]]
     """
     word, bit = words[..., first + codes // _WORD_BITS], codes % _WORD_BITS
     return np.asarray(word >> bit.astype(np.uint64) & np.uint64(1), dtype=bool)
