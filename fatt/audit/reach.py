@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Feature
 from fatt.ensemble.joint import Constant, Formula, Read, combine
+from fatt.ensemble.trees import holds
 from fatt.region.boxes import Boxes, code_words
 
 Floats = NDArray[np.float64]
@@ -70,8 +71,7 @@ def reach_of(
                 codes = formula.of(np.arange(len(formula.table), dtype=np.float64))
                 first = code_words(features)[place]
                 code = np.arange(len(codes))
-                words = boxes.codes[:, first + code // 64]
-                has = (words >> (code % 64).astype(np.uint64)) & np.uint64(1) == 1
+                has = holds(boxes.codes, first, code)
                 # Categories that nobody similar has count as the first that one has.
                 ends = np.where(has, codes, codes[has.argmax(axis=1)][:, np.newaxis]).T
             else:

@@ -30,6 +30,7 @@ from fatt.audit.drawn import (
 )
 from fatt.certificate.columns import Codes, Column, Numbers, columns_of
 from fatt.certificate.similar import Reach, Rule, Similar, reach_of
+from fatt.ensemble.trees import holds
 from fatt.people import People
 from fatt.region import Boxes, Relation, Variables, code_words
 
@@ -233,9 +234,7 @@ def _without(flags: Flags, codes: Floats) -> Flags:
 
 
 def _flags(words: NDArray[np.uint64], n_codes: int) -> Flags:
-    code = np.arange(n_codes)
-    bits = words[:, code // 64] >> (code % 64).astype(np.uint64)
-    return np.asarray(bits & np.uint64(1) == 1)
+    return holds(words, 0, np.arange(n_codes))
 
 
 @dataclass(frozen=True, eq=False)

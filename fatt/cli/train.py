@@ -92,11 +92,11 @@ def _run(request: Request) -> Exit:
     if wanted is not None and (tree.fairness_ < wanted or not len(tree.front_)):
         if not request.quiet:
             # A tree of one leaf is as fair as it is useless.
-            most = max([0.0, *(one.fairness for one in tree.front_)])
+            most = _share(max([0.0, *(one.fairness for one in tree.front_)]))
             click.echo(
                 f"No tree that tells people apart was found that treats {wanted:.2%} "
-                f"of these people fairly; the fairest one reaches {most:.2%}. Nothing "
-                "was saved."
+                f"of these people fairly; the fairest one reaches {most}. Nothing was "
+                "saved."
             )
         return Exit.REFUTED
     tree.ensemble_.save(request.output)
@@ -163,7 +163,7 @@ def _print(request: Request, tree: FATTClassifier, similarity: Relation) -> None
 
     lines = [
         f"A tree of {figures['leaves']} leaves, saved to {request.output}.",
-        f"Fairness:  {tree.fairness_:.2%} of these people are proved to be treated "
+        f"Fairness:  {_share(tree.fairness_)} of these people are proved to be treated "
         "like everybody similar to them.",
         f"Accuracy:  {tree.accuracy_:.2%} of these people get the right answer; "
         f"{tree.balanced_accuracy_:.2%} in the mean over answers.",
@@ -176,3 +176,10 @@ def _print(request: Request, tree: FATTClassifier, similarity: Relation) -> None
         lines += ["", "The training was interrupted; this is the best tree so far."]
     for line in "\n".join(lines).split("\n"):
         click.echo(printable(line))
+
+
+def _share(fairness: float) -> str:
+    """Write a share as an audit does, which claims no more than is proved."""
+    from fatt.verdict import Bounds, share
+
+    return share(Bounds(fairness, fairness))

@@ -8,7 +8,7 @@ with all but one of them fixed, the last one does.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -146,6 +146,17 @@ def operations_of(formula: Formula) -> Iterator[Operation]:
         yield formula
         yield from operations_of(formula.left)
         yield from operations_of(formula.right)
+
+
+def replaced(formula: Formula, by: Callable[[Read], Formula]) -> Formula:
+    """Return a formula with something else in the place of each column."""
+    match formula:
+        case Read():
+            return by(formula)
+        case Operation():
+            left, right = replaced(formula.left, by), replaced(formula.right, by)
+            return Operation(left, formula.operator, right)
+    return formula
 
 
 def key_of(formula: Formula) -> bytes:

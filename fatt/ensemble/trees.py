@@ -268,6 +268,38 @@ def n_words(n_codes: int) -> int:
     return -(-n_codes // _WORD_BITS)
 
 
+def pack(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Return sets, one per row, as bits in words."""
+    padded = np.zeros((len(members), _WORD_BITS * n_words(members.shape[1])), bool)
+    padded[:, : members.shape[1]] = members
+    packed = np.packbits(padded, axis=1, bitorder="little")
+    return packed.view("<u8").astype(np.uint64)
+
+
+def holds(
+    words: NDArray[np.uint64], first: NDArray[Any] | int, codes: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Tell which codes are in sets.
+
+    Parameters
+    ----------
+    words : ndarray of shape (..., n_words)
+        Sets as bits, side by side.
+    first
+        With which word each set begins.
+    codes
+        For each set the codes that are asked about.
+
+    Examples
+    --------
+    >>> sets = pack(np.array([[True, False, True], [False, True, False]]))
+    >>> holds(sets, 0, np.arange(3)).tolist()
+    [[True, False, True], [False, True, False]]
+    """
+    word, bit = words[..., first + codes // _WORD_BITS], codes % _WORD_BITS
+    return np.asarray(word >> bit.astype(np.uint64) & np.uint64(1), dtype=bool)
+
+
 @dataclass(frozen=True)
 class _Given:
     """The structure of trees as a library stores them."""

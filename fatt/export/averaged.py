@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Argmax, Categorical, Ensemble
+from fatt.ensemble.trees import holds
 from fatt.errors import UnsupportedModelError
 from fatt.importers import load
 
@@ -79,5 +80,4 @@ def left_codes(ensemble: Ensemble, node: int) -> NDArray[np.bool_]:
     trees = ensemble.trees
     first = int(trees.nodes["subset"][node])
     codes = np.arange(ensemble.features[trees.nodes["feature"][node]].n_codes)
-    bits = trees.words[first + codes // 64] >> (codes % 64).astype(np.uint64)
-    return np.asarray((bits & np.uint64(1)).astype(bool))
+    return holds(trees.words, first, codes)

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble, Label
 from fatt.ensemble.tables import as_frame
@@ -205,7 +204,8 @@ class Prepared(Live):
     def _rows(self, table: Any) -> Any:
         """Return the rows as the transformer makes them."""
         if self.only is None:
-            return _dense(self.step.transform(table))
+            made = self.step.transform(table)
+            return np.asarray(made.toarray() if hasattr(made, "toarray") else made)
         import pandas as pd
 
         names = [feature.name for feature in self.inner.features]
@@ -215,12 +215,8 @@ class Prepared(Live):
         else:
             rows = frame.to_pandas()[names].copy()
         only = list(self.only)
-        cells = _dense(self.step.transform(rows[only]))
+        made = self.step.transform(rows[only])
+        cells = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
         for place, name in enumerate(only):
             rows[name] = cells[:, place]
         return rows.to_numpy()
-
-
-def _dense(made: Any) -> NDArray[Any]:
-    """Return what a transformer made as an array that is not sparse."""
-    return np.asarray(made.toarray() if hasattr(made, "toarray") else made)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.features import Categorical, Feature
-from fatt.ensemble.trees import n_words
+from fatt.ensemble.trees import holds, n_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +88,36 @@ def code_words(features: Sequence[Feature]) -> NDArray[np.int64]:
     return np.cumsum([0, *sizes], dtype=np.int64)
 
 
+def lone_boxes(people: NDArray[np.float64], features: Sequence[Feature]) -> Boxes:
+    """Return boxes in which people are alone.
+
+    Parameters
+    ----------
+    people : ndarray of shape (n_people, n_variables)
+        Numbers and category codes, NaN for missing.
+    features
+        The variables.
+    """
+    missing = np.isnan(people)
+    is_code = np.array([isinstance(feature, Categorical) for feature in features])
+    numbers = np.where(is_code, 0.0, people)
+    starts = code_words(features)
+    codes = np.zeros((len(people), starts[-1]), dtype=np.uint64)
+    for index in np.flatnonzero(is_code).tolist():
+        who = np.flatnonzero(~missing[:, index])
+        code = people[who, index].astype(np.uint64)
+        word = starts[index] + (code // 64).astype(np.int64)
+        codes[who, word] = np.uint64(1) << code % np.uint64(64)
+    nowhere = missing & ~is_code
+    return Boxes(
+        person=np.arange(len(people)),
+        lower=np.where(nowhere, np.inf, numbers),
+        upper=np.where(nowhere, -np.inf, numbers),
+        missing=missing,
+        codes=codes,
+    )
+
+
 class Membership:
     """Tells who lies in boxes, by the definition: without the search that found them.
 
@@ -150,10 +180,8 @@ class Membership:
         self, boxes: Boxes, values: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         """Tell which codes are in the sets of their boxes."""
-        codes = values[:, self._categorical]
-        is_code = ~np.isnan(codes)
-        codes = np.where(is_code, codes, 0).astype(np.int64)
-        rows = np.arange(len(boxes))[:, np.newaxis]
-        words = boxes.codes[rows, self._words + codes // 64]
-        is_member = (words >> (codes % 64).astype(np.uint64)) & np.uint64(1) == 1
-        return np.asarray(is_member & is_code)
+        is_code = ~np.isnan(values[:, self._categorical])
+        codes = np.where(is_code, values[:, self._categorical], 0).astype(np.int64)
+        # One row of words behind the other.
+        rows = np.arange(len(boxes))[:, np.newaxis] * boxes.codes.shape[1]
+        return is_code & holds(boxes.codes.ravel(), rows + self._words, codes)

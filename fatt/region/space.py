@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Numeric
+from fatt.ensemble.trees import pack
 from fatt.errors import DataError, SpecError
 from fatt.region import growth
 from fatt.region.amounts import from_to
@@ -23,7 +24,7 @@ from fatt.region.kinds import (
 )
 from fatt.region.rules import Rules, bind
 from fatt.region.similarity import Relation
-from fatt.region.variables import Variables, pack
+from fatt.region.variables import Variables
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]

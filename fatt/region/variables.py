@@ -12,17 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric, Trees
-from fatt.ensemble.joint import (
-    Formula,
-    Joint,
-    Operation,
-    Read,
-    divisors_of,
-    in_words,
-)
+from fatt.ensemble.joint import Joint, Read, divisors_of, in_words, replaced
 from fatt.ensemble.numeric import Limits
 from fatt.ensemble.plain import Plain, PlainReader
-from fatt.ensemble.trees import n_words, starts_of
+from fatt.ensemble.trees import holds, n_words, pack, starts_of
 from fatt.errors import DataError, SpecError, hint
 from fatt.region.amounts import from_to
 from fatt.region.kinds import (
@@ -451,24 +444,16 @@ def _reads_missing(feature: Feature, numbers: Matrix) -> NDArray[np.bool_]:
 
 def merge_joint(joint: Joint, merges: Sequence[Merge]) -> Joint:
     """Return a computed column that reads variables instead of columns."""
-    formula = _merge_formula(joint.formula, merges)
-    return msgspec.structs.replace(joint, formula=formula)
 
+    def read(column: Read) -> Read:
+        place, table = column.place, column.table
+        [index] = [i for i, merge in enumerate(merges) if place in merge.columns]
+        merge = merges[index]
+        if merge.table is not None:
+            table = tuple(merge.table[:, merge.columns == place].ravel().tolist())
+        return msgspec.structs.replace(column, place=index, table=table)
 
-def _merge_formula(formula: Formula, merges: Sequence[Merge]) -> Formula:
-    if isinstance(formula, Operation):
-        left, right = (
-            _merge_formula(one, merges) for one in (formula.left, formula.right)
-        )
-        return Operation(left, formula.operator, right)
-    if not isinstance(formula, Read):
-        return formula
-    place = formula.place
-    [index] = [i for i, merge in enumerate(merges) if place in merge.columns]
-    merge, table = merges[index], formula.table
-    if merge.table is not None:
-        table = tuple(merge.table[:, merge.columns == place].ravel().tolist())
-    return msgspec.structs.replace(formula, place=index, table=table)
+    return msgspec.structs.replace(joint, formula=replaced(joint.formula, read))
 
 
 def merge_trees(model: Ensemble, merges: Sequence[Merge]) -> Trees:
@@ -532,18 +517,9 @@ def _goes_left(
             cells = np.nan_to_num(numbers).astype(np.int64)
         else:
             cells = np.searchsorted(feature.edges, numbers)
-        word = trees.words[split["subset"][is_set, np.newaxis] + cells // 64]
-        left[is_set] = (word >> (cells % 64).astype(np.uint64)) & np.uint64(1)
+        left[is_set] = holds(trees.words, split["subset"][is_set, np.newaxis], cells)
     missing = _reads_missing(feature, numbers)
     left[:, missing] = split["missing_left"][:, np.newaxis] == 1
     # No row has the code without a number.
     left[:, np.isnan(numbers)] = False
     return left
-
-
-def pack(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Return bit sets, one per row, as words."""
-    padded = np.zeros((len(members), 64 * n_words(members.shape[1])), dtype=bool)
-    padded[:, : members.shape[1]] = members
-    packed = np.packbits(padded, axis=1, bitorder="little")
-    return packed.view("<u8").astype(np.uint64)

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Cut, Ensemble
 from fatt.region import Boxes
+from fatt.region.boxes import lone_boxes
 from fatt.repairs import kernels
-from fatt.repairs.reach import Reach, points, reach_of
+from fatt.repairs.reach import Reach, reach_of
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -110,7 +111,7 @@ def task_of(
         base=base,
         steep=steep / scoring.divisor,
         is_shares=is_shares,
-        own=reach_of(ensemble, points(people, ensemble.features), rows),
+        own=reach_of(ensemble, lone_boxes(people, ensemble.features), rows),
         truth=truth,
         similar=reach_of(ensemble, boxes, rows),
         person=boxes.person,

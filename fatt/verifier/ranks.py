@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Numeric
-from fatt.ensemble.trees import starts_of
+from fatt.ensemble.trees import holds, pack, starts_of
 from fatt.verifier.kernels.records import (
     AT_THRESHOLD,
     BY_SET,
@@ -149,7 +149,7 @@ def _splits(
         elif len(mine):
             left = _left_cells(ensemble, index, variable, mine)
             split[mine] = n_words + np.arange(len(mine)) * width[index]
-            masks.append(_pack(left, int(width[index])))
+            masks.append(pack(left).ravel())
             if variable.kind == CODES:
                 alone[mine] = _alone(left[:, :-1])
             n_words += len(mine) * int(width[index])
@@ -180,16 +180,8 @@ def _left_cells(
     is_set = nodes["subset"] >= 0
     if is_set.any():
         first = nodes["subset"][is_set, np.newaxis]
-        word = words[first + codes // 64]
-        left[is_set, :-1] = (word >> (codes % 64).astype(np.uint64)) & np.uint64(1) != 0
+        left[is_set, :-1] = holds(words, first, codes)
     left[~is_set, :-1] = members <= nodes["threshold"][~is_set, np.newaxis]
     first_hole, last_hole = variable.hole
     left[:, first_hole : last_hole + 1] = left[:, -1:]
     return left
-
-
-def _pack(bits: NDArray[np.bool_], n_words: int) -> NDArray[np.uint64]:
-    padded = np.zeros((len(bits), n_words * 64), dtype=bool)
-    padded[:, : bits.shape[1]] = bits
-    packed = np.packbits(padded, axis=1, bitorder="little")
-    return packed.view("<u8").astype(np.uint64).ravel()

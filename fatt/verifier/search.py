@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Categorical, Ensemble, Prediction, ScoreBounds
+from fatt.ensemble import Argmax, Ensemble, Prediction, ScoreBounds
 from fatt.ensemble.allowed import Alike, Allowed
 from fatt.errors import FattError
-from fatt.region.boxes import Boxes, code_words
+from fatt.region.boxes import Boxes, code_words, lone_boxes
 from fatt.threads import FEW, in_order, n_threads, until_done
 from fatt.verdict import (
     BUDGET,
@@ -481,7 +481,7 @@ class Verifier:
             own = _Own(own.label, found.below, found.above)
         if not len(who):
             return False
-        alone = _alone(people[who], self.ensemble)
+        alone = lone_boxes(people[who], self.ensemble.features)
         run = _Run((self._forest, self._arithmetic), Budget())
         mine, why = self._search(people[who], own.of(who), alone, run)
         unsure = who[mine.verdict != FAIR]
@@ -612,19 +612,3 @@ def _keep_total(answers: Answers, budget: Budget) -> NDArray[np.bool_] | bool:
     answers.possible[late] = True
     answers.ties[late] = 0
     return late
-
-
-def _alone(people: Floats, ensemble: Ensemble) -> Boxes:
-    """Return for each person the box that holds nobody else."""
-    starts = code_words(ensemble.features)
-    codes = np.zeros((len(people), starts[-1]), dtype=np.uint64)
-    missing = np.isnan(people)
-    lower, upper = np.where(missing, np.inf, people), np.where(missing, -np.inf, people)
-    for index, feature in enumerate(ensemble.features):
-        if isinstance(feature, Categorical):
-            who = np.flatnonzero(~missing[:, index])
-            code = people[who, index].astype(np.int64)
-            codes[who, starts[index] + code // 64] = np.uint64(1) << (code % 64).astype(
-                np.uint64
-            )
-    return Boxes(np.arange(len(people)), lower, upper, missing, codes)

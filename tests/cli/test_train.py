@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 import fatt as library
 from fatt.cli import fatt
 from fatt.errors import DataError, FattError, SpecError
+from fatt.train import FATTClassifier
 from tests.cli import town
 
 SIMILAR = ("--noise", "age=2", "--vary", "sex")
@@ -71,6 +72,21 @@ def test_the_tree_is_shown(folder: Path, tmp_path: Path) -> None:
     assert "are proved to be treated like everybody similar" in text
     assert "- 'age' may differ by up to 2" in text
     assert "→ granted" in text
+
+
+def test_a_share_is_written_as_an_audit_writes_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit = FATTClassifier.fit
+
+    def nearly_fair(self: FATTClassifier, *given: Any) -> FATTClassifier:
+        fit(self, *given).fairness_ = 0.99999
+        return self
+
+    monkeypatch.setattr(FATTClassifier, "fit", nearly_fair)
+    words = ("--label", "truth", "--ignore", "name", "--output", str(tmp_path / "t"))
+    text = run("train", str(folder / "people.csv"), *words, *SIMILAR, *QUICK).stdout
+    assert "Fairness:  99.99% of these people" in text
 
 
 def test_a_share_that_no_tree_reaches_saves_nothing(

@@ -16,11 +16,11 @@ from fatt.ensemble.features import Numeric
 from fatt.ensemble.joint import (
     Formula,
     Joint,
-    Operation,
     Operations,
     Read,
     in_words,
     places_of,
+    replaced,
 )
 from fatt.errors import UnsupportedModelError
 from fatt.importers.pipeline.steps import Arithmetic, Numbers, Replace, is_nan
@@ -91,17 +91,7 @@ def formula_of(mixture: Mixture, columns: Sequence[Column | None]) -> Formula:
         place: _read(chain, column)
         for place, chain, column in zip(places, mixture.read, columns, strict=True)
     }
-
-    def raw(formula: Formula) -> Formula:
-        match formula:
-            case Read():
-                return reads[formula.place]
-            case Operation():
-                left, right = raw(formula.left), raw(formula.right)
-                return Operation(left, formula.operator, right)
-        return formula
-
-    return raw(mixture.formula)
+    return replaced(mixture.formula, lambda read: reads[read.place])
 
 
 def name_of(formula: Formula, features: Sequence[Feature]) -> str:

@@ -26,6 +26,7 @@ from fatt.ensemble import (
     Source,
     Trees,
 )
+from fatt.ensemble.trees import holds
 from fatt.errors import UnsupportedModelError
 from fatt.importers.pullback.columns import (
     Coded,
@@ -434,6 +435,5 @@ def goes_left(trees: Trees, nodes: Nodes, feature: Feature, seen: Floats) -> Fla
 
 def bits(trees: Trees, nodes: Nodes, n_codes: int) -> Flags:
     """Return the sets of set splits, one row per node."""
-    codes = np.arange(n_codes)
-    word = trees.words[trees.nodes["subset"][nodes][:, np.newaxis] + codes // 64]
-    return np.asarray(word >> (codes % 64).astype(np.uint64) & 1, dtype=bool)
+    first = trees.nodes["subset"][nodes][:, np.newaxis]
+    return holds(trees.words, first, np.arange(n_codes))
