@@ -39,9 +39,7 @@ def seconds(*command: str | Path) -> float:
         If the command fails.
     """
     environment = {
-        name: os.environ[name]
-        for name in os.environ
-        if not name.startswith("PYTHON") and name != "NUMBA_CACHE_DIR"
+        name: os.environ[name] for name in os.environ if not name.startswith("PYTHON")
     }
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:

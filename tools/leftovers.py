@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "fatt"
-SUFFIXES = {".build", ".c", ".nbc", ".nbi", ".pyc", ".pyd", ".so"}
+SUFFIXES = {".build", ".c", ".pyc", ".pyd", ".so"}
 
 if __name__ == "__main__":
     found = sorted(path for path in PACKAGE.rglob("*") if path.suffix in SUFFIXES)

@@ -29,7 +29,7 @@ from fatt.errors import MissingDependencyError
 if importlib.util.find_spec("fatt.ensemble.kernels") is None:
     raise MissingDependencyError(
         "the compiled part of fatt is absent, for this copy of it was never built: run "
-        "'pip install .' in its folder, with a C compiler at hand, or 'make lint'."
+        "'pip install .' in its folder, with a C compiler at hand, or 'make kernels'."
     )
 
 __all__ = [
