@@ -100,6 +100,44 @@ def test_raw_rows_get_the_answers_of_the_prepared(kind: str, seed: int) -> None:
     assert report.certificate().check(model, turned)
 
 
+@pytest.mark.parametrize("kind", ["sklearn", "xgboost", "lightgbm"])
+@for_seeds(2)
+def test_an_encoder_makes_some_columns_beside_others(kind: str, seed: int) -> None:
+    """As training code puts them together: flags behind numbers, these scaled."""
+    rng = np.random.default_rng(seed)
+    frame = people(rng).assign(
+        town=lambda f: rng.choice(["Ulm", "Bonn", "Köln"], len(f))
+    )
+    encoder = OneHotEncoder(sparse_output=bool(seed), drop="first")
+    encoder.fit(frame[["sex", "town"]])
+    scaler = StandardScaler().fit(frame[NUMBERS])
+
+    def ready(table: Any) -> Any:
+        made = encoder.transform(table[["sex", "town"]])
+        flags = made.toarray() if seed else made
+        scaled = pandas.DataFrame(scaler.transform(table[NUMBERS]), columns=NUMBERS)
+        names = encoder.get_feature_names_out()
+        joined = pandas.concat([scaled, pandas.DataFrame(flags, columns=names)], axis=1)
+        return joined[["age", *names, "income"]]
+
+    own = fitted(kind, ready(frame), outcomes(frame))
+    expected = own.predict(ready(frame)).tolist()
+    for steps in ([encoder, scaler], [scaler, encoder]):
+        model = fatt.load(own, prepare=steps)
+        assert sorted(f.name for f in model.features) == sorted(frame.columns)
+        for table in (frame, frame[frame.columns[::-1]].assign(more=1)):
+            assert model.predict(table).tolist() == expected
+        assert model.ask(frame) == expected
+        report = fatt.verify(model, frame, similarity=SIMILAR)
+        assert report.counts["unfair"] > 0
+        twins = pandas.DataFrame([case.twin for case in report.counterexamples])
+        found = own.predict(ready(twins)).tolist()
+        assert found == [case.twin_label for case in report.counterexamples]
+        assert report.certificate().check(model, frame)
+    with pytest.raises(UnsupportedModelError, match="makes the column 'town_Bonn'"):
+        fatt.load(own, prepare=OneHotEncoder().fit(frame[["town"]]))
+
+
 def test_a_column_transformer_stands_before_a_file(tmp_path: Path) -> None:
     xgboost = pytest.importorskip("xgboost")
     frame = people(np.random.default_rng(0))

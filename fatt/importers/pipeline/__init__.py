@@ -7,7 +7,7 @@ at one that a step computed of several. The model is pulled back through the cha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -88,7 +88,26 @@ def convert(model: Any, *, missing: float | None) -> Model:
     )
 
 
-def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble:
+@dataclass(frozen=True)
+class Part:
+    """What a transformer does that makes some of a model's columns by their names.
+
+    Attributes
+    ----------
+    raw
+        All columns before it.
+    read
+        Those that it reads.
+    made
+        Those that it makes; the model's others are raw ones.
+    """
+
+    raw: Sequence[str]
+    read: Sequence[str]
+    made: Sequence[str]
+
+
+def prepared(step: Any, inner: Ensemble, part: Part | None) -> Ensemble:
     """Return a model in the raw columns of a transformer that stands before it.
 
     Parameters
@@ -97,9 +116,8 @@ def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble
         The fitted transformer; what it makes reaches the model dense.
     inner
         The model.
-    only
-        The columns of the model that the transformer changes, one by one, if it leaves
-        the others alone.
+    part
+        Which of the model's columns it makes, if not all.
 
     Raises
     ------
@@ -108,17 +126,21 @@ def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble
         columns than the model reads.
     """
     own = [feature.name for feature in inner.features]
-    steps = [("prepare", step)] if only is None else []
-    names, width = _raw_columns(steps, inner)
-    places = range(width) if only is None else [own.index(name) for name in only]
-    table = Table([Chain(index) for index in range(width)])
+    if part is None:
+        steps = [("prepare", step)]
+        names, width = _raw_columns(steps, inner)
+        read = list(range(width))
+    else:
+        steps, names, width = [], list(part.raw), len(part.raw)
+        read = [names.index(name) for name in part.read]
+    raw = [Chain(index) for index in range(width)]
     with inside("the preparation"):
-        made = through(step, Table([table.columns[place] for place in places]))
+        made = through(step, Table([raw[place] for place in read]))
     columns = made.columns
-    if only is not None and len(made.columns) == len(places):
-        columns = list(table.columns)
-        for place, chain in zip(places, made.columns, strict=True):
-            columns[place] = chain
+    if part is not None and len(made.columns) == len(part.made):
+        by_name = dict(zip(part.raw, raw, strict=True))
+        by_name |= zip(part.made, made.columns, strict=True)
+        columns = [by_name[name] for name in own]
     if len(columns) != len(own):
         raise UnsupportedModelError(
             f"the preparation makes {len(columns)} columns, and the model reads "
@@ -126,7 +148,12 @@ def prepared(step: Any, inner: Ensemble, only: Sequence[str] | None) -> Ensemble
             "ColumnTransformer."
         )
     table = Table(columns, idle=made.idle)
-    return _as_handed_on(inner, table, names, width, steps)
+    ensemble = _as_handed_on(inner, table, names, width, steps)
+    if part is None:
+        return ensemble
+    # Whoever puts its columns among others finds all of them by their names.
+    inputs = msgspec.structs.replace(ensemble.inputs, by_position="none")
+    return replace(ensemble, inputs=inputs)
 
 
 def _flat_steps(model: Any) -> list[tuple[str, Any]]:
