@@ -172,27 +172,39 @@ class _Places:
                 return name
         return None
 
-    @property
+    @functools.cached_property
     def rename(self) -> dict[str, str]:
         """The columns that seem to be the model's under another name."""
+        from fatt.ensemble import Numeric
+
         wanted = [feature.name for feature in self.ensemble.features]
         if not self.ensemble.inputs.named:
             return {}
         absent = [name for name in wanted if name not in self.table.columns]
         free = {_plain(n): n for n in self.table.columns if n not in wanted}
+        numeric = {
+            one.name for one in self.ensemble.features if isinstance(one, Numeric)
+        }
+        words = {one for one, n in free.items() if self._holds_words(n)}
         found = {}
         for name in absent:
-            near = difflib.get_close_matches(_plain(name), free, n=1, cutoff=0.5)
-            starts = [one for one in free if one.startswith(_plain(name))]
+            # What a model reads as a number is no column of words.
+            fits = [one for one in free if name not in numeric or one not in words]
+            near = difflib.get_close_matches(_plain(name), fits, n=1, cutoff=0.6)
+            starts = [one for one in fits if one.startswith(_plain(name))]
             same = [
                 one
-                for words in _SYNONYMS
-                for one in free
-                if {_plain(name), one} == set(words)
+                for pair in _SYNONYMS
+                for one in fits
+                if {_plain(name), one} == set(pair)
             ]
             for match in [*same, *starts, *near][:1]:
                 found[free.pop(match)] = name
-        return found
+        # Where some are left, the rows are others than the model's, or not ready.
+        return found if len(found) == len(absent) else {}
+
+    def _holds_words(self, name: str) -> bool:
+        return any(_is_word(cell) for cell in self.table.columns[name])
 
     @functools.cached_property
     def one_hot(self) -> list[str]:
@@ -464,6 +476,16 @@ def _is_sensitive(name: str) -> bool:
 def _words(name: str) -> set[str]:
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return {word.lower() for word in re.findall(r"[A-Za-z]+", spaced)}
+
+
+def _is_word(cell: Any) -> bool:
+    if not isinstance(cell, str) or not cell.strip():
+        return False
+    try:
+        float(cell)
+    except ValueError:
+        return True
+    return False
 
 
 def _plain(name: str) -> str:

@@ -143,7 +143,7 @@ model_names = _all(
         "--columns",
         type=click.Path(),
         metavar="FILE",
-        help="Names of the columns of a model that has none, one in a line.",
+        help="Names of the columns of a model that has none: one in a line, or JSON.",
     ),
     click.option(
         "--prepare",

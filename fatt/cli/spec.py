@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
+import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -329,10 +331,13 @@ _FORMS = {
     "codes": '{"race": {"4": "Black"}}, the words for codes; of words that become '
     "numbers --prepare tells",
     "rename": '{"Age (years)": "age"}',
+    "columns": '["age", "sex"], or one name in a line',
 }
 
 
 def _lines(path: str) -> list[str]:
+    if _text("columns", path).lstrip().startswith("["):
+        return list(_json("columns", list[str], path))
     lines = [line.strip() for line in _text("columns", path).splitlines()]
     return [line for line in lines if line]
 
@@ -345,7 +350,16 @@ def _text(option: str, path: str) -> str:
             f"--{option} {path}: cannot read it: {error.strerror or error}."
         ) from error
     except UnicodeDecodeError:
-        raise SpecError(f"--{option} {path} is no text in UTF-8.") from None
+        way = ""
+        if option == "columns":
+            load = (
+                f"import joblib; print(*joblib.load({json.dumps(path)}), sep=chr(10))"
+            )
+            way = (
+                " If it is a pickle that you made, this makes a text of it: "
+                f"python -c {shlex.quote(load)} > names.txt"
+            )
+        raise SpecError(f"--{option} {path} is no text in UTF-8.{way}") from None
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -319,15 +319,16 @@ def _only_place(wanted: str, places: list[int] | None, names: list[str]) -> int:
         if raw:
             raise DataError(
                 f"the rows lack the column {wanted!r}, which the model reads: it seems "
-                f"to be made of {max(raw, key=len)!r} by one-hot encoding, which stood "
-                "before the training. Pass rows that are encoded in the same way, or "
-                f"the fitted encoder as prepare=. {found}"
+                f"to be made of {max(raw, key=len)!r} before the training, by one-hot "
+                "encoding or otherwise. Pass rows that are prepared in the same way, "
+                f"or the fitted encoder as prepare=. {found}"
             )
         close = difflib.get_close_matches(wanted, names, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise DataError(
             f"the rows lack the column {wanted!r}, which the model reads.{hint} "
-            f"{found} If one of them is meant, say so: rename={{...}}."
+            f"{found} If one of them is meant, say so: rename={{...}}. If it was "
+            "computed of others before the training, let the rows hold it."
         )
     if len(places) > 1:
         raise DataError(

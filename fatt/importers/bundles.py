@@ -57,16 +57,24 @@ def unpack(content: Any) -> Bundle:
     if _texts(content):
         raise UnsupportedModelError(
             f"the pickle holds {len(content)} texts, and no model. If they "
-            "name the columns of a model, pass that, and these as columns=."
+            "name the columns of a model, pass that, and these as columns=; on the "
+            "command line in a text file, one in a line."
         )
     if not isinstance(content, dict | tuple | list):
         return Bundle(content)
     items = _items(content)
     models = [(key, value) for key, value in items if _is_model(value)]
     if not models and any(True for _ in _steps_in(content)):
+        way = "this as prepare="
+        if not all(_is_of_column(value) for _, value in items):
+            way = (
+                f"each of them as prepare=, in the order in which they work; on the "
+                f"command line out of files of their own, made of the {kind} with "
+                "joblib.dump"
+            )
         raise UnsupportedModelError(
             f"the pickle holds a {kind} of what stands before a model: "
-            f"{_listed(items)}. Pass the model, and this as prepare=."
+            f"{_listed(items)}. Pass the model, and {way}."
         )
     if len(models) != 1:
         found = "no model that fatt knows" if not models else "several models"
@@ -110,6 +118,11 @@ def _items(content: Any) -> list[tuple[Any, Any]]:
 def _is_model(value: Any) -> bool:
     package = type(value).__module__.partition(".")[0]
     return package in PACKAGES and hasattr(value, "predict")
+
+
+def _is_of_column(value: Any) -> bool:
+    """Tell whether a member of a dict may say the codes of one column."""
+    return isinstance(value, dict) or type(value).__name__ == "LabelEncoder"
 
 
 def _steps_in(value: Any, depth: int = 0) -> Iterator[Any]:

@@ -87,16 +87,16 @@ def _unloadable(data: bytes, error: Exception) -> FattError:
             "installed, and save the model by itself, in a file of its own library or "
             "in ONNX."
         )
-    if written and release(written) != release(installed):
-        return UnsupportedModelError(
-            f"the pickle was written with scikit-learn {written}, and the installed "
-            f"{installed} cannot load it ({told}). {elsewhere(written)}"
-        )
     if isinstance(error, AttributeError) and "__main__" in told:
         return UnsupportedModelError(
             f"the pickle needs what the script that wrote it defined ({told}). "
             "Define that in a module that can be imported here as well, and save the "
             "model again; or load it in that script, and pass it to fatt."
+        )
+    if written and release(written) != release(installed):
+        return UnsupportedModelError(
+            f"the pickle was written with scikit-learn {written}, and the installed "
+            f"{installed} cannot load it ({told}). {elsewhere(written)}"
         )
     return MalformedModelError(
         f"the pickle cannot be loaded ({told}). It is damaged, or other versions of "

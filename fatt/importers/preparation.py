@@ -22,7 +22,7 @@ from fatt.errors import (
 )
 from fatt.importers.naming import with_texts
 from fatt.importers.pickles import unpickle
-from fatt.importers.pipeline import prepared
+from fatt.importers.pipeline import Part, prepared
 from fatt.model import Live, Model
 
 
@@ -105,18 +105,32 @@ def _behind(step: Any, model: Model) -> Model:
     """Return the model behind a fitted transformer."""
     inner = model.ensemble
     names = getattr(step, "feature_names_in_", None)
-    only = None if names is None else [str(name) for name in names]
     own = [feature.name for feature in inner.features]
-    if only is None or not inner.inputs.named or not set(only) < set(own):
-        only = None
-    ensemble, only = prepared(step, inner, only)
+    part = None
+    if names is not None and inner.inputs.named:
+        part = _part_of(own, [str(name) for name in names], _made_names(step))
     if inner.inputs.named:
-        _require_order(step, own if only is None else only)
-    opened = functools.partial(_open, model.opened, step, inner, only)
+        _require_order(step, own if part is None else part.made)
+    ensemble, part = prepared(step, inner, part)
+    opened = functools.partial(_open, model.opened, step, inner, part)
     return replace(model, ensemble=ensemble, opened=opened, given=model.given or step)
 
 
-def _require_order(step: Any, own: list[str]) -> None:
+def _part_of(own: list[str], read: list[str], made: list[str]) -> Part | None:
+    """Return what a step does if it makes some of a model's columns; else nothing."""
+    if set(own) <= set(made):
+        return None
+    if not made or not set(made) < set(own) or set(made) == set(read):
+        # Such as a scaler, which changes columns one by one.
+        made = read
+    if not set(made) < set(own) or len(set(made)) < len(made):
+        return None
+    kept = [name for name in own if name not in made or name in read]
+    raw = [*kept, *(name for name in read if name not in kept)]
+    return Part(raw=raw, read=read, made=made)
+
+
+def _require_order(step: Any, own: Sequence[str]) -> None:
     """Refuse a step that makes the model's columns in another order than the model's.
 
     As arrays they would be taken by position, as frames by name: nobody said which.
@@ -124,6 +138,13 @@ def _require_order(step: Any, own: list[str]) -> None:
     made = _made_names(step)
     places = {name: place for place, name in enumerate(own)}
     if any(places.get(name, place) != place for place, name in enumerate(made)):
+        others = [name for name in made if name not in places]
+        if others:
+            raise UnsupportedModelError(
+                f"the preparation makes the column {others[0]!r}, which the model does "
+                f"not read, beside others that it reads: {', '.join(own)}. Pass the "
+                f"{type(step).__name__} with which the model was trained."
+            )
         raise UnsupportedModelError(
             f"the preparation makes the columns {', '.join(made)}, and the model reads "
             f"them in another order: {', '.join(own)}. Fit the {type(step).__name__} "
@@ -151,9 +172,9 @@ def _made_names(step: Any) -> list[str]:
 
 
 def _open(
-    opened: Callable[[], Live], step: Any, inner: Ensemble, only: list[str] | None
+    opened: Callable[[], Live], step: Any, inner: Ensemble, part: Part | None
 ) -> Prepared:
-    return Prepared(opened(), step, inner, only)
+    return Prepared(opened(), step, inner, part)
 
 
 @dataclass(frozen=True)
@@ -168,14 +189,14 @@ class Prepared(Live):
         The transformer; what it makes is handed on dense.
     inner
         What the model reads.
-    only
-        The columns that the transformer changes, if it leaves the others alone.
+    part
+        Which columns the transformer makes, if it leaves the others alone.
     """
 
     live: Live
     step: Any
     inner: Ensemble
-    only: Sequence[str] | None
+    part: Part | None
 
     def labels(self, table: Any) -> Any:
         """Return what the model answers about the prepared rows."""
@@ -203,20 +224,19 @@ class Prepared(Live):
 
     def _rows(self, table: Any) -> Any:
         """Return the rows as the transformer makes them."""
-        if self.only is None:
+        part = self.part
+        if part is None:
             made = self.step.transform(table)
             return np.asarray(made.toarray() if hasattr(made, "toarray") else made)
         import pandas as pd
 
-        names = [feature.name for feature in self.inner.features]
         frame = as_frame(table)
         if frame is None:
-            rows = pd.DataFrame(table, columns=names).infer_objects()
+            rows = pd.DataFrame(table, columns=part.raw).infer_objects()
         else:
-            rows = frame.to_pandas()[names].copy()
-        only = list(self.only)
-        made = self.step.transform(rows[only])
+            rows = frame.to_pandas()[list(part.raw)].copy()
+        made = self.step.transform(rows[list(part.read)])
         cells = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
-        for place, name in enumerate(only):
+        for place, name in enumerate(part.made):
             rows[name] = cells[:, place]
-        return rows.to_numpy()
+        return rows[[feature.name for feature in self.inner.features]].to_numpy()

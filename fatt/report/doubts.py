@@ -161,7 +161,7 @@ def notes(report: Report, *, options: bool = True) -> tuple[str, ...]:
         for name in _unread(report)
     ]
     values = report.people.values(0, min(_LOOKED_AT, len(report)))
-    found += _covered(report, values)
+    found += _covered(report, values).values()
     found += _proxies(report, values, options)
     return tuple(found)
 
@@ -276,11 +276,11 @@ def _unread(report: Report) -> list[str]:
     ]
 
 
-def _covered(report: Report, values: Matrix) -> list[str]:
-    """Say which noise is so large that it lets a column be anything."""
+def _covered(report: Report, values: Matrix) -> dict[str, str]:
+    """Say which noise is so large that it lets a column be anything, by its name."""
     schema = report.people.variables.schema
     names = [one.name for one in schema.variables]
-    found = []
+    found = {}
     for name, move in report.similarity.moving(schema):
         variable, amount = schema.find(name), move.amount
         # Of noise for all numbers nobody asks what it does to one of them.
@@ -295,7 +295,7 @@ def _covered(report: Report, values: Matrix) -> list[str]:
             size *= variable.sd or 0.0
         low, high = (known.min(), known.max()) if known.size else (0.0, 0.0)
         if amount.unit != "%" and 0 < high - low <= size:
-            found.append(
+            found[name] = (
                 f"The noise on {name!r} covers all its values here, from "
                 f"{short(float(low))} to {short(float(high))}: it means that {name!r} "
                 "may be any of them."
@@ -307,6 +307,7 @@ def _proxies(report: Report, values: Matrix, options: bool) -> list[str]:
     """Name the columns that stayed fixed and nearly give away what varies."""
     features = report.people.variables.ensemble.features
     varied, moving = _moving(report)
+    varied |= dict.fromkeys(_covered(report, values))
     found = []
     for name in varied:
         [place] = [i for i, feature in enumerate(features) if feature.name == name]

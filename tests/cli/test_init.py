@@ -393,7 +393,10 @@ def test_what_was_told_of_the_model_is_written_down(tmp_path: Path) -> None:
     model, table, *_ = vendor("a scaler beside", tmp_path)
     renamed = pandas.read_csv(table).rename(columns={"sex": "Gender", "race": "R"})
     renamed.to_csv(table, index=False)
-    assert "lack the column 'race'" in run_and_fail("init", model, table)
+    # Of guesses that do not complete the rows nothing is told.
+    refused = run_and_fail("init", model, table)
+    assert "lack the column 'sex'" in refused
+    assert "Gender, R" in refused
     names = tmp_path / "names.json"
     names.write_text('{"R": "race"}', encoding="utf-8")
     spec = tmp_path / "audit.toml"
@@ -405,6 +408,27 @@ def test_what_was_told_of_the_model_is_written_down(tmp_path: Path) -> None:
     assert said["columns"]["rename"] == {"R": "race", "Gender": "sex"}
     assert said["decision"] == {"threshold": 0.3, "pos_label": 1}
     assert begun.exit_code == run("audit", "--spec", str(spec)).exit_code == 0
+
+
+def test_a_column_of_words_is_no_column_of_numbers(tmp_path: Path) -> None:
+    rows = pandas.DataFrame(
+        {"age": [20, 30, 40, 50], "town_Ulm": [0, 1, 0, 1], "tenure": [1, 2, 3, 4]}
+    )
+    tree = DecisionTreeClassifier(random_state=0).fit(rows, [0, 1, 1, 0])
+    library.load(tree).save(tmp_path / "model.fatt")
+    raw = rows.drop(columns="town_Ulm").assign(town=["Bonn", "Ulm", "Bonn", "Ulm"])
+    raw.to_csv(tmp_path / "people.csv", index=False)
+    files = str(tmp_path / "model.fatt"), str(tmp_path / "people.csv")
+    refused = run_and_fail("init", *files)
+    assert "made of 'town' before the training, by one-hot encoding" in refused
+    assert "Columns found: age, tenure, town." in refused
+    raw["town_Ulm"] = rows["town_Ulm"]
+    raw = raw.rename(columns={"tenure": "tenure (years)"}).assign(tenur="long")
+    raw.to_csv(tmp_path / "people.csv", index=False)
+    output = tmp_path / "audit.toml"
+    assert run("init", *files, "-o", str(output)).exit_code == 0
+    said = tomllib.loads(output.read_text(encoding="utf-8"))
+    assert said["columns"]["rename"] == {"tenure (years)": "tenure"}
 
 
 def run_and_fail(*words: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,16 @@ def test_twin_and_inspect_know_the_names(home: Path) -> None:
     assert names == ["age", "race"]
 
 
+def test_names_of_columns_may_be_json(home: Path) -> None:
+    names = (home / "names.txt").read_text(encoding="utf-8").split()
+    (home / "names.json").write_text(json.dumps(names), encoding="utf-8")
+    shown = [
+        run(home, "inspect", "model.txt", "--columns", file, "--json").stdout
+        for file in ("names.txt", "names.json")
+    ]
+    assert shown[0] == shown[1]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -121,6 +132,8 @@ def test_twin_and_inspect_know_the_names(home: Path) -> None:
         (["--rename", "codes.json"], "Expected `str`, got `object`"),
         (["--rename", "absent.json"], "cannot read it"),
         (["--columns", "absent.txt"], "cannot read it"),
+        (["--columns", "numbers.json"], "Expected `str`, got `int`"),
+        (["--columns", "names.pkl"], 'joblib.load("names.pkl"), sep=chr(10))'),
     ],
 )
 def test_mistakes_are_told(
@@ -131,6 +144,8 @@ def test_mistakes_are_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(home)
+    Path("numbers.json").write_text("[1, 2]", encoding="utf-8")
+    Path("names.pkl").write_bytes(pickle.dumps(["age", "race"]))
     audit = ("audit", "model.txt", "people.csv", "--ignore", "y", "--vary", "race")
     assert message in fails(capsys, monkeypatch, *audit, *words)
 

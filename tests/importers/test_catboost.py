@@ -459,7 +459,10 @@ def test_regressors(loss: str, policy: str, tmp_path: Path) -> None:
         assert loaded.ask(table) == numbers.tolist()
     for form in ("cbm", "json"):
         path = saved(plain, tmp_path, form)
-        assert fatt.load(path).ask(X) == fatt.load(path).predict(X).tolist()
+        read = fatt.load(path)
+        assert read.ask(X) == read.predict(X).tolist()
+        as_regressor = catboost.CatBoostRegressor().load_model(str(path), form)
+        assert read.ask(X) == as_regressor.predict(X).tolist()
     model = catboost.CatBoostRegressor(**options).fit(X, y)
     if loss.startswith(("Poisson", "Tweedie")):
         assert "logarithm" in loaded.ensemble.source.notes[-1]

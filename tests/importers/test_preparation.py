@@ -25,7 +25,7 @@ from tests.laws.effort import for_seeds
 
 pandas = pytest.importorskip("pandas")
 
-from sklearn.compose import make_column_transformer  # noqa: E402
+from sklearn.compose import ColumnTransformer, make_column_transformer  # noqa: E402
 from sklearn.decomposition import PCA  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 from sklearn.preprocessing import (  # noqa: E402
@@ -98,6 +98,44 @@ def test_raw_rows_get_the_answers_of_the_prepared(kind: str, seed: int) -> None:
         raw[NUMBERS] = scaler.transform(twin[NUMBERS])
         assert own.predict(raw if is_named else raw.to_numpy()) == [case.twin_label]
     assert report.certificate().check(model, turned)
+
+
+@pytest.mark.parametrize("kind", ["sklearn", "xgboost", "lightgbm"])
+@for_seeds(2)
+def test_an_encoder_makes_some_columns_beside_others(kind: str, seed: int) -> None:
+    """As training code puts them together: flags behind numbers, these scaled."""
+    rng = np.random.default_rng(seed)
+    frame = people(rng).assign(
+        town=lambda f: rng.choice(["Ulm", "Bonn", "Köln"], len(f))
+    )
+    encoder = OneHotEncoder(sparse_output=bool(seed), drop="first")
+    encoder.fit(frame[["sex", "town"]])
+    scaler = StandardScaler().fit(frame[NUMBERS])
+
+    def ready(table: Any) -> Any:
+        made = encoder.transform(table[["sex", "town"]])
+        flags = made.toarray() if seed else made
+        scaled = pandas.DataFrame(scaler.transform(table[NUMBERS]), columns=NUMBERS)
+        names = encoder.get_feature_names_out()
+        joined = pandas.concat([scaled, pandas.DataFrame(flags, columns=names)], axis=1)
+        return joined[["age", *names, "income"]]
+
+    own = fitted(kind, ready(frame), outcomes(frame))
+    expected = own.predict(ready(frame)).tolist()
+    for steps in ([encoder, scaler], [scaler, encoder]):
+        model = fatt.load(own, prepare=steps)
+        assert sorted(f.name for f in model.features) == sorted(frame.columns)
+        for table in (frame, frame[frame.columns[::-1]].assign(more=1)):
+            assert model.predict(table).tolist() == expected
+        assert model.ask(frame) == expected
+        report = fatt.verify(model, frame, similarity=SIMILAR)
+        assert report.counts["unfair"] > 0
+        twins = pandas.DataFrame([case.twin for case in report.counterexamples])
+        found = own.predict(ready(twins)).tolist()
+        assert found == [case.twin_label for case in report.counterexamples]
+        assert report.certificate().check(model, frame)
+    with pytest.raises(UnsupportedModelError, match="makes the column 'town_Bonn'"):
+        fatt.load(own, prepare=OneHotEncoder().fit(frame[["town"]]))
 
 
 def test_a_column_transformer_stands_before_a_file(tmp_path: Path) -> None:
@@ -247,3 +285,25 @@ def test_a_preparation_that_adds_a_column_is_no_part_of_the_models() -> None:
     assert (model.predict(X) == own.predict(with_ratio(X))).all()
     with pytest.raises(DataError, match="rows also have ratio"):
         model.predict(X.assign(ratio=0.0))
+
+
+@pytest.mark.parametrize("is_part", [False, True])
+def test_what_is_made_of_a_column_stands_in_no_other_place(is_part: bool) -> None:
+    """A ColumnTransformer hands columns on in its own order, under names of its own."""
+    X = people(np.random.default_rng(4))[NUMBERS]
+    first, second = NUMBERS
+    step = ColumnTransformer(
+        [("one", MinMaxScaler(), [second]), ("other", StandardScaler(), [first])]
+    ).fit(X)
+    ready = X.assign(debt=0.0) if is_part else X.copy()
+    ready[[second, first]] = step.transform(X)
+    own = RandomForestClassifier(4, random_state=0).fit(
+        ready, X[first] > X[first].mean()
+    )
+    with pytest.raises(UnsupportedModelError, match=f"the model reads '{first}'"):
+        fatt.load(own, prepare=step)
+    kept = ColumnTransformer(
+        [("other", StandardScaler(), [first]), ("one", MinMaxScaler(), [second])]
+    ).fit(X)
+    model = fatt.load(own, prepare=kept)
+    assert (model.predict(X.assign(debt=0.0)) == own.predict(ready)).all()

@@ -435,8 +435,23 @@ def test_a_pickle_that_needs_a_package_or_a_script_says_which(tmp_path: Path) ->
     path.write_bytes(b"\x80\x04c__main__\nNoSuchClass\n.")
     with pytest.raises(UnsupportedModelError, match="script that wrote it"):
         fatt.load(path, allow_pickle=True)
+    # Whatever version of scikit-learn it names.
+    path.write_bytes(b"\x80\x04c__main__\nNoSuchClass\n.X_sklearn_versionX1.7.1")
+    with pytest.raises(UnsupportedModelError, match="script that wrote it"):
+        fatt.load(path, allow_pickle=True)
     path.write_bytes(b"\x80\x04garbage")
     with pytest.raises(MalformedModelError, match="damaged, or other versions"):
+        fatt.load(path, allow_pickle=True)
+
+
+def test_a_dict_of_scalers_is_no_dict_of_columns(tmp_path: Path) -> None:
+    path = tmp_path / "scalers.pkl"
+    scaler, labels = StandardScaler().fit(X), LabelEncoder().fit(["M", "F"])
+    path.write_bytes(pickle.dumps({"sex": labels}))
+    with pytest.raises(UnsupportedModelError, match=r"model, and this as prepare=\."):
+        fatt.load(path, allow_pickle=True)
+    path.write_bytes(pickle.dumps({"scaler": scaler, "sex": labels}))
+    with pytest.raises(UnsupportedModelError, match=r"each of them as prepare="):
         fatt.load(path, allow_pickle=True)
 
 

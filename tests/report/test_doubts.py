@@ -395,6 +395,15 @@ def test_noise_that_covers_a_column_is_told(people: Any, model: Any) -> None:
     assert any("covers" in note for note in far.notes)
 
 
+def test_noise_that_covers_a_column_names_what_gives_it_away(
+    people: Any, model: Any
+) -> None:
+    varied = fatt.verify(model, people, similarity=Similarity(vary=["sex"]))
+    covers = fatt.verify(model, people, similarity=Similarity(noise={"sex": 1}))
+    [told] = [note for note in varied.notes if "giving away" in note]
+    assert told in covers.notes
+
+
 def test_a_column_that_gives_away_what_varies_is_named(people: Any, model: Any) -> None:
     report = fatt.verify(model, people, similarity=Similarity(vary=["sex"]))
     [note] = [note for note in report.notes if "giving away" in note]

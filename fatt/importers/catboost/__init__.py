@@ -61,6 +61,8 @@ _LOGARITHMS = ("Poisson", "Tweedie")
 #: Losses whose probabilities are the logistic function of each score.
 _SIGMOID = ("Logloss", "CrossEntropy", "MultiClassOneVsAll")
 _LINK = Link(function="sigmoid")
+#: Elsewhere CatBoost may take its exponentials from another library.
+_IS_KNOWN_HERE = platform.machine() in {"x86_64", "AMD64"}
 #: What is made of the score of a regressor, by what CatBoost calls the number.
 _NUMBERS: dict[live.Number, Literal["identity", "table exp"]] = {
     "RawFormulaVal": "identity",
@@ -81,9 +83,13 @@ _JSON_NOTE = (
     "has them exactly."
 )
 _LOGARITHM_NOTE = (
-    "The number is the score, the logarithm of what is expected: CatBoost.predict "
-    "answers it. CatBoostRegressor answers its exponential: pass the regressor, as "
-    "CatBoostRegressor().load_model(path) returns it, to ask about that."
+    "The number is the score, the logarithm of what is expected, as CatBoost.predict "
+    "answers it; CatBoostRegressor answers its exponential."
+)
+_EXPONENTIAL_NOTE = (
+    "The number is what is expected, as CatBoostRegressor.predict answers it; "
+    "CatBoost.predict answers its logarithm, the score: load the file into a CatBoost, "
+    "and pass that, to ask about it."
 )
 _TEXT_NOTE = (
     "The model stores fingerprints of its categories, not their texts. Where nothing "
@@ -108,9 +114,12 @@ def read(data: bytes, *, missing: float | None) -> Model:
         format=f"{file.format} file",
         notes=(*notes, _JSON_NOTE) if is_json else notes,
     )
-    ensemble = _ensemble(file, source, Link())
-    predicts = isinstance(ensemble.decision, Prediction)
-    opened = partial(live.open_file, data, "json" if is_json else "cbm", predicts)
+    # As a CatBoostRegressor into which it is loaded.
+    is_exponential = file.loss in _LOGARITHMS and _IS_KNOWN_HERE
+    asked: live.Number = "Exponent" if is_exponential else "RawFormulaVal"
+    ensemble = _ensemble(file, source, Link(function=_NUMBERS[asked]))
+    kind = asked if isinstance(ensemble.decision, Prediction) else None
+    opened = partial(live.open_file, data, "json" if is_json else "cbm", kind)
     return Model(ensemble, opened)
 
 
@@ -173,13 +182,12 @@ def _asked(model: Any, file: ModelFile) -> live.Number:
     if type(model) is not catboost.CatBoostRegressor or file.loss not in _PREDICTIONS:
         return "RawFormulaVal"
     told = model._get_default_prediction_type()
-    # Elsewhere CatBoost may take its exponentials from another library.
-    is_known = told in _NUMBERS and platform.machine() in {"x86_64", "AMD64"}
+    is_known = told in _NUMBERS and _IS_KNOWN_HERE
     if not (is_known or told == "RawFormulaVal"):
         raise UnsupportedModelError(
             f"the CatBoostRegressor was trained with {file.loss} and predicts "
             f"{str(told)[:40]!r}, which fatt does not know on {platform.machine()}. "
-            "Save it and load the file, which is read as the score, the logarithm."
+            "Pass a CatBoost with the same trees, which predicts the score."
         )
     number: live.Number = told
     return number
@@ -207,9 +215,15 @@ def _ensemble(file: ModelFile, source: Source, link: Link) -> Ensemble:
             objective=file.loss,
             notes=source.notes
             + (_TEXT_NOTE,) * has_categories
-            + (_LOGARITHM_NOTE,) * (file.loss in _LOGARITHMS and link == Link()),
+            + _note_on_number(file, link),
         ),
     )
+
+
+def _note_on_number(file: ModelFile, link: Link) -> tuple[str, ...]:
+    if file.loss not in _LOGARITHMS:
+        return ()
+    return (_LOGARITHM_NOTE if link == Link() else _EXPONENTIAL_NOTE,)
 
 
 def _outputs(file: ModelFile) -> tuple[Floats, tuple[float, ...]]:

@@ -84,7 +84,7 @@ def written(model: Any) -> bytes:
         return path.read_bytes()
 
 
-def open_file(data: bytes, form: str, predicts: bool) -> CatBoost:
+def open_file(data: bytes, form: str, predicts: Number | None) -> CatBoost:
     """Let CatBoost read a file.
 
     Parameters
@@ -94,7 +94,7 @@ def open_file(data: bytes, form: str, predicts: bool) -> CatBoost:
     form
         ``"cbm"`` or ``"json"``.
     predicts
-        Whether the model predicts numbers.
+        What kind of number the model predicts; None if it has labels.
     """
     import catboost
 
@@ -103,4 +103,4 @@ def open_file(data: bytes, form: str, predicts: bool) -> CatBoost:
         path = Path(folder) / "model"
         path.write_bytes(data)
         model.load_model(str(path), format=form)
-    return CatBoost(model, "RawFormulaVal" if predicts else None)
+    return CatBoost(model, predicts)

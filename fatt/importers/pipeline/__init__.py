@@ -7,7 +7,7 @@ at one that a step computed of several. The model is pulled back through the cha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -88,9 +88,28 @@ def convert(model: Any, *, missing: float | None) -> Model:
     )
 
 
+@dataclass(frozen=True)
+class Part:
+    """What a transformer does that makes some of a model's columns by their names.
+
+    Attributes
+    ----------
+    raw
+        All columns before it.
+    read
+        Those that it reads.
+    made
+        Those that it makes; the model's others are raw ones.
+    """
+
+    raw: Sequence[str]
+    read: Sequence[str]
+    made: Sequence[str]
+
+
 def prepared(
-    step: Any, inner: Ensemble, only: list[str] | None
-) -> tuple[Ensemble, list[str] | None]:
+    step: Any, inner: Ensemble, part: Part | None
+) -> tuple[Ensemble, Part | None]:
     """Return a model in the raw columns of a transformer that stands before it.
 
     Parameters
@@ -99,16 +118,15 @@ def prepared(
         The fitted transformer; what it makes reaches the model dense.
     inner
         The model.
-    only
-        The columns of the model that the transformer changes, one by one, if it leaves
-        the others alone.
+    part
+        Which of the model's columns it makes, if not all.
 
     Returns
     -------
     ensemble : Ensemble
-    only : list of str, or None
-        None if the transformer makes more columns than it reads, or fewer: then it
-        makes all of the model's.
+    part : Part, or None
+        None if the transformer makes more columns than it was said to make, or fewer:
+        then it makes all of the model's.
 
     Raises
     ------
@@ -117,27 +135,54 @@ def prepared(
         columns than the model reads.
     """
     own = [feature.name for feature in inner.features]
-    steps = [("prepare", step)] if only is None else []
-    names, width = _raw_columns(steps, inner)
-    places = range(width) if only is None else [own.index(name) for name in only]
-    table = Table([Chain(index) for index in range(width)])
+    if part is None:
+        steps = [("prepare", step)]
+        names, width = _raw_columns(steps, inner)
+        read = list(range(width))
+    else:
+        steps, names, width = [], list(part.raw), len(part.raw)
+        read = [names.index(name) for name in part.read]
+    raw = [Chain(index) for index in range(width)]
     with inside("the preparation"):
-        made = through(step, Table([table.columns[place] for place in places]))
+        made = through(step, Table([raw[place] for place in read]))
     columns = made.columns
-    if only is not None:
-        if len(made.columns) != len(places):
+    if part is not None:
+        if len(columns) != len(part.made):
             return prepared(step, inner, None)
-        columns = list(table.columns)
-        for place, chain in zip(places, made.columns, strict=True):
-            columns[place] = chain
+        by_name = dict(zip(part.raw, raw, strict=True))
+        by_name |= zip(part.made, columns, strict=True)
+        columns = [by_name[name] for name in own]
     if len(columns) != len(own):
         raise UnsupportedModelError(
             f"the preparation makes {len(columns)} columns, and the model reads "
             f"{len(own)}. Pass all that stands before the model, such as the "
             "ColumnTransformer."
         )
+    if names is not None and inner.inputs.named:
+        _require_places(columns, names, own)
     table = Table(columns, idle=made.idle)
-    return _as_handed_on(inner, table, names, width, steps), only
+    ensemble = _as_handed_on(inner, table, names, width, steps)
+    if part is not None:
+        # Whoever puts its columns among others finds all of them by their names.
+        inputs = msgspec.structs.replace(ensemble.inputs, by_position="none")
+        ensemble = replace(ensemble, inputs=inputs)
+    return ensemble, part
+
+
+def _require_places(
+    columns: Sequence[Chain], names: Sequence[str], own: Sequence[str]
+) -> None:
+    """Refuse to put what is made of one of a model's columns into another's place."""
+    for chain, name in zip(columns, own, strict=True):
+        if not isinstance(chain.source, int):
+            continue
+        raw = names[chain.source]
+        if raw != name and {raw, name} <= set(own) & set(names):
+            raise UnsupportedModelError(
+                f"the preparation makes of {raw!r} what would stand in the place where "
+                f"the model reads {name!r}. Let it make its columns in the model's "
+                f"order, which is {', '.join(own)}."
+            )
 
 
 def _flat_steps(model: Any) -> list[tuple[str, Any]]:
