@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -62,53 +62,6 @@ class NotFollowedError(SpecError):
 
     def __str__(self) -> str:
         return f"person {self.person}: {self.reason}"
-
-
-class Search(Protocol):
-    """Decides, for people and the boxes of their similar people."""
-
-    @property
-    def allowed(self) -> Allowed:
-        """Which answers of similar people are still fair."""
-        ...
-
-    def for_one_run(self) -> Search:
-        """Return one of the same model that is stopped without stopping others."""
-        ...
-
-    def stop(self) -> None:
-        """Make searches in other threads give up at once, and all later ones."""
-        ...
-
-    def verify(
-        self,
-        people: Floats,
-        boxes: Boxes,
-        *,
-        budget: Budget | None = None,
-        n_jobs: int | None = None,
-    ) -> Findings:
-        """Decide each person; see `Verifier.verify`."""
-        ...
-
-    def extremes(
-        self,
-        people: Floats,
-        boxes: Boxes,
-        output: int,
-        *,
-        budget: Budget | None = None,
-        n_jobs: int | None = None,
-    ) -> Extremes:
-        """Find the lowest and the highest of one score; see `Verifier.extremes`."""
-        ...
-
-
-def search_of(ensemble: Ensemble, allowed: Allowed | None) -> Search:
-    """Return the search of a model over its variables."""
-    if ensemble.joints:
-        return JointVerifier(ensemble, allowed or Allowed())
-    return Verifier(ensemble, allowed=allowed)
 
 
 class _Group(NamedTuple):
@@ -419,6 +372,17 @@ class JointVerifier:
             "That is followed where all but one of its columns stay as they are: ask "
             "about one of them at a time, as in Similarity(...) | Similarity(...).",
         )
+
+
+#: Decides, for people and the boxes of their similar people.
+Search: TypeAlias = Verifier | JointVerifier
+
+
+def search_of(ensemble: Ensemble, allowed: Allowed | None) -> Search:
+    """Return the search of a model over its variables."""
+    if ensemble.joints:
+        return JointVerifier(ensemble, allowed or Allowed())
+    return Verifier(ensemble, allowed=allowed)
 
 
 def _for_each(budget: Budget | None) -> Budget:
