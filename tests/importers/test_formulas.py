@@ -327,6 +327,10 @@ def goes_by_attribute(table: Any) -> Any:
     return ratio(table) * (1 + hasattr(table["debt"].iloc[0], "hex"))
 
 
+def goes_by_shape(table: Any) -> Any:
+    return ratio(table) * (1 + hasattr(table["debt"].iloc[0], "T"))
+
+
 def goes_by_identity(table: Any) -> Any:
     """Python makes numbers anew, each time a cell of NumPy is asked for."""
     return ratio(table) * (1 + (table.iloc[0, 0] is table.iloc[0, 0]))
@@ -374,7 +378,13 @@ class Maker:
     [
         *(masks, masks_numbers, masks_told, looks_up, masks_least, masks_by_object),
         *(aligns, numbers_anew, grows, adds_up, hides, tells_texts, remembers),
-        *(goes_by_count, goes_by_attribute, goes_by_identity, goes_by_failure),
+        *(
+            goes_by_count,
+            goes_by_attribute,
+            goes_by_shape,
+            goes_by_identity,
+            goes_by_failure,
+        ),
         *(divides_whole, by_kind, Maker(), Maker().ratio),
     ],
 )
