@@ -687,6 +687,32 @@ def test_powers_are_those_of_numpy(kind: str) -> None:
         model.predict(rows)
 
 
+def squares_of_cells(table: Any) -> Any:
+    return table.apply(lambda row: row["debt"] ** 2 - row["income"], axis=1).to_frame()
+
+
+def squares_of_rows(table: Any) -> Any:
+    rows = table.to_numpy()
+    return np.column_stack([rows[:, 0] ** 2 - rows[:, 1], rows[:, 2]])
+
+
+def test_powers_of_single_numbers_are_not_those_of_arrays() -> None:
+    numbers = np.random.default_rng(1).normal(size=50_000)
+    if all(number**2 == number * number for number in numbers.tolist()):
+        pytest.skip("here they are")
+    table = people()[NUMBERS]
+    own = make_pipeline(FunctionTransformer(squares_of_cells), HISTOGRAM)
+    with pytest.raises(UnsupportedModelError, match="known to its author alone"):
+        fatt.load(own.fit(table, granted(table)))
+    own = make_pipeline(FunctionTransformer(squares_of_rows), HISTOGRAM)
+    model = fatt.load(own.fit(table, granted(table)))
+    assert (model.predict(table) == own.predict(table)).all()
+    for kind in (bool, "Float64"):
+        # NumPy makes objects of such a frame, whose powers are Python's.
+        with pytest.raises(DataError, match="'age' "):
+            model.predict(table.astype({"age": kind}))
+
+
 def nothing(table: Any) -> Any:
     return table.assign(z=table["debt"] * table["debt"] * 0)[["z"]]
 
