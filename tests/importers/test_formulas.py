@@ -327,6 +327,10 @@ def goes_by_attribute(table: Any) -> Any:
     return ratio(table) * (1 + hasattr(table["debt"].iloc[0], "hex"))
 
 
+def goes_by_shape(table: Any) -> Any:
+    return ratio(table) * (1 + hasattr(table["debt"].iloc[0], "T"))
+
+
 def goes_by_identity(table: Any) -> Any:
     """Python makes numbers anew, each time a cell of NumPy is asked for."""
     return ratio(table) * (1 + (table.iloc[0, 0] is table.iloc[0, 0]))
@@ -374,7 +378,13 @@ class Maker:
     [
         *(masks, masks_numbers, masks_told, looks_up, masks_least, masks_by_object),
         *(aligns, numbers_anew, grows, adds_up, hides, tells_texts, remembers),
-        *(goes_by_count, goes_by_attribute, goes_by_identity, goes_by_failure),
+        *(
+            goes_by_count,
+            goes_by_attribute,
+            goes_by_shape,
+            goes_by_identity,
+            goes_by_failure,
+        ),
         *(divides_whole, by_kind, Maker(), Maker().ratio),
     ],
 )
@@ -675,6 +685,32 @@ def test_powers_are_those_of_numpy(kind: str) -> None:
         return
     with pytest.raises(DataError, match="held by another package than numpy"):
         model.predict(rows)
+
+
+def squares_of_cells(table: Any) -> Any:
+    return table.apply(lambda row: row["debt"] ** 2 - row["income"], axis=1).to_frame()
+
+
+def squares_of_rows(table: Any) -> Any:
+    rows = table.to_numpy()
+    return np.column_stack([rows[:, 0] ** 2 - rows[:, 1], rows[:, 2]])
+
+
+def test_powers_of_single_numbers_are_not_those_of_arrays() -> None:
+    numbers = np.random.default_rng(1).normal(size=50_000)
+    if all(number**2 == number * number for number in numbers.tolist()):
+        pytest.skip("here they are")
+    table = people()[NUMBERS]
+    own = make_pipeline(FunctionTransformer(squares_of_cells), HISTOGRAM)
+    with pytest.raises(UnsupportedModelError, match="known to its author alone"):
+        fatt.load(own.fit(table, granted(table)))
+    own = make_pipeline(FunctionTransformer(squares_of_rows), HISTOGRAM)
+    model = fatt.load(own.fit(table, granted(table)))
+    assert (model.predict(table) == own.predict(table)).all()
+    for kind in (bool, "Float64"):
+        # NumPy makes objects of such a frame, whose powers are Python's.
+        with pytest.raises(DataError, match="'age' "):
+            model.predict(table.astype({"age": kind}))
 
 
 def nothing(table: Any) -> Any:

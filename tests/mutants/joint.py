@@ -101,7 +101,21 @@ MUTANTS = tuple(
         # Small integers, among which one is missing.
         ("ensemble/tables", "held_in=held_in, in_numpy=False", "in_numpy=False"),
         # Powers as another package rounds them.
-        ("importers/pipeline/formulas", "if trace.has_powers:", "if False:"),
+        (
+            "importers/pipeline/formulas",
+            'if trace.has_powers:\n        types.append("numpy float64")',
+            'if False:\n        types.append("numpy float64")',
+        ),
+        (
+            "importers/pipeline/formulas",
+            "if trace.has_powers:\n        rows",
+            "if False:\n        rows",
+        ),
+        (
+            "importers/pipeline/formulas",
+            '"numpy float64" if trace.has_powers else "any")',
+            '"any")',
+        ),
         # Integers that no float holds.
         (
             "importers/pipeline/__init__",

@@ -116,7 +116,10 @@ class Reading:
             elif found.opname in _ATTRIBUTES and _is_stranger(name):
                 self.strangers.append(repr(name))
             if name in _BY_TEXT and found.opname in _GLOBALS | _ATTRIBUTES:
-                self.strangers += map(repr, filter(_is_stranger, texts))
+                # Of cells, too, it may be asked what they can do.
+                asked = {one for one in texts if hasattr(np.float64, one)}
+                asked |= {one for one in texts if _is_stranger(one)}
+                self.strangers += map(repr, sorted(asked))
             self.strangers += _done_by(found, before)
             self.has_conditions |= _decides(found, before)
             if found.opname != "TO_BOOL":

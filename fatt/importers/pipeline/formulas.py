@@ -8,6 +8,7 @@ on rows of all kinds, alone and among others.
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -111,6 +112,8 @@ def traced(transformer: Any) -> Work | None:
     if trace.has_powers:
         types.append("numpy float64")
     rows = _rows(width, taker)
+    if trace.has_powers:
+        rows = np.vstack([rows, np.tile(_odd_squares()[:, np.newaxis], width)])
     whole = _rows(width, FINITE_ONLY)
     whole = np.rint(np.where(np.abs(whole) < 10_000, whole, np.fmod(whole, 99)))
     # Encoders may make integers, of which zero has no sign.
@@ -128,7 +131,7 @@ def traced(transformer: Any) -> Work | None:
         return None
     work = _work(formulas, width, taker, types)
     if in_frame and not _takes_texts(transformer, formulas, rows):
-        _refuse_texts(work, width)
+        _refuse_texts(work, width, "numpy float64" if trace.has_powers else "any")
     return work
 
 
@@ -189,9 +192,13 @@ def _operands_of(formula: Formula) -> list[int]:
     return places_of(formula) if isinstance(formula, Operation) else []
 
 
-def _refuse_texts(work: Work, width: int) -> None:
-    """Take all columns as numbers, also those that only pass."""
-    numbers = Numbers(function=identity, taker=ANYTHING)
+def _refuse_texts(work: Work, width: int, types: NumberTypes) -> None:
+    """Take all columns as numbers, also those that only pass.
+
+    Of truth values, or of numbers that another package holds, a frame becomes one of
+    Python objects as well, which have powers of their own.
+    """
+    numbers = Numbers(function=identity, taker=ANYTHING, number_types=types)
     work.outputs = [(of, steps or (numbers,)) for of, steps in work.outputs]
     used = {of for of, _ in (*work.outputs, *work.idle)}
     work.idle += [(i, numbers) for i in range(width) if i not in used]
@@ -421,6 +428,18 @@ def _rows(width: int, taker: Numeric) -> Floats:
     odd = np.array([0.0, -0.0, 1.0, -1.0, 1e200, math.nan, math.inf, -math.inf])
     odd = odd if taker is ANYTHING else odd[np.isfinite(odd)]
     return np.where(rng.random(shape) < 0.2, rng.choice(odd, size=shape), rows)
+
+
+@functools.cache
+def _odd_squares() -> Floats:
+    """Return numbers whose power, as Python takes it, is not their product.
+
+    NumPy multiplies arrays by themselves, and leaves the powers of single numbers to
+    the library of C as Python does, which rounds about one in a thousand otherwise.
+    """
+    rng = np.random.default_rng(0)
+    tried = rng.normal(size=50_000) * 10.0 ** rng.integers(-3, 7, size=50_000)
+    return tried[[number**2 != number * number for number in tried.tolist()]]
 
 
 def _gets_frame(transformer: Any) -> bool:
