@@ -284,13 +284,18 @@ MUTANTS = tuple(
         ),
         (
             "descent.py",
-            "        and max(below[inner], below[outer]) <= depth\n",
-            "        and below[inner] <= depth\n",
+            "        and depth_at[place] < limits.max_depth\n",
+            "        and depth_at[place] <= limits.max_depth\n",
         ),
         (
             "descent.py",
             "        if sizes[inner] + sizes[outer] <= room\n",
             "        if sizes[inner] + sizes[outer] <= room + 1\n",
+        ),
+        (
+            "growth.py",
+            "            if ranks.flipped[split]:\n",
+            "            if not ranks.flipped[split]:\n",
         ),
         # A leaf costs what it costs, and so does being unfair.
         (
@@ -421,6 +426,12 @@ MUTANTS = tuple(
             "search.py",
             "search.objective, gap_price=price, slope=spread.slope",
             "search.objective, gap_price=price, slope=-spread.slope",
+        ),
+        # Limits hold for trees of an earlier training, too.
+        (
+            "training.py",
+            "    return [tree for tree in tidied if objective.allows(tree)]\n",
+            "    return tidied\n",
         ),
         (
             "training.py",

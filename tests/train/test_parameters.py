@@ -119,6 +119,18 @@ def test_a_warm_start_never_gets_worse() -> None:
         tree.fit(X_PLAIN[:, :2], Y_PLAIN)
 
 
+@pytest.mark.parametrize("algorithm", ["descent", "paper"])
+def test_a_warm_start_keeps_to_new_limits(algorithm: Any) -> None:
+    tree = quick(warm_start=True, fairness_weight=0.1).fit(X_PLAIN, Y_PLAIN)
+    assert tree.get_n_leaves() > 3
+    tree.set_params(algorithm=algorithm, max_leaves=3, min_samples_leaf=40)
+    tree.fit(X_PLAIN, Y_PLAIN)
+    assert len(tree.front_)
+    for each in tree.front_:
+        assert each.n_leaves <= 3
+        assert each.hints.min_samples_leaf >= 40
+
+
 def test_an_interrupted_training_keeps_the_best_tree_if_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
