@@ -10,6 +10,7 @@ _OTHERS = {
     "optimum.py": ("tests/train/test_optimum.py",),
     "groups.py": ("tests/train/test_groups.py",),
     "models.py": ("tests/train/test_fairness.py",),
+    "ranks.py": (*_LAWS, "tests/train/test_parameters.py"),
     "people.py": ("tests/train/test_fairness.py", "tests/train/test_groups.py"),
     "search.py": ("tests/train/test_parameters.py", "tests/train/test_groups.py"),
     "training.py": ("tests/train/test_parameters.py", "tests/train/test_groups.py"),
