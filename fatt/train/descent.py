@@ -168,7 +168,7 @@ def best_change(objective: Objective, traced: Traced, place: int) -> Change | No
         What makes a tree better. A tree that gives everybody one label is worse than
         any other.
     traced
-        The tree.
+        The tree; it is within the limits.
     place
         The node.
     """
@@ -180,17 +180,12 @@ def best_change(objective: Objective, traced: Traced, place: int) -> Change | No
     elsewhere = _labels(codes[: here.start]) | _labels(codes[here.stop :])
     labels = [elsewhere | _labels(part) for part in parts]
     sizes = [(len(part) + 1) // 2 for part in parts]
-    below = [
-        max(depth_at[one]) - depth_at[one.start] if isinstance(one, slice) else 0
-        for one in pieces
-    ]
     room = limits.max_leaves - (len(codes) + 1) // 2 + sizes[-1]
-    depth = limits.max_depth - depth_at[place] - 1
     pairs = [
         (inner, outer)
         for inner, outer in _pairs(objective, tree, place)
         if sizes[inner] + sizes[outer] <= room
-        and max(below[inner], below[outer]) <= depth
+        and depth_at[place] < limits.max_depth
         and len(labels[inner] | labels[outer]) > 1
     ]
     whole, scores = objective.score_changes(

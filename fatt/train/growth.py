@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fatt.train.fitness import Limits, Objective
 from fatt.train.genome import Genome, join, leaf
-from fatt.train.training_set import UNITS
+from fatt.train.training_set import UNITS, Tally
 
 Matrix = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -35,39 +35,48 @@ class Leaf:
         What makes a tree better.
     people, boxes
         Who reaches the leaf.
+    worth : ndarray of shape (n_classes,)
+        What each class is worth there.
     """
 
     objective: Objective
     people: Integers
     boxes: Integers
+    worth: Integers
     _sides: dict[int, tuple[Leaf, Leaf]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, objective: Objective, people: Integers, boxes: Integers) -> Leaf:
+        """Return the leaf that some reach."""
+        return cls(objective, people, boxes, objective.worth[people].sum(axis=0))
 
     @classmethod
     def of_all(cls, objective: Objective) -> Leaf:
         """Return the leaf that everybody reaches."""
         ranks = objective.people.ranks
         everywhere = np.arange(ranks.low.shape[1])
-        return cls(objective, np.arange(objective.people.n_people), everywhere)
+        return cls.of(objective, np.arange(objective.people.n_people), everywhere)
 
     @cached_property
-    def worth(self) -> Integers:
-        """What each class is worth there."""
-        return np.asarray(self.objective.worth[self.people].sum(axis=0))
-
-    @property
     def label(self) -> int:
         """The class that is worth most there."""
         return int(np.argmax(self.worth))
 
     @cached_property
+    def _tally(self) -> Tally:
+        """What each split would do."""
+        objective = self.objective
+        return objective.people.tally(self.people, self.boxes, objective.worth)
+
+    @cached_property
     def _effects(self) -> tuple[Matrix, Matrix]:
         """How much purer each split makes it, and how many boxes that tears."""
-        objective = self.objective
-        tally = objective.people.tally(self.people, self.boxes, objective.worth)
+        tally = self._tally
         inside, whole = tally.inside.T / UNITS, self.worth / UNITS
         gain = impurity(whole) - impurity(inside) - impurity(whole - inside)
         others = len(self.people) - tally.n_inside
-        gain[np.minimum(tally.n_inside, others) < objective.limits.min_leaf] = -np.inf
+        least = self.objective.limits.min_leaf
+        gain[np.minimum(tally.n_inside, others) < least] = -np.inf
         return gain, tally.torn / UNITS
 
     def best_split(
@@ -96,12 +105,17 @@ class Leaf:
     def sides(self, split: int) -> tuple[Leaf, Leaf]:
         """Return the leaves to the left and to the right of a split."""
         if split not in self._sides:
-            ranks = self.objective.people.ranks
-            left = ranks.goes_left(split, self.people)
+            objective, ranks = self.objective, self.objective.people.ranks
+            goes_left = ranks.goes_left(split, self.people)
             can_left, can_right = ranks.reaches(split, self.boxes)
+            left = right = self._tally.inside[:, split]
+            if ranks.flipped[split]:
+                left = self.worth - right
+            else:
+                right = self.worth - left
             self._sides[split] = (
-                Leaf(self.objective, self.people[left], self.boxes[can_left]),
-                Leaf(self.objective, self.people[~left], self.boxes[can_right]),
+                Leaf(objective, self.people[goes_left], self.boxes[can_left], left),
+                Leaf(objective, self.people[~goes_left], self.boxes[can_right], right),
             )
         return self._sides[split]
 

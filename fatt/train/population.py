@@ -124,7 +124,7 @@ def _forest_trees(objective: Objective, count: int, rng: Generator) -> list[Geno
 
     def drawn() -> Leaf:
         people = np.flatnonzero(rng.random(n_people) < 0.5)
-        return Leaf(objective, people, _NOBODY)
+        return Leaf.of(objective, people, _NOBODY)
 
     return [
         grow(
@@ -214,7 +214,7 @@ def _grow_leaf(
     chosen = rng.choice(n_splits, size=count, replace=False)
     first, _ = leaf_spans(tree)
     people = np.flatnonzero(objective.people.leaf_of(tree) == first[place])
-    here = Leaf(objective, people, _NOBODY)
+    here = Leaf.of(objective, people, _NOBODY)
     split, _ = here.best_split(chosen=chosen)
     if split < 0:
         return tree

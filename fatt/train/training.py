@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from fatt.ensemble import Categorical
 from fatt.train.fitness import Objective
-from fatt.train.genome import leaf
+from fatt.train.genome import Genome, leaf
 from fatt.train.groups import Groups
 from fatt.train.models import HeldOut, appraise
 from fatt.train.optimum import MOST_LEAVES, best_small_tree, most_worth
@@ -162,7 +162,7 @@ def train(
     search = Search(objective, settings, rng, end, bar, n_threads)
     interrupted, upper = False, None
     try:
-        run(search, training_set.genomes(earlier))
+        run(search, _within_limits(objective, training_set.genomes(earlier)))
         upper = _upper_bound(search, people)
     except KeyboardInterrupt:
         if not keep_interrupted or not len(search.archive):
@@ -189,6 +189,12 @@ def train(
         objective.is_one_sided,
         interrupted,
     )
+
+
+def _within_limits(objective: Objective, trees: list[Genome]) -> list[Genome]:
+    """Return those trees of an earlier training that may still be an answer."""
+    tidied = [objective.tidied(tree, merge=False) for tree in trees]
+    return [tree for tree in tidied if objective.allows(tree)]
 
 
 def _upper_bound(search: Search, people: People) -> float | None:

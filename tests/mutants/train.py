@@ -10,6 +10,7 @@ _OTHERS = {
     "optimum.py": ("tests/train/test_optimum.py",),
     "groups.py": ("tests/train/test_groups.py",),
     "models.py": ("tests/train/test_fairness.py",),
+    "ranks.py": (*_LAWS, "tests/train/test_parameters.py"),
     "people.py": ("tests/train/test_fairness.py", "tests/train/test_groups.py"),
     "search.py": ("tests/train/test_parameters.py", "tests/train/test_groups.py"),
     "training.py": ("tests/train/test_parameters.py", "tests/train/test_groups.py"),
@@ -284,13 +285,18 @@ MUTANTS = tuple(
         ),
         (
             "descent.py",
-            "        and max(below[inner], below[outer]) <= depth\n",
-            "        and below[inner] <= depth\n",
+            "        and depth_at[place] < limits.max_depth\n",
+            "        and depth_at[place] <= limits.max_depth\n",
         ),
         (
             "descent.py",
             "        if sizes[inner] + sizes[outer] <= room\n",
             "        if sizes[inner] + sizes[outer] <= room + 1\n",
+        ),
+        (
+            "growth.py",
+            "            if ranks.flipped[split]:\n",
+            "            if not ranks.flipped[split]:\n",
         ),
         # A leaf costs what it costs, and so does being unfair.
         (
@@ -421,6 +427,12 @@ MUTANTS = tuple(
             "search.py",
             "search.objective, gap_price=price, slope=spread.slope",
             "search.objective, gap_price=price, slope=-spread.slope",
+        ),
+        # Limits hold for trees of an earlier training, too.
+        (
+            "training.py",
+            "    return [tree for tree in tidied if objective.allows(tree)]\n",
+            "    return tidied\n",
         ),
         (
             "training.py",

@@ -11,9 +11,17 @@ import pytest
 
 import fatt
 from fatt import FATTClassifier, Similarity
+from fatt.region import Schema, Variables
+from fatt.train.fitness import Limits, Objective
+from fatt.train.models import appraise
+from fatt.train.people import Labels, gather_people
+from fatt.train.splits import Split, blank_tree
+from fatt.train.training_set import UNITS, TrainingSet
+from fatt.verdict import FAIR
+from fatt.verifier import Verifier
 from tests.laws.effort import for_seeds
 from tests.train import town
-from tests.train.cases import relation, table
+from tests.train.cases import random_case, random_tree, relation, table
 
 X_MIXED, Y_MIXED = town.mixed()
 X_PLAIN, Y_PLAIN = town.plain()
@@ -119,6 +127,65 @@ def test_on_any_table_the_answer_is_as_fair_as_proved_and_tells_people_apart(
     assert report.fairness == (tree.fairness_, tree.fairness_)
     shares = tree.ensemble_.trees.values
     assert len(np.unique(np.argmax(shares, axis=1))) == 2
+
+
+@for_seeds(60)
+def test_any_tree_is_judged_as_the_verifier_proves_it(seed: int) -> None:
+    case = random_case(seed)
+    people, objective = case.people, case.objective
+    if not objective.people.n_splits:
+        return
+    # Somebody reaches each leaf, as those of trees that come of a search.
+    tree = objective.tidied(random_tree(case))
+    judged = appraise(tree, objective, people, None)
+    verifier = Verifier(Variables(judged.ensemble, people.variables.schema).ensemble)
+    is_fair = verifier.verify(people.values, people.boxes).verdict == FAIR
+    share = people.weights[is_fair].sum() / people.weights.sum()
+    assert judged.fairness == pytest.approx(share, abs=1e-12)
+
+
+NUMBER = (
+    [1.0] * 6 + [3.0] * 6 + [np.nan] * 2,
+    Similarity(noise={"x": 0.1}, missing=["x"]),
+    # Up to 2; else missing, or up to 0.5; else the other label.
+    (Split(0, 2.0, None, False), -1, Split(0, 0.5, None, True), -1, -2),
+    6,
+)
+CATEGORY = (
+    ["a"] * 4 + ["b"] * 4 + ["c"] * 6,
+    Similarity(vary={"x": ["a", "b"]}),
+    # a; else c, or a, which comes no more; else b.
+    (
+        Split(0, 0.0, np.array([True, False, False, False]), False),
+        -1,
+        Split(0, 0.0, np.array([True, False, True, False]), False),
+        -2,
+        -1,
+    ),
+    14,
+)
+
+
+@pytest.mark.parametrize("case", [NUMBER, CATEGORY], ids=["number", "category"])
+def test_who_reaches_both_sides_of_each_split_may_not_reach_the_leaf(case: Any) -> None:
+    values, similarity, tree, n_fair = case
+    X = pd.DataFrame({"x": values})
+    blank = blank_tree(X, ["x"], named=True, classes=(0, 1))
+    codes, ones = np.arange(len(X)) % 2, np.ones(len(X))
+    people = gather_people(
+        X,
+        Labels(np.arange(2), codes, ones, np.ones(2)),
+        blank=blank,
+        schema=Schema.infer(blank, X),
+        similarity=similarity,
+        balance=0.0,
+    )
+    others = [one for one in tree if isinstance(one, Split)]
+    some = TrainingSet.of(people, max_bins=4, split_on_varying=True, others=others)
+    worth = np.rint(people.worth * UNITS).astype(np.int64)
+    objective = Objective(some, worth, 0.5, 0.0, Limits(9, 9, 1))
+    judged = appraise(some.genomes([tree])[0], objective, people, None)
+    assert judged.fairness == n_fair / len(X)
 
 
 def test_who_has_a_value_is_told_apart_where_values_vary_freely() -> None:

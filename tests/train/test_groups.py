@@ -225,6 +225,15 @@ def test_people_held_out_tell_what_the_trees_reach_on_others(
         quick(group="sex", validation_fraction=0.001).fit(X, Y)
 
 
+@for_seeds(10)
+def test_labels_are_worth_as_much_to_those_who_are_left(seed: int) -> None:
+    people = random_case(seed).people
+    some = np.flatnonzero(people.weights > 0)[::2]
+    for mine in (people, people.of_people(some)):
+        right = mine.worth[np.arange(len(mine.codes)), mine.codes]
+        assert right.sum() == pytest.approx(1)
+
+
 def test_a_gap_that_cannot_be_closed_is_told() -> None:
     table = pd.DataFrame({"pay": np.arange(200) % 100, "sex": np.arange(200) // 100})
     table["pay"] += 200 * table["sex"]

@@ -18,9 +18,10 @@ import pytest
 from fatt.ensemble import Categorical
 from fatt.region import code_words
 from fatt.train.descent import Known, best_change, descend
-from fatt.train.fitness import Scored
+from fatt.train.fitness import Limits, Scored
 from fatt.train.genome import (
     Genome,
+    depth_of,
     ends,
     is_constant,
     join,
@@ -273,8 +274,14 @@ def test_splits_do_at_a_leaf_what_they_do_to_each_person(case: Case) -> None:
 
 @for_cases(30)
 def test_the_best_change_is_the_best_of_all(case: Case) -> None:
-    objective = case.objective
     tree = random_tree(case, depth=2)
+    # Often there is room for one leaf more, and often not.
+    limits = Limits(
+        n_leaves(tree) + int(case.rng.integers(2)),
+        depth_of(tree) + int(case.rng.integers(2)),
+        case.objective.limits.min_leaf,
+    )
+    objective = dataclasses.replace(case.objective, limits=limits)
     place = int(case.rng.integers(len(tree)))
     pairs, parts = changes(case, tree, place)
     traced = objective.people.trace(tree)
@@ -349,6 +356,10 @@ def test_descents_that_share_what_they_know_end_where_each_ends_alone(
 def test_growths_that_share_a_leaf_grow_what_each_grows_alone(case: Case) -> None:
     objective = case.objective
     root = Leaf.of_all(objective)
+    for split in range(objective.people.n_splits):
+        for side in root.sides(split):
+            worth = objective.worth[side.people].sum(axis=0)
+            assert side.worth.tolist() == worth.tolist()
     for caution in (0.0, 0.1, 0.8):
         tree = grow(root, objective.limits, caution=caution)
         alone = grow(Leaf.of_all(objective), objective.limits, caution=caution)

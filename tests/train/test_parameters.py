@@ -13,6 +13,8 @@ from fatt import FATTClassifier, Similarity
 from fatt.errors import DataError, SpecError
 from fatt.train import population
 from fatt.train.descent import best_change
+from fatt.train.settings import Settings
+from fatt.train.training import _chosen
 from tests.train import town
 
 NOISE = Similarity(noise=0.1)
@@ -119,6 +121,18 @@ def test_a_warm_start_never_gets_worse() -> None:
         tree.fit(X_PLAIN[:, :2], Y_PLAIN)
 
 
+@pytest.mark.parametrize("algorithm", ["descent", "paper"])
+def test_a_warm_start_keeps_to_new_limits(algorithm: Any) -> None:
+    tree = quick(warm_start=True, fairness_weight=0.1).fit(X_PLAIN, Y_PLAIN)
+    assert tree.get_n_leaves() > 3
+    tree.set_params(algorithm=algorithm, max_leaves=3, min_samples_leaf=40)
+    tree.fit(X_PLAIN, Y_PLAIN)
+    assert len(tree.front_)
+    for each in tree.front_:
+        assert each.n_leaves <= 3
+        assert each.hints.min_samples_leaf >= 40
+
+
 def test_an_interrupted_training_keeps_the_best_tree_if_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -188,6 +202,30 @@ def test_classes_that_count_nothing_get_no_leaf() -> None:
     with pytest.warns(UserWarning, match="count next to nothing; try other weights"):
         tree = quick(class_weight=weights).fit(X_PLAIN, Y_PLAIN)
     assert not tree.predict(X_PLAIN).any()
+
+
+def test_who_has_no_weight_has_no_say_in_what_varies_freely() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": rng.choice(["F", "M"], 400), "pay": rng.normal(size=400)})
+    X["age"] = np.where(np.arange(400) < 300, 30, 60)
+    y = (X["pay"] + 3.0 * (X["sex"] == "M") + rng.normal(size=400) > 1.5).astype(int)
+    young = Similarity(vary=["sex"], where={"age": "<= 40"})
+    tree = quick(young, fairness_weight=0.0)
+    assert tree.fit(X, y).fairness_ < 1
+    assert tree.fit(X, y, sample_weight=(X["age"] == 30) * 1.0).fairness_ == 1
+
+
+def test_the_answer_is_the_fittest_of_those_that_are_fair_enough() -> None:
+    X, y = town.plain(600)
+    front = quick(Similarity(noise=0.3), max_iter=None).fit(X, y).front_
+    given = quick().get_params(deep=False)
+    for share in (0.0, 0.7, 0.9, 1.0):
+        settings = Settings.of(given | {"min_fairness": share}, len(X))
+        wanted = min(share, max(one.fairness for one in front))
+        fair = [one for one in front if one.fairness >= wanted]
+        chosen = _chosen(list(front), settings)
+        assert chosen.fitness == max(one.fitness for one in fair)
+        assert chosen in fair
 
 
 def test_a_weight_is_chosen_that_makes_trees_fair_enough() -> None:
