@@ -2,9 +2,12 @@
 # Install fatt for development: install.sh ENVIRONMENT WHAT GROUP
 #
 # The kernels are built into build/ENVIRONMENT, and again when they change. Where no C
-# compiler is found, one is taken from the package index into the environment.
+# compiler is found, one is taken from the package index into the environment. The build
+# folder remembers it by a file, since it is configured anew when a meson.build changes.
 set -eu
-bin="$PWD/$1/bin"
+folder=$1 what=$2 group=$3
+shift 3
+bin="$PWD/$folder/bin"
 "$bin/python" -m pip install -q --group build
 PATH="$bin:$PATH"
 CYTHON="$bin/cython"
@@ -19,9 +22,9 @@ if [ -z "${CC:-}" ] && ! command -v cc >/dev/null && ! command -v gcc >/dev/null
             >"$bin/zig-$tool"
         chmod +x "$bin/zig-$tool"
     done
-    CC="$bin/zig-cc"
-    AR="$bin/zig-ar"
-    export CC AR
+    printf "[binaries]\nc = '%s/zig-cc'\nar = '%s/zig-ar'\n" "$bin" "$bin" \
+        >"$bin/zig.ini"
+    set -- "$@" "-Csetup-args=--native-file=$bin/zig.ini"
 fi
 exec "$bin/python" -m pip install -q --no-build-isolation \
-    -Cbuild-dir="build/$1" -e "$2" --group "$3"
+    -Cbuild-dir="build/$folder" -e "$what" --group "$group" "$@"

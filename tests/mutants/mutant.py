@@ -193,7 +193,7 @@ def run(root: Path, tests: tuple[str, ...], *, remembered: Path) -> Fate:
     """Run tests in a copy; the one that failed last time comes first."""
     code, _ = _ask(root, tests, remembered, PATIENCE)
     if code == -signal.SIGXCPU:
-        limit = TIMES * _seconds_unchanged(tests)
+        limit = TIMES * seconds_unchanged(tests)
         if limit > PATIENCE:
             code, _ = _ask(root, tests, remembered, limit)
     if code == -signal.SIGXCPU:
@@ -207,8 +207,14 @@ def run(root: Path, tests: tuple[str, ...], *, remembered: Path) -> Fate:
 
 
 @functools.cache
-def _seconds_unchanged(tests: tuple[str, ...]) -> int:
-    """Return the seconds of processor time of tests where nothing is wrong."""
+def seconds_unchanged(tests: tuple[str, ...]) -> int:
+    """Return the seconds of processor time of tests where nothing is wrong.
+
+    Raises
+    ------
+    RuntimeError
+        If they fail: then they would seem to notice anything.
+    """
     with copied() as root:
         code, seconds = _ask(root, tests, MEMORY / "unchanged", resource.RLIM_INFINITY)
     if code:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants import checker, python
+from tests.mutants.__main__ import main
 from tests.mutants.mutant import ROOT, Fate, Mutant, compiler, fate_of
 from tests.mutants.table import MUTANTS
 
@@ -59,6 +60,14 @@ def test_what_is_changed_stands_in_one_place(mutant: Mutant) -> None:
     text = (ROOT / mutant.file).read_text(encoding="utf-8")
     assert text.count(mutant.old) == 1
     assert mutant.new not in {mutant.old, text}
+
+
+@pytest.mark.slow
+def test_tests_that_fail_anyway_notice_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant = Mutant("fatt/errors.py", "", "", ("tests/there_is_no_such_file.py",))
+    monkeypatch.setattr("tests.mutants.__main__.MUTANTS", (mutant,))
+    with pytest.raises(RuntimeError, match="fail without any mutant"):
+        main([])
 
 
 @pytest.mark.slow

@@ -57,7 +57,8 @@ branch_and_bound
     What a tree loses changes only where its best leaf does, at the ends of runs.
 decide
     A person is fair if no rival wins in any box, unfair if a point is known at which
-    one certainly wins, else unknown; `possible` holds every class that may win.
+    one certainly wins, else unknown; `possible` holds every class that may win. So
+    for a box of one point, which asks if the person's own answer is certain.
 points
     A point lies in its cells and its box, and is a person's where nothing differs.
 
