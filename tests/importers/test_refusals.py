@@ -20,6 +20,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
@@ -453,6 +454,27 @@ def test_a_dict_of_scalers_is_no_dict_of_columns(tmp_path: Path) -> None:
     path.write_bytes(pickle.dumps({"scaler": scaler, "sex": labels}))
     with pytest.raises(UnsupportedModelError, match=r"each of them as prepare="):
         fatt.load(path, allow_pickle=True)
+
+
+def test_rows_of_dicts_are_read_as_the_table_that_they_make(tmp_path: Path) -> None:
+    rows = [{"age": 20.0 + i, "town": "AB"[i % 3 == 0]} for i in range(30)]
+    step = DictVectorizer(sparse=False)
+    made = step.fit_transform(rows)
+    tree = DecisionTreeClassifier(random_state=0).fit(made, [i % 3 for i in range(30)])
+    path = tmp_path / "step.pkl"
+    path.write_bytes(pickle.dumps(step))
+    for load in (
+        lambda: fatt.load(path, allow_pickle=True),
+        lambda: fatt.load(tree, prepare=step),
+        lambda: fatt.load(make_pipeline(step, tree)),
+    ):
+        with pytest.raises(UnsupportedModelError, match="names as columns=; flags"):
+            load()
+    model = fatt.load(tree, columns=step.feature_names_)
+    table = pd.DataFrame(made, columns=step.feature_names_)
+    report = fatt.verify(model, table, similarity=fatt.Similarity(vary=["town"]))
+    assert report.counts["unfair"] == 30
+    assert "town A → B" in str(report.counterexamples)
 
 
 @pytest.mark.parametrize("name", ["m.model", "m.dat", "m"])
