@@ -766,7 +766,7 @@ def test_where_its_exponential_is_not_known_the_score_is_asked_about(
     monkeypatch.setattr(importer, "_IS_KNOWN_HERE", False)
     options = {"iterations": 2, "loss_function": "Poisson", **QUIET}
     model = catboost.CatBoostRegressor(**options).fit(PLACES, [1.0, 9.0, 90.0])
-    with pytest.raises(UnsupportedModelError, match="'Exponent'.* does not know on"):
+    with pytest.raises(UnsupportedModelError, match=r"'Exponent'.* does not know on"):
         fatt.load(model)
     loaded = fatt.load(saved(model, tmp_path, "cbm"))
     assert "CatBoostRegressor answers its exp" in loaded.ensemble.source.notes[-1]
