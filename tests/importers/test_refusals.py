@@ -23,7 +23,12 @@ from sklearn.ensemble import (
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    LabelEncoder,
+    MinMaxScaler,
+    OneHotEncoder,
+    StandardScaler,
+)
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
@@ -451,8 +456,13 @@ def test_a_dict_of_scalers_is_no_dict_of_columns(tmp_path: Path) -> None:
     path.write_bytes(pickle.dumps({"sex": labels}))
     with pytest.raises(UnsupportedModelError, match=r"model, and this as prepare=\."):
         fatt.load(path, allow_pickle=True)
-    path.write_bytes(pickle.dumps({"scaler": scaler, "sex": labels}))
-    with pytest.raises(UnsupportedModelError, match=r"each of them as prepare="):
+    both = {"scaler": scaler, "other": MinMaxScaler().fit(X), "names": ["a"]}
+    path.write_bytes(pickle.dumps(both))
+    said = r"'scaler' \(StandardScaler\) and 'other' \(MinMaxScaler\) as prepare="
+    with pytest.raises(UnsupportedModelError, match=said):
+        fatt.load(path, allow_pickle=True)
+    path.write_bytes(pickle.dumps(pd.DataFrame(X)))
+    with pytest.raises(UnsupportedModelError, match=r"import pandas\.DataFrame"):
         fatt.load(path, allow_pickle=True)
 
 
