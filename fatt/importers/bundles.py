@@ -60,6 +60,11 @@ def unpack(content: Any) -> Bundle:
             "name the columns of a model, pass that, and these as columns=; on the "
             "command line in a text file, one in a line."
         )
+    if isinstance(content, float | np.floating):
+        raise UnsupportedModelError(
+            f"the pickle holds the number {content}, and no model. If decisions are "
+            f"made there, pass the model with threshold={content}."
+        )
     if not isinstance(content, dict | tuple | list):
         return Bundle(content)
     items = _items(content)

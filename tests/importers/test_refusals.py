@@ -450,7 +450,7 @@ def test_a_pickle_that_needs_a_package_or_a_script_says_which(tmp_path: Path) ->
         fatt.load(path, allow_pickle=True)
 
 
-def test_a_dict_of_scalers_is_no_dict_of_columns(tmp_path: Path) -> None:
+def test_what_lies_beside_models_says_how_to_pass_it(tmp_path: Path) -> None:
     path = tmp_path / "scalers.pkl"
     scaler, labels = StandardScaler().fit(X), LabelEncoder().fit(["M", "F"])
     path.write_bytes(pickle.dumps({"sex": labels}))
@@ -460,6 +460,9 @@ def test_a_dict_of_scalers_is_no_dict_of_columns(tmp_path: Path) -> None:
     path.write_bytes(pickle.dumps(both))
     said = r"'scaler' \(StandardScaler\) and 'other' \(MinMaxScaler\) as prepare="
     with pytest.raises(UnsupportedModelError, match=said):
+        fatt.load(path, allow_pickle=True)
+    path.write_bytes(pickle.dumps(0.35))
+    with pytest.raises(UnsupportedModelError, match=r"model with threshold=0\.35"):
         fatt.load(path, allow_pickle=True)
     path.write_bytes(pickle.dumps(pd.DataFrame(X)))
     with pytest.raises(UnsupportedModelError, match=r"import pandas\.DataFrame"):
