@@ -126,9 +126,12 @@ def is_step(value: Any) -> bool:
 def only_step(content: Any) -> tuple[Any, tuple[str, ...]] | None:
     """Return the one step in a dict that holds no codes of columns, and what to tell.
 
-    Such a dict may also hold names of columns, or a threshold.
+    Such a dict may also hold names of columns, or a threshold; of another dict in it
+    nobody knows whether it does something to the rows as well.
     """
     if not isinstance(content, dict):
+        return None
+    if any(isinstance(value, dict) for value in content.values()):
         return None
     found = [(k, v) for k, v in content.items() if any(True for _ in _steps_in(v))]
     if len(found) != 1 or not is_step(found[0][1]):

@@ -251,6 +251,8 @@ def test_a_dict_may_hold_one_step_beside_names_and_thresholds(tmp_path: Path) ->
         notes = " ".join(model.ensemble.source.notes)
         assert "StandardScaler at 'scaler' is read; left aside are 'names'" in notes
         assert "--threshold 0.3" in notes
+    with pytest.raises(SpecError, match=r"says StandardScaler\(\) of column 'scaler'"):
+        fatt.load(own, prepare={"scaler": scaler, "codes": {"sex": SEX}})
 
 
 def test_steps_that_do_not_fit_are_refused() -> None:
