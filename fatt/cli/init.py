@@ -36,7 +36,8 @@ _SENSITIVE = {
 _OUTCOMES = {
     *("y", "label", "target", "outcome", "class", "truth", "default", "granted"),
     *("approved", "response", "result", "income", "status", "decision", "risk"),
-    *("hired", "admitted", "recid", "churn", "fraud", "survived"),
+    *("hired", "admitted", "recid", "churn", "fraud", "survived", "attrition"),
+    *("exited", "turnover", "dropout", "repaid", "defaulted", "diagnosis"),
 }
 #: What the same column may be called.
 _SYNONYMS = (("sex", "gender"), ("race", "ethnicity"), ("income", "salary"))

@@ -60,17 +60,23 @@ def unpack(content: Any) -> Bundle:
             "name the columns of a model, pass that, and these as columns=; on the "
             "command line in a text file, one in a line."
         )
+    if isinstance(content, float | np.floating):
+        raise UnsupportedModelError(
+            f"the pickle holds the number {content}, and no model. If decisions are "
+            f"made there, pass the model with threshold={content}."
+        )
     if not isinstance(content, dict | tuple | list):
         return Bundle(content)
     items = _items(content)
     models = [(key, value) for key, value in items if _is_model(value)]
     if not models and any(True for _ in _steps_in(content)):
         way = "this as prepare="
-        if not all(_is_of_column(value) for _, value in items):
+        steps = [_described(key, value) for key, value in items if is_step(value)]
+        if only_step(content) is None and steps:
             way = (
-                f"each of them as prepare=, in the order in which they work; on the "
-                f"command line out of files of their own, made of the {kind} with "
-                "joblib.dump"
+                f"{' and '.join(steps[:5])} as prepare=, in the order in which they "
+                "work; on the command line out of files of their own, which "
+                "joblib.dump writes"
             )
         raise UnsupportedModelError(
             f"the pickle holds a {kind} of what stands before a model: "
@@ -95,18 +101,9 @@ def unpack(content: Any) -> Bundle:
             f"apart: fatt.load(content[{place!r}], prepare=...), with the "
             f"{kind} loaded as content."
         )
-    notes = [
-        f"The file holds a {kind}, of which the {type(model).__name__} at {place!r} is "
-        f"read" + (f"; left aside are {_listed(others)}." if others else ".")
-    ]
-    notes += [
-        f"The file also holds {key!r}, {value}: if decisions are made there, say so "
-        f"with --threshold {value}, in Python threshold={value}."
-        for key, value in others
-        if _CUT.search(str(key)) and isinstance(value, int | float | np.number)
-    ]
+    notes = _aside(kind, place, model, others)
     names = (_texts(value) for _, value in others)
-    return Bundle(model, tuple(filter(None, names)), tuple(notes))
+    return Bundle(model, tuple(filter(None, names)), notes)
 
 
 def _items(content: Any) -> list[tuple[Any, Any]]:
@@ -120,9 +117,46 @@ def _is_model(value: Any) -> bool:
     return package in PACKAGES and hasattr(value, "predict")
 
 
-def _is_of_column(value: Any) -> bool:
-    """Tell whether a member of a dict may say the codes of one column."""
-    return isinstance(value, dict) or type(value).__name__ == "LabelEncoder"
+def is_step(value: Any) -> bool:
+    """Tell whether something transforms tables, not the labels of one column."""
+    is_fitted = hasattr(value, "transform") and not isinstance(value, type)
+    return is_fitted and type(value).__name__ != "LabelEncoder"
+
+
+def only_step(content: Any) -> tuple[Any, tuple[str, ...]] | None:
+    """Return the one step in a dict that holds no codes of columns, and what to tell.
+
+    Such a dict may also hold names of columns, or a threshold; of another dict in it
+    nobody knows whether it does something to the rows as well.
+    """
+    if not isinstance(content, dict):
+        return None
+    if any(isinstance(value, dict) for value in content.values()):
+        return None
+    found = [(k, v) for k, v in content.items() if any(True for _ in _steps_in(v))]
+    if len(found) != 1 or not is_step(found[0][1]):
+        return None
+    [(place, step)] = found
+    others = [(key, value) for key, value in content.items() if value is not step]
+    return step, _aside("dict", place, step, others)
+
+
+def _aside(
+    kind: str, place: Any, taken: Any, others: list[tuple[Any, Any]]
+) -> tuple[str, ...]:
+    """Tell what is read of several things, and of a threshold that is among them."""
+    left = f"; left aside are {_listed(others)}." if others else "."
+    notes = [
+        f"The file holds a {kind}, of which the {type(taken).__name__} at {place!r} is "
+        f"read{left}"
+    ]
+    notes += [
+        f"The file also holds {key!r}, {value}: if decisions are made there, say so "
+        f"with --threshold {value}, in Python threshold={value}."
+        for key, value in others
+        if _CUT.search(str(key)) and isinstance(value, int | float | np.number)
+    ]
+    return tuple(notes)
 
 
 def _steps_in(value: Any, depth: int = 0) -> Iterator[Any]:
@@ -140,6 +174,8 @@ def _texts(value: Any) -> tuple[str, ...] | None:
     """Return a list of different texts, if the value is one."""
     if isinstance(value, str | dict | bytes) or not hasattr(value, "__len__"):
         return None
+    if hasattr(value, "columns"):
+        return None  # a frame, which goes through its names
     try:
         texts = tuple(value)
     except TypeError:

@@ -20,6 +20,7 @@ from fatt.errors import (
     UnsupportedModelError,
     UntrustedModelError,
 )
+from fatt.importers.bundles import only_step
 from fatt.importers.naming import with_texts
 from fatt.importers.pickles import unpickle
 from fatt.importers.pipeline import Part, prepared
@@ -44,17 +45,24 @@ def with_preparation(model: Model, prepare: Any, *, allow_pickle: bool) -> Model
         If a step is nothing of what `fatt.load` takes.
     """
     steps = prepare if isinstance(prepare, list | tuple) else [prepare]
-    for step in reversed([_opened(step, allow_pickle) for step in steps]):
+    for given in reversed([_opened(step, allow_pickle) for step in steps]):
+        step, notes = only_step(given) or (given, ())
         if isinstance(step, Mapping):
             model = with_texts(model, _numbers(step))
         elif hasattr(step, "transform"):
-            model = _behind(step, model)
+            model = _told(_behind(step, model), notes)
         else:
             raise SpecError(
                 f"prepare= holds a {type(step).__name__}; pass a fitted transformer, "
                 "{column: {text: code}}, a path of a file with one of them, or a list."
             )
     return model
+
+
+def _told(model: Model, notes: tuple[str, ...]) -> Model:
+    source = model.ensemble.source
+    source = msgspec.structs.replace(source, notes=(*notes, *source.notes))
+    return replace(model, ensemble=replace(model.ensemble, source=source))
 
 
 def _opened(step: Any, allow_pickle: bool) -> Any:

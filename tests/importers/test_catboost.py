@@ -33,6 +33,7 @@ from fatt.errors import (
     SpecError,
     UnsupportedModelError,
 )
+from fatt.importers import catboost as importer
 from fatt.importers.catboost import cbm, convert, json_file, read
 from fatt.importers.catboost.live import written
 from tests.probes import probe_rows, same_bits
@@ -758,6 +759,20 @@ def test_no_verdict_is_wrong_where_the_exponential_falls(tmp_path: Path) -> None
     assert first - own > second - own
     with pytest.raises(SpecError, match="go up and down around this threshold"):
         fatt.load(model, cuts={"low": -math.inf, "high": float(second)})
+
+
+def test_where_its_exponential_is_not_known_the_score_is_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importer, "_IS_KNOWN_HERE", False)
+    options = {"iterations": 2, "loss_function": "Poisson", **QUIET}
+    model = catboost.CatBoostRegressor(**options).fit(PLACES, [1.0, 9.0, 90.0])
+    with pytest.raises(UnsupportedModelError, match=r"'Exponent'.* does not know on"):
+        fatt.load(model)
+    loaded = fatt.load(saved(model, tmp_path, "cbm"))
+    assert "CatBoostRegressor answers its exp" in loaded.ensemble.source.notes[-1]
+    scores = model.predict(PLACES, prediction_type="RawFormulaVal").tolist()
+    assert loaded.predict(PLACES).tolist() == loaded.ask(PLACES) == scores
 
 
 def ranker() -> Any:

@@ -238,6 +238,23 @@ def test_columns_are_named_in_front_of_what_knows_no_names() -> None:
     assert 0 < report.counts["unfair"] < 40
 
 
+def test_a_dict_may_hold_one_step_beside_names_and_thresholds(tmp_path: Path) -> None:
+    frame = people(np.random.default_rng(0))[NUMBERS]
+    scaler = StandardScaler().fit(frame)
+    own = fitted("sklearn", scaler.transform(frame), frame["age"] > 50)
+    path = tmp_path / "preparation.pkl"
+    path.write_bytes(pickle.dumps({"names": NUMBERS, "scaler": scaler, "cutoff": 0.3}))
+    for prepare in (path, {"scaler": scaler, "names": NUMBERS, "cutoff": 0.3}):
+        model = fatt.load(own, columns=NUMBERS, prepare=prepare, allow_pickle=True)
+        said = own.predict(scaler.transform(frame))
+        assert (model.predict(frame) == said).all()
+        notes = " ".join(model.ensemble.source.notes)
+        assert "StandardScaler at 'scaler' is read; left aside are 'names'" in notes
+        assert "--threshold 0.3" in notes
+    with pytest.raises(SpecError, match=r"says StandardScaler\(\) of column 'scaler'"):
+        fatt.load(own, prepare={"scaler": scaler, "codes": {"sex": SEX}})
+
+
 def test_steps_that_do_not_fit_are_refused() -> None:
     frame = people(np.random.default_rng(0)).assign(sex=lambda f: f["sex"].map(SEX))
     own = fitted("sklearn", frame, frame["sex"])

@@ -20,9 +20,15 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    LabelEncoder,
+    MinMaxScaler,
+    OneHotEncoder,
+    StandardScaler,
+)
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
@@ -444,15 +450,44 @@ def test_a_pickle_that_needs_a_package_or_a_script_says_which(tmp_path: Path) ->
         fatt.load(path, allow_pickle=True)
 
 
-def test_a_dict_of_scalers_is_no_dict_of_columns(tmp_path: Path) -> None:
+def test_what_lies_beside_models_says_how_to_pass_it(tmp_path: Path) -> None:
     path = tmp_path / "scalers.pkl"
     scaler, labels = StandardScaler().fit(X), LabelEncoder().fit(["M", "F"])
     path.write_bytes(pickle.dumps({"sex": labels}))
     with pytest.raises(UnsupportedModelError, match=r"model, and this as prepare=\."):
         fatt.load(path, allow_pickle=True)
-    path.write_bytes(pickle.dumps({"scaler": scaler, "sex": labels}))
-    with pytest.raises(UnsupportedModelError, match=r"each of them as prepare="):
+    both = {"scaler": scaler, "other": MinMaxScaler().fit(X), "names": ["a"]}
+    path.write_bytes(pickle.dumps(both))
+    said = r"'scaler' \(StandardScaler\) and 'other' \(MinMaxScaler\) as prepare="
+    with pytest.raises(UnsupportedModelError, match=said):
         fatt.load(path, allow_pickle=True)
+    path.write_bytes(pickle.dumps(0.35))
+    with pytest.raises(UnsupportedModelError, match=r"model with threshold=0\.35"):
+        fatt.load(path, allow_pickle=True)
+    path.write_bytes(pickle.dumps(pd.DataFrame(X)))
+    with pytest.raises(UnsupportedModelError, match=r"import pandas\.DataFrame"):
+        fatt.load(path, allow_pickle=True)
+
+
+def test_rows_of_dicts_are_read_as_the_table_that_they_make(tmp_path: Path) -> None:
+    rows = [{"age": 20.0 + i, "town": "AB"[i % 3 == 0]} for i in range(30)]
+    step = DictVectorizer(sparse=False)
+    made = step.fit_transform(rows)
+    tree = DecisionTreeClassifier(random_state=0).fit(made, [i % 3 for i in range(30)])
+    path = tmp_path / "step.pkl"
+    path.write_bytes(pickle.dumps(step))
+    for load in (
+        lambda: fatt.load(path, allow_pickle=True),
+        lambda: fatt.load(tree, prepare=step),
+        lambda: fatt.load(make_pipeline(step, tree)),
+    ):
+        with pytest.raises(UnsupportedModelError, match=r"names as columns=; flags"):
+            load()
+    model = fatt.load(tree, columns=step.feature_names_)
+    table = pd.DataFrame(made, columns=step.feature_names_)
+    report = fatt.verify(model, table, similarity=fatt.Similarity(vary=["town"]))
+    assert report.counts["unfair"] == 30
+    assert "town A → B" in str(report.counterexamples)
 
 
 @pytest.mark.parametrize("name", ["m.model", "m.dat", "m"])

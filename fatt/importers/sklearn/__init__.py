@@ -170,6 +170,10 @@ def _converter_for(model: Any) -> Callable[[Any], Ensemble]:
 
 def _refusal(model: Any) -> UnsupportedModelError:
     name = type(model).__name__
+    if name == "DictVectorizer":
+        from fatt.importers.pipeline.transformers import require_known
+
+        require_known(model)
     if hasattr(model, "transform") and not hasattr(model, "predict"):
         return UnsupportedModelError(
             f"a {name} alone predicts nothing. Pass the model, and what stands before "
