@@ -138,6 +138,40 @@ def test_an_encoder_makes_some_columns_beside_others(kind: str, seed: int) -> No
         fatt.load(own, prepare=OneHotEncoder().fit(frame[["town"]]))
 
 
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm"])
+def test_categories_of_pandas_stand_beside_what_is_made(kind: str) -> None:
+    """Libraries ask the frame for them, so that it is no array in between."""
+    rng = np.random.default_rng(5)
+    towns = pandas.CategoricalDtype(["Bonn", "Koeln", "Ulm"])
+    frame = people(rng).assign(
+        town=lambda f: pandas.Series(rng.choice(towns.categories, len(f)), dtype=towns)
+    )
+    scaler = StandardScaler().fit(frame[NUMBERS])
+    encoder = OneHotEncoder(sparse_output=False).fit(frame[["sex"]])
+
+    def ready(table: Any) -> Any:
+        flags = encoder.transform(table[["sex"]])
+        made = table[["town"]].astype(towns)
+        made[encoder.get_feature_names_out()] = flags
+        made[NUMBERS] = scaler.transform(table[NUMBERS])
+        return made
+
+    library = pytest.importorskip(kind)
+    own = (
+        library.XGBClassifier(n_estimators=4, enable_categorical=True)
+        if kind == "xgboost"
+        else library.LGBMClassifier(n_estimators=4, min_child_samples=2, verbose=-1)
+    ).fit(ready(frame), outcomes(frame) ^ (frame["town"] == "Ulm"))
+    model = fatt.load(own, prepare=[scaler, encoder])
+    assert model.ask(frame) == own.predict(ready(frame)).tolist()
+    report = fatt.verify(model, frame, similarity=SIMILAR)
+    assert report.counts["unfair"] > 0
+    assert {case.replayed_on for case in report.counterexamples} == {"model"}
+    twins = pandas.DataFrame([case.twin for case in report.counterexamples])
+    told = [case.twin_label for case in report.counterexamples]
+    assert own.predict(ready(twins)).tolist() == told
+
+
 def test_a_column_transformer_stands_before_a_file(tmp_path: Path) -> None:
     xgboost = pytest.importorskip("xgboost")
     frame = people(np.random.default_rng(0))
