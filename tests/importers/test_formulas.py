@@ -353,6 +353,17 @@ def by_kind(table: Any) -> Any:
     return table[:, [1]] / table[:, [0]]
 
 
+def aligns_by_order(table: Any) -> Any:
+    """Of rows whose names have no order, pandas orders the union of both."""
+    turned = table["debt"].iloc[::-1] / table["income"]
+    return pandas.DataFrame({"ratio": turned.iloc[::-1], "age": table["age"]})
+
+
+def asks_who_holds_cells(table: Any) -> Any:
+    factors = [1, 3]
+    return ratio(table) * factors[isinstance(table["debt"].values, np.ndarray)]
+
+
 TOLD: list[int] = []
 
 
@@ -386,6 +397,7 @@ class Maker:
             goes_by_failure,
         ),
         *(divides_whole, by_kind, Maker(), Maker().ratio),
+        *(aligns_by_order, asks_who_holds_cells),
     ],
 )
 def test_functions_that_do_more_behind_the_trace_are_refused(
