@@ -172,6 +172,36 @@ def test_categories_of_pandas_stand_beside_what_is_made(kind: str) -> None:
     assert own.predict(ready(twins)).tolist() == told
 
 
+def test_rows_without_names_have_no_order_before_what_makes_some_columns() -> None:
+    """A model reads what is made first, and nobody ever put the raw columns so."""
+    frame = people(np.random.default_rng(6)).replace({"sex": SEX}).astype(float)
+    encoder = OneHotEncoder(sparse_output=False).fit(frame[["sex"]])
+    ready = frame[NUMBERS]
+    for name, flags in zip(
+        encoder.get_feature_names_out(),
+        encoder.transform(frame[["sex"]]).T,
+        strict=True,
+    ):
+        ready.insert(0, name, flags)
+    own = RandomForestClassifier(4, random_state=0).fit(ready, frame["age"] > 50)
+    scaler = StandardScaler().fit(frame[["age"]])
+    near = Similarity(noise={"age": 1})
+    for prepare, rename in (
+        (encoder, None),
+        ([scaler, encoder], None),
+        (encoder, {"Age": "age"}),
+    ):
+        model = fatt.load(own, prepare=prepare, rename=rename)
+        with pytest.raises(DataError, match="the rows have no names"):
+            fatt.verify(model, frame.to_numpy(), similarity=near)
+    model = fatt.load(own, prepare=encoder)
+    assert (model.predict(frame) == own.predict(ready)).all()
+    # In their places columns may be scaled.
+    own.fit(frame, frame["age"] > 50)
+    model = fatt.load(own, prepare=scaler)
+    assert (model.predict(frame) == model.predict(frame.to_numpy())).all()
+
+
 def test_a_column_transformer_stands_before_a_file(tmp_path: Path) -> None:
     xgboost = pytest.importorskip("xgboost")
     frame = people(np.random.default_rng(0))
