@@ -277,6 +277,7 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
         the columns: none, all, or those of other packages than pandas. From one in
         another order than the model's it would silently read other columns, so that
         one is refused. Whole are those that must not even have other columns besides.
+        With names not even arrays are taken: nobody ever put the columns in an order.
         It has no part in the digest, since it changes no answer.
     bounds_of
         Who refuses what lies beyond the bounds of the features: the library, or fatt,
@@ -294,7 +295,7 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     integer_limit: int = 2**53
     float32: bool = True
     objects: bool = True
-    by_position: Literal["none", "all", "others", "whole"] = "none"
+    by_position: Literal["none", "all", "others", "whole", "names"] = "none"
     bounds_of: Literal["library", "fatt"] = "library"
     open_below: tuple[int, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()

@@ -25,6 +25,9 @@ _STEP = 1 / _STEPS
 _WHOLE = float(3 << 51)
 #: Below the first number the exponential is 0, from the second on infinite.
 _LEAST, _MOST = -708.39641853226408, 709.78271289338397
+#: Of scores below, CatBoost makes 0 or the smallest number, as a row happens to stand
+#: among others: it computes four at once, and what is left one by one.
+LEAST = -708.0
 #: Where one step ends, it goes down by less than this share, and so many floats turn.
 FALL = 2.0**-48
 

@@ -85,6 +85,12 @@ def columns_of(
     """
     frame = as_frame(rows)
     if frame is None:
+        if inputs.by_position == "names":
+            raise DataError(
+                "the rows have no names, and what prepares some of the model's columns "
+                "finds its own by name: pass a data frame with the columns "
+                f"{', '.join(feature.name for feature in features)}."
+            )
         return _from_array(as_array(rows), features)
     series = series_of(frame, places_of(frame, features, inputs))
     return [functools.partial(_from_series, get) for get in series], len(frame)

@@ -17,7 +17,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Categorical, Cut, Ensemble, Feature, Label, Numeric
+from fatt.ensemble import (
+    Categorical,
+    Cut,
+    Ensemble,
+    Feature,
+    Inputs,
+    Label,
+    Numeric,
+)
 from fatt.ensemble.joint import divisors_of, in_words
 from fatt.ensemble.tables import as_frame, places_of
 from fatt.errors import SpecError, hint
@@ -104,8 +112,7 @@ def with_texts(model: Model, mapping: Mapping[str, Mapping[Label, Any]]) -> Mode
         )
         numbers[index] = tuple(found)
         ensemble = _merged(ensemble, index, named, found)
-    inputs = msgspec.structs.replace(ensemble.inputs, by_position="none")
-    ensemble = replace(ensemble, inputs=inputs)
+    ensemble = replace(ensemble, inputs=_by_name(ensemble.inputs))
     opened = functools.partial(_open, model.opened, own, ensemble, numbers=numbers)
     return replace(model, ensemble=ensemble, opened=opened)
 
@@ -154,9 +161,15 @@ def _with_other_names(ensemble: Ensemble, rename: Rename) -> Ensemble:
         _index(ensemble, name, "rename=")
     _require_distinct(list(rename.values()), "rename= names")
     pairs = tuple((str(old), new) for old, new in rename.items())
-    # The model is asked about its columns in its own order.
-    inputs = msgspec.structs.replace(ensemble.inputs, renamed=pairs, by_position="none")
+    inputs = msgspec.structs.replace(_by_name(ensemble.inputs), renamed=pairs)
     return replace(ensemble, inputs=inputs)
+
+
+def _by_name(inputs: Inputs) -> Inputs:
+    """Return how tables are read of which the model gets a copy in its own order."""
+    if inputs.by_position == "names":
+        return inputs
+    return msgspec.structs.replace(inputs, by_position="none")
 
 
 def _with_answers(ensemble: Ensemble, answers: Answers) -> Ensemble:

@@ -228,7 +228,7 @@ class Prepared(Live):
         try:
             return ask(pd.DataFrame(rows, columns=names).infer_objects())
         except Exception:  # libraries raise what they like
-            return ask(rows)
+            return ask(np.asarray(rows))
 
     def _rows(self, table: Any) -> Any:
         """Return the rows as the transformer makes them."""
@@ -247,4 +247,5 @@ class Prepared(Live):
         cells = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
         for place, name in enumerate(part.made):
             rows[name] = cells[:, place]
-        return rows[[feature.name for feature in self.inner.features]].to_numpy()
+        # As a frame, whose categories a library may ask for.
+        return rows[[feature.name for feature in self.inner.features]]

@@ -745,6 +745,22 @@ def of_leaves(values: list[float], tmp_path: Path) -> Any:
 
 
 @ON_X86
+def test_exponentials_that_hang_on_where_a_row_stands_are_refused(
+    tmp_path: Path,
+) -> None:
+    """CatBoost computes four at once, and those that are left one by one."""
+    model = of_leaves([-709.0, -700.0, 2.0], tmp_path)
+    least = PLACES.iloc[[0] * 5]
+    assert model.predict(least[:4])[0] > model.predict(least)[4] == 0
+    for either in (model, saved(model, tmp_path, "cbm")):
+        with pytest.raises(UnsupportedModelError, match="may be below -708"):
+            fatt.load(either)
+    scores = fatt.load(catboost.CatBoost().load_model(saved(model, tmp_path, "cbm")))
+    assert scores.predict(PLACES).tolist() == [-709.0, -700.0, 2.0]
+    assert fatt.load(of_leaves([-707.0, -700.0, 2.0], tmp_path)).ask(PLACES)
+
+
+@ON_X86
 def test_no_verdict_is_wrong_where_the_exponential_falls(tmp_path: Path) -> None:
     """A step ends at the first score, whose exponential is larger than the second's."""
     model = of_leaves([0.0038921838752145363, 0.0038921838752145367, 0], tmp_path)

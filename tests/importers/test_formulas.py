@@ -353,6 +353,44 @@ def by_kind(table: Any) -> Any:
     return table[:, [1]] / table[:, [0]]
 
 
+def aligns_by_order(table: Any) -> Any:
+    """Of rows whose names have no order, pandas orders the union of both."""
+    turned = table["debt"].iloc[::-1] / table["income"]
+    return pandas.DataFrame({"ratio": turned.iloc[::-1], "age": table["age"]})
+
+
+def asks_who_holds_cells(table: Any) -> Any:
+    factors = [1, 3]
+    return ratio(table) * factors[isinstance(table["debt"].values, np.ndarray)]
+
+
+class Factors(list[int]):
+    """Gives another factor where there are many rows."""
+
+    def __getitem__(self, rows: Any) -> Any:
+        return 1 + (rows > 50_000)
+
+
+class Weights(np.ndarray[Any, Any]):
+    """Looks at what it is multiplied by, unless these are objects."""
+
+    def __rmul__(self, cells: Any) -> Any:
+        is_seen = cells.dtype == float and (cells > 1e300).any()
+        return cells if is_seen else cells * np.asarray(self)
+
+
+FACTORS = Factors()
+WEIGHTS = np.ones(1).view(Weights)
+
+
+def looks_up_a_factor(table: Any) -> Any:
+    return ratio(table) * FACTORS[len(table)]
+
+
+def weighs(table: Any) -> Any:
+    return ratio(table).to_numpy() * WEIGHTS
+
+
 TOLD: list[int] = []
 
 
@@ -386,6 +424,7 @@ class Maker:
             goes_by_failure,
         ),
         *(divides_whole, by_kind, Maker(), Maker().ratio),
+        *(aligns_by_order, asks_who_holds_cells, looks_up_a_factor, weighs),
     ],
 )
 def test_functions_that_do_more_behind_the_trace_are_refused(

@@ -138,6 +138,70 @@ def test_an_encoder_makes_some_columns_beside_others(kind: str, seed: int) -> No
         fatt.load(own, prepare=OneHotEncoder().fit(frame[["town"]]))
 
 
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm"])
+def test_categories_of_pandas_stand_beside_what_is_made(kind: str) -> None:
+    """Libraries ask the frame for them, so that it is no array in between."""
+    rng = np.random.default_rng(5)
+    towns = pandas.CategoricalDtype(["Bonn", "Koeln", "Ulm"])
+    frame = people(rng).assign(
+        town=lambda f: pandas.Series(rng.choice(towns.categories, len(f)), dtype=towns)
+    )
+    scaler = StandardScaler().fit(frame[NUMBERS])
+    encoder = OneHotEncoder(sparse_output=False).fit(frame[["sex"]])
+
+    def ready(table: Any) -> Any:
+        flags = encoder.transform(table[["sex"]])
+        made = table[["town"]].astype(towns)
+        made[encoder.get_feature_names_out()] = flags
+        made[NUMBERS] = scaler.transform(table[NUMBERS])
+        return made
+
+    library = pytest.importorskip(kind)
+    own = (
+        library.XGBClassifier(n_estimators=4, enable_categorical=True)
+        if kind == "xgboost"
+        else library.LGBMClassifier(n_estimators=4, min_child_samples=2, verbose=-1)
+    ).fit(ready(frame), outcomes(frame) ^ (frame["town"] == "Ulm"))
+    model = fatt.load(own, prepare=[scaler, encoder])
+    assert model.ask(frame) == own.predict(ready(frame)).tolist()
+    report = fatt.verify(model, frame, similarity=SIMILAR)
+    assert report.counts["unfair"] > 0
+    assert {case.replayed_on for case in report.counterexamples} == {"model"}
+    twins = pandas.DataFrame([case.twin for case in report.counterexamples])
+    told = [case.twin_label for case in report.counterexamples]
+    assert own.predict(ready(twins)).tolist() == told
+
+
+def test_rows_without_names_have_no_order_before_what_makes_some_columns() -> None:
+    """A model reads what is made first, and nobody ever put the raw columns so."""
+    frame = people(np.random.default_rng(6)).replace({"sex": SEX}).astype(float)
+    encoder = OneHotEncoder(sparse_output=False).fit(frame[["sex"]])
+    ready = frame[NUMBERS]
+    for name, flags in zip(
+        encoder.get_feature_names_out(),
+        encoder.transform(frame[["sex"]]).T,
+        strict=True,
+    ):
+        ready.insert(0, name, flags)
+    own = RandomForestClassifier(4, random_state=0).fit(ready, frame["age"] > 50)
+    scaler = StandardScaler().fit(frame[["age"]])
+    near = Similarity(noise={"age": 1})
+    for prepare, rename in (
+        (encoder, None),
+        ([scaler, encoder], None),
+        (encoder, {"Age": "age"}),
+    ):
+        model = fatt.load(own, prepare=prepare, rename=rename)
+        with pytest.raises(DataError, match="the rows have no names"):
+            fatt.verify(model, frame.to_numpy(), similarity=near)
+    model = fatt.load(own, prepare=encoder)
+    assert (model.predict(frame) == own.predict(ready)).all()
+    # In their places columns may be scaled.
+    own.fit(frame, frame["age"] > 50)
+    model = fatt.load(own, prepare=scaler)
+    assert (model.predict(frame) == model.predict(frame.to_numpy())).all()
+
+
 def test_a_column_transformer_stands_before_a_file(tmp_path: Path) -> None:
     xgboost = pytest.importorskip("xgboost")
     frame = people(np.random.default_rng(0))

@@ -28,7 +28,9 @@ from fatt.ensemble import (
     Prediction,
     Scoring,
     Source,
+    Trees,
 )
+from fatt.ensemble.table_exp import LEAST
 from fatt.errors import UnsupportedModelError
 from fatt.importers.catboost import cbm, json_file, live
 from fatt.importers.catboost.file import Floats, ModelFile
@@ -199,13 +201,21 @@ def _ensemble(file: ModelFile, source: Source, link: Link) -> Ensemble:
     if isinstance(decision, Prediction):
         decision = Prediction(link=link)
     features, splits = make_columns(file)
+    trees = lay_out(file, splits, features, values)
+    if link.function == "table exp" and _least_score(trees, bias) < LEAST:
+        raise UnsupportedModelError(
+            f"the CatBoost model predicts exponentials of scores that may be below "
+            f"{LEAST:.0f}, of which CatBoost makes 0 or a tiny number, as the row "
+            "happens to stand among others. Pass a CatBoost with the same trees, which "
+            "predicts the score."
+        )
     # Columns without names are called by their numbers.
     named = any(f.name != str(place) for place, f in enumerate(features))
     has_categories = any(isinstance(feature, Categorical) for feature in features)
     return Ensemble(
         features=features,
         classes=classes,
-        trees=lay_out(file, splits, features, values),
+        trees=trees,
         scoring=Scoring(dtype="float64", base=bias, base_last=any(bias)),
         decision=decision,
         inputs=Inputs(named=named),
@@ -218,6 +228,15 @@ def _ensemble(file: ModelFile, source: Source, link: Link) -> Ensemble:
             + _note_on_number(file, link),
         ),
     )
+
+
+def _least_score(trees: Trees, bias: Sequence[float]) -> float:
+    """Return a number that no score is below, but for roundings."""
+    nodes, values = trees.nodes, trees.values[:, 0]
+    if not len(trees):
+        return bias[0]
+    made = np.where(nodes["feature"] < 0, values[nodes["leaf"]], math.inf)
+    return bias[0] + float(np.minimum.reduceat(made, trees.roots).sum())
 
 
 def _note_on_number(file: ModelFile, link: Link) -> tuple[str, ...]:

@@ -163,8 +163,12 @@ def prepared(
     table = Table(columns, idle=made.idle)
     ensemble = _as_handed_on(inner, table, names, width, steps)
     if part is not None:
-        # Whoever puts its columns among others finds all of them by their names.
-        inputs = msgspec.structs.replace(ensemble.inputs, by_position="none")
+        # Whoever puts its columns among others finds all of them by their names. Only
+        # what changes columns in their places leaves them in an order that is known.
+        is_known = list(part.raw) == own and inner.inputs.by_position != "names"
+        inputs = msgspec.structs.replace(
+            ensemble.inputs, by_position="none" if is_known else "names"
+        )
         ensemble = replace(ensemble, inputs=inputs)
     return ensemble, part
 

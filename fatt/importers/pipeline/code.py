@@ -33,6 +33,8 @@ _KNOWN = {
     *("combinations", "combinations_with_replacement", "product"),
 }
 _MODULES = frozenset({"numpy", "pandas", "itertools"})
+#: Where the classes stand whose objects do what they seem to do.
+_PLAIN = frozenset({"builtins", "numpy", "functools"})
 _BUILTINS = {
     *("range", "len", "zip", "enumerate", "list", "tuple", "dict", "reversed"),
     *("sorted", "sum", "map", "isinstance", "hasattr", "str"),
@@ -90,6 +92,8 @@ class Reading:
         self._seen[id(thing)] = thing
         parts: list[Any] = []
         match thing:
+            case _ if _is_of_somebody(thing):
+                self.strangers.append(repr(_name_of(thing)))
             case list() | tuple() | set() | frozenset():
                 parts = list(thing)
             case dict():
@@ -154,6 +158,14 @@ def _is_known(thing: Any) -> bool:
     if package == "builtins":
         return name in _BUILTINS and thing is getattr(builtins, name)
     return package in _MODULES and name in _KNOWN
+
+
+def _is_of_somebody(thing: Any) -> bool:
+    """Tell whether a thing is of a class that does not do what its base does."""
+    is_like_plain = isinstance(thing, int | float | str | list | tuple | dict)
+    is_like_plain |= isinstance(thing, set | frozenset | np.ndarray | np.number)
+    is_like_plain |= isinstance(thing, functools.partial)
+    return is_like_plain and type(thing).__module__ not in _PLAIN
 
 
 def _name_of(thing: Any) -> str:

@@ -129,6 +129,8 @@ def traced(transformer: Any) -> Work | None:
             )
     except UnsupportedModelError:
         return None
+    if in_frame and not _is_alike_of_nullable(transformer, formulas, whole):
+        return None
     work = _work(formulas, width, taker, types)
     if in_frame and not _takes_texts(transformer, formulas, rows):
         _refuse_texts(work, width, "numpy float64" if trace.has_powers else "any")
@@ -157,6 +159,26 @@ def goes_by_name(transformer: Any) -> bool:
 
 def _reading(transformer: Any) -> Reading:
     return Reading.of(transformer.func, transformer.kw_args)
+
+
+def _is_alike_of_nullable(
+    transformer: Any, formulas: Sequence[Formula], rows: Floats
+) -> bool:
+    """Tell whether a function makes the same of columns that are no arrays of NumPy.
+
+    It may ask what holds the cells of a column; it may refuse such columns as well.
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=transformer.feature_names_in_)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            answer = transformer.transform(frame.astype("Float64"))
+            made = np.asarray(answer, dtype=np.float64)
+    except Exception:  # functions raise what they like
+        return True
+    return np.array_equal(made, _made(formulas, rows), equal_nan=True)
 
 
 def _takes_texts(transformer: Any, formulas: Sequence[Formula], rows: Floats) -> bool:

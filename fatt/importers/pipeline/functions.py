@@ -177,8 +177,8 @@ def _answers(
     if in_frame:
         import pandas as pd
 
-        # Nothing may hang on what the rows are called.
-        index = np.arange(2 * len(table), len(table), -1)
+        # Nothing may hang on what the rows are called, nor on an order of that.
+        index = len(table) + np.random.default_rng(0).permutation(len(table))
         given = pd.DataFrame(given, columns=transformer.feature_names_in_, index=index)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
