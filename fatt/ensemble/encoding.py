@@ -116,11 +116,11 @@ def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
         raise DataError(f"column {feature.name!r} has type {dtype}; pass float64.")
     is_narrow = dtype.kind == "f" and dtype.itemsize < 8
     if not takes_type(dtype, feature, in_numpy=column.in_numpy):
-        if dtype == np.float64:
+        if not column.in_numpy and takes_type(dtype, feature):
             raise DataError(
                 f"column {feature.name!r} is held by another package than numpy, which "
-                "rounds powers in its own way, and a step of the model computes one: "
-                "pass numpy's float64."
+                "rounds powers and calls functions in its own way, and a step of the "
+                "model does that: pass numpy's float64."
             )
         raise DataError(
             f"column {feature.name!r} has type {dtype}, in which a step of the model "
@@ -149,13 +149,13 @@ def takes_type(
 ) -> bool:
     """Tell whether the model's steps take numbers of a type as float64 copies."""
     kinds = {"b": "bool", "u": "unsigned", "i": "signed"}
-    if dtype.kind == "f":
-        own = "float64" if in_numpy else "foreign float64"
-        kind = own if dtype == np.float64 else "narrow"
-    else:
-        kind = kinds.get(dtype.kind, "float64")
-    if dtype.kind in "iu" and dtype.itemsize < 8:
+    kind = kinds.get(dtype.kind, "float64")
+    if dtype.kind == "f" and dtype != np.float64:
+        kind = "narrow"
+    elif dtype.kind in "iu" and dtype.itemsize < 8:
         kind = f"{'medium' if dtype.itemsize == 4 else 'short'} {kind}"
+    elif dtype.kind in "if" and not in_numpy:
+        kind = f"foreign {kind}"
     return kind in ALLOWED[feature.number_types]
 
 

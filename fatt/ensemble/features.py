@@ -54,21 +54,24 @@ NumberTypes: TypeAlias = Literal[
     "wide signed",
     "long signed",
     "int64",
+    "numpy int64",
     "floating",
     "float64",
     "numpy float64",
 ]
 
-_SIGNED = frozenset({"signed", "medium signed", "short signed"})
+_INT64 = frozenset({"signed", "foreign signed"})
+_SIGNED = _INT64 | {"medium signed", "short signed"}
 _UNSIGNED = frozenset({"unsigned", "medium unsigned", "short unsigned"})
 _INTEGERS = _SIGNED | _UNSIGNED
 _FLOAT64 = frozenset({"float64", "foreign float64"})
-_LONG = _FLOAT64 | {"signed", "medium signed"}
+_LONG = _FLOAT64 | _INT64 | {"medium signed"}
 _ALL = _INTEGERS | _FLOAT64 | {"bool", "narrow"}
 
 #: What a column may be held in, from most to fewest types; narrow are the floats below
 #: float64, short the integers below 32 bits, and medium those of 32; foreign is what
-#: another package than numpy holds, and computes powers of in its own way.
+#: another package than numpy holds, and computes powers of in its own way, or what else
+#: a function does to it.
 ALLOWED: dict[NumberTypes, frozenset[str]] = {
     "any": _ALL,
     "wide": _ALL - {"narrow"},
@@ -78,7 +81,8 @@ ALLOWED: dict[NumberTypes, frozenset[str]] = {
     "long": _LONG | {"unsigned", "medium unsigned"},
     "wide signed": _SIGNED | _FLOAT64,
     "long signed": _LONG,
-    "int64": _FLOAT64 | {"signed"},
+    "int64": _FLOAT64 | _INT64,
+    "numpy int64": frozenset({"float64", "signed"}),
     "floating": _FLOAT64 | {"narrow"},
     "float64": _FLOAT64,
     "numpy float64": frozenset({"float64"}),

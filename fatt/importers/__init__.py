@@ -18,7 +18,7 @@ from fatt.errors import (
     UntrustedModelError,
 )
 from fatt.importers.foreign import folder, refuse_foreign
-from fatt.importers.naming import Answers, Codes, Rename, with_names
+from fatt.importers.naming import Answers, Codes, Rename, telling, told_by, with_names
 from fatt.importers.registry import HEAD, format_of, library_of
 from fatt.model import Model
 
@@ -128,15 +128,18 @@ def load(
     >>> bool((model.raw_scores(X) == forest.predict_proba(X)).all())
     True
     """
-    loaded = with_names(
-        _loaded(model, missing, allow_pickle, iteration), columns=columns
-    )
+    told, steps = told_by(codes or {}), None
     if prepare is not None:
         # By its name: it knows scikit-learn, which whoever checks proofs need not have.
         preparation = importlib.import_module("fatt.importers.preparation")
-        loaded = preparation.with_preparation(
-            loaded, prepare, allow_pickle=allow_pickle
+        steps = preparation.steps_of(prepare, told, allow_pickle=allow_pickle)
+        told = steps[-1].told_behind if steps else told
+    with telling(told, columns):
+        loaded = with_names(
+            _loaded(model, missing, allow_pickle, iteration), columns=columns
         )
+    if steps is not None:
+        loaded = preparation.with_preparation(loaded, steps)
         if columns is not None and not loaded.ensemble.inputs.named:
             # What stands before the model knows no names either.
             loaded = with_names(loaded, columns=columns)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,41 +21,93 @@ from fatt.errors import (
     UntrustedModelError,
 )
 from fatt.importers.bundles import only_step
-from fatt.importers.naming import with_texts
+from fatt.importers.naming import Told, telling, told_by, with_texts
 from fatt.importers.pickles import unpickle
 from fatt.importers.pipeline import Part, prepared
 from fatt.model import Live, Model
 
 
-def with_preparation(model: Model, prepare: Any, *, allow_pickle: bool) -> Model:
+class Given(NamedTuple):
+    """A step of `prepare=`.
+
+    Attributes
+    ----------
+    step
+        A fitted transformer, or the number of each label of each column.
+    notes
+        What is to be said of it.
+    told, told_behind
+        Before it and behind it, all values of the columns of which they are told.
+    """
+
+    step: Any
+    notes: tuple[str, ...]
+    told: Told
+    told_behind: Told
+
+
+def steps_of(prepare: Any, told: Told, *, allow_pickle: bool) -> list[Given]:
+    """Return the steps of a preparation, in the order in which they work.
+
+    Parameters
+    ----------
+    prepare, allow_pickle
+        As in `fatt.load`.
+    told
+        All values of the raw columns of which somebody told them.
+
+    Raises
+    ------
+    SpecError
+        If a step is nothing of what `fatt.load` takes.
+    """
+    steps = prepare if isinstance(prepare, list | tuple) else [prepare]
+    found: list[Given] = []
+    for given in [_opened(step, allow_pickle) for step in steps]:
+        step, notes = only_step(given) or (given, ())
+        behind = told
+        if isinstance(step, Mapping):
+            step = _numbers(step)
+            others = {name: told[name] for name in told if name not in step}
+            numbers = {name: own.values() for name, own in step.items()}
+            behind = {**others, **told_by(numbers)}
+        elif hasattr(step, "transform"):
+            names = getattr(step, "feature_names_in_", None)
+            read = list(told) if names is None else list(map(str, names))
+            behind = {name: told[name] for name in told if name not in read}
+        else:
+            raise SpecError(
+                f"prepare= holds a {type(step).__name__}; pass a fitted transformer, "
+                "{column: {text: code}}, a path of a file with one of them, or a list."
+            )
+        found.append(Given(step, notes, told, behind))
+        told = behind
+    return found
+
+
+def with_preparation(model: Model, steps: Sequence[Given]) -> Model:
     """Return a model in the raw columns of what stands before it.
 
     Parameters
     ----------
     model
         The model, which reads prepared columns.
-    prepare, allow_pickle
-        As in `fatt.load`.
+    steps
+        As `steps_of` returns them.
 
     Raises
     ------
     UnsupportedModelError
         If a step cannot be pulled back, or makes other columns than the model reads.
     SpecError
-        If a step is nothing of what `fatt.load` takes.
+        If a step maps labels of a column that it cannot map.
     """
-    steps = prepare if isinstance(prepare, list | tuple) else [prepare]
-    for given in reversed([_opened(step, allow_pickle) for step in steps]):
-        step, notes = only_step(given) or (given, ())
+    for step, notes, told, _ in reversed(steps):
         if isinstance(step, Mapping):
-            model = with_texts(model, _numbers(step))
-        elif hasattr(step, "transform"):
+            model = with_texts(model, step)
+            continue
+        with telling(told):
             model = _told(_behind(step, model), notes)
-        else:
-            raise SpecError(
-                f"prepare= holds a {type(step).__name__}; pass a fitted transformer, "
-                "{column: {text: code}}, a path of a file with one of them, or a list."
-            )
     return model
 
 

@@ -309,3 +309,19 @@ def test_numbers_keep_their_type_under_names() -> None:
         model = fatt.load(fitted, columns=["age", "debt"], cuts=cuts)
         expected = np.where(given >= end, "high", "low").tolist()
         assert model.ask(table) == model.predict(table).tolist() == expected
+
+
+def test_codes_are_taken_in_the_types_that_the_steps_take() -> None:
+    """In a column of one byte NumPy's logarithm has three digits."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    X = people(np.random.default_rng(0))[:, [1]]
+    own = make_pipeline(FunctionTransformer(np.log1p), DecisionTreeClassifier())
+    own.fit(X, outcomes(np.random.default_rng(1), np.tile(X, 2)))
+    model = fatt.load(own, columns=["race"], codes={"race": RACE})
+    for kind in ("float64", "int64"):
+        table = X.astype(kind)
+        assert np.array_equal(model.predict(table), own.predict(table))
+    with pytest.raises(DataError, match="int8, in which a step of the model"):
+        model.predict(X.astype("int8"))

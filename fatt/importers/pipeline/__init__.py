@@ -15,6 +15,7 @@ import msgspec
 
 from fatt.ensemble import Ensemble, Inputs
 from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.naming import TOLD, telling
 from fatt.importers.pipeline.formulas import LARGEST, goes_by_name
 from fatt.importers.pipeline.live import WholePipeline
 from fatt.importers.pipeline.mixtures import (
@@ -65,10 +66,12 @@ def convert(model: Any, *, missing: float | None) -> Model:
             "ends in a classifier."
         )
     library = library_of(final)
-    last = library.convert(final, missing=missing)
+    with telling({}):
+        # Its columns are what the steps make, whatever they are called.
+        last = library.convert(final, missing=missing)
     inner = last.ensemble
     names, width = _raw_columns(steps, inner)
-    table = Table([Chain(index) for index in range(width)])
+    table = Table(_raw_chains(names, width))
     for name, step in steps:
         with inside(f"step {name!r}"):
             table = through(step, table)
@@ -142,7 +145,7 @@ def prepared(
     else:
         steps, names, width = [], list(part.raw), len(part.raw)
         read = [names.index(name) for name in part.read]
-    raw = [Chain(index) for index in range(width)]
+    raw = _raw_chains(names, width)
     with inside("the preparation"):
         made = through(step, Table([raw[place] for place in read]))
     columns = made.columns
@@ -220,6 +223,13 @@ def _raw_columns(
     if names is None or not all(isinstance(name, str) for name in names):
         return None, int(width)
     return [str(name) for name in names], int(width)
+
+
+def _raw_chains(names: list[str] | None, width: int) -> list[Chain]:
+    """Return the raw columns, with the values that somebody told of them."""
+    called = names or [f"x{place}" for place in range(width)]
+    told = TOLD.get()
+    return [Chain(place, told=told.get(name)) for place, name in enumerate(called)]
 
 
 def _first_readers(steps: Sequence[tuple[str, Any]]) -> list[Any]:

@@ -1,19 +1,23 @@
 """Functions that only their author knows, tabulated where there are few values.
 
-Behind an encoder or a discretizer each column has a list of values. The
-fitted step is asked about all rows that these make, and the table of its answers is
-kept if they do not hang on other rows, and each is made of one column.
+Behind an encoder or a discretizer each column has a list of values, and of a raw column
+somebody may have told all that there are. The fitted step is asked about all rows that
+these make, and the table of its answers is kept if they do not hang on other rows, and
+each is made of one column.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -61,7 +65,68 @@ def tabulated(
         If it may not be called, the rows are too many, what it makes of a row hangs on
         others or on the type of its cells, or it joins columns.
     """
-    called = f"a FunctionTransformer calls {_name(transformer)}"
+    rows = _rows(transformer, values)
+    made, is_bool = _asked(transformer, rows, in_frame=in_frame, flags=flags)
+    return _work(transformer, values, [False] * len(values), made, is_bool=is_bool)
+
+
+def tabulated_as_told(
+    transformer: Any,
+    values: Sequence[Floats],
+    told: Sequence[bool],
+    *,
+    in_frame: bool,
+    flags: bool,
+) -> Work:
+    """Ask a `FunctionTransformer` about all rows that there are, as somebody told.
+
+    Missing cells are taken if it can be told what it makes of them.
+
+    Parameters
+    ----------
+    transformer, values, in_frame, flags
+        As in `tabulated`.
+    told
+        Which columns go by what somebody told. They may come in several types, and in
+        either kind of table: all are tried, and must give the same or be refused.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it cannot be tabulated, or leaves a column out.
+    """
+    rows = _rows(transformer, values)
+    gaps = np.isnan(rows).any(axis=1)
+    try:
+        made, is_bool = _asked(transformer, rows, in_frame=in_frame, flags=flags)
+        _require_types(transformer, rows, made, is_bool=is_bool)
+        if gaps.any() and not gaps.all():
+            # Integers are asked about among themselves.
+            some = rows[~gaps]
+            found, _ = _asked(transformer, some, in_frame=in_frame, flags=flags)
+            _require_same(_called(transformer), found, made[~gaps])
+    except UnsupportedModelError:
+        present = [
+            own[~np.isnan(own)] if by_told else own
+            for own, by_told in zip(values, told, strict=True)
+        ]
+        if list(map(len, present)) == list(map(len, values)):
+            raise
+        return tabulated_as_told(
+            transformer, present, told, in_frame=in_frame, flags=flags
+        )
+    work = _work(transformer, values, told, made, is_bool=is_bool)
+    if work.idle:
+        raise UnsupportedModelError(
+            f"{_called(transformer)} and leaves a column out, of which it may yet look "
+            "at the type. Give it the columns that it reads, and fit again."
+        )
+    return work
+
+
+def _rows(transformer: Any, values: Sequence[Floats]) -> Floats:
+    """Return all rows that there are, if it may be asked about so many."""
+    called = _called(transformer)
     if not MAY_CALL.get():
         raise UnsupportedModelError(
             f"{called}, and nothing in such a file is run. Pass the fitted model, or "
@@ -74,8 +139,19 @@ def tabulated(
             f"rows; up to {_ROWS:,} are tried. Give each column a FunctionTransformer "
             "of its own."
         )
-    rows = np.array(list(itertools.product(*values)), dtype=np.float64)
-    made, is_bool = _asked(transformer, rows, called, in_frame=in_frame, flags=flags)
+    return np.array(list(itertools.product(*values)), dtype=np.float64)
+
+
+def _work(
+    transformer: Any,
+    values: Sequence[Floats],
+    told: Sequence[bool],
+    made: Floats,
+    *,
+    is_bool: bool,
+) -> Work:
+    """Return the work of a transformer that makes these numbers of all rows."""
+    shape = tuple(map(len, values))
     outputs = made.reshape(*shape, -1)
     work = Work(narrow=is_bool)
     for j in range(outputs.shape[-1]):
@@ -87,12 +163,13 @@ def tabulated(
             names = getattr(transformer, "feature_names_in_", np.arange(len(shape)))
             joined = ", ".join(repr(str(name)) for name in names[varies])
             raise UnsupportedModelError(
-                f"{called}, which makes a column of several ({joined}). Make what it "
-                "computes a column of the table, and train without it."
+                f"{_called(transformer)}, which makes a column of several ({joined}). "
+                "Make what it computes a column of the table, and train without it."
             )
         i = varies.index(True) if any(varies) else 0
         own = np.moveaxis(output, i, 0).reshape(shape[i], -1)[:, 0]
-        work.outputs.append((i, (_table(values[i], own),)))
+        step = _table(values[i], own)
+        work.outputs.append((i, (_as_told(step, values[i]) if told[i] else step,)))
     used = {i for i, _ in work.outputs}
     for i in set(range(len(shape))) - used:
         work.idle.append((i, Numbers(function=identity, taker=ANYTHING)))
@@ -111,8 +188,22 @@ def _table(levels: Floats, made: Floats) -> Numbers:
     )
 
 
+def _as_told(step: Numbers, levels: Floats) -> Numbers:
+    """Return the step where it is known what other numbers the column has: none.
+
+    Then it does not matter what becomes of them, as long as the steps behind take that.
+    """
+    own = levels[~np.isnan(levels)]
+    made = step.function(own)
+    function = table_of(own, made, float(made[0]) if len(made) else math.nan)
+    taker = msgspec.structs.replace(
+        ANYTHING, accepts_missing=bool(np.isnan(levels).any())
+    )
+    return replace(step, function=function, taker=taker, goes_by_told=True)
+
+
 def _asked(
-    transformer: Any, rows: Floats, called: str, *, in_frame: bool, flags: bool
+    transformer: Any, rows: Floats, *, in_frame: bool, flags: bool
 ) -> tuple[Floats, bool]:
     """Return what is made of rows, alone, among others and of any type.
 
@@ -122,6 +213,7 @@ def _asked(
     is_bool : bool
         Whether it is of booleans, with which the next step may compute otherwise.
     """
+    called = _called(transformer)
     tables: list[NDArray[Any]] = [rows, np.where(rows == 0, -0.0, rows)]
     if (rows == np.trunc(rows)).all():
         tables.append(rows.astype(np.int64))
@@ -161,13 +253,72 @@ def require_alike(
     for part in [every, every[::-1], *some[:, np.newaxis], *among]:
         found = _answers(transformer, table[part], called, in_frame=in_frame)
         is_bool |= found.dtype == bool
-        if not np.array_equal(found, wanted[part], equal_nan=True):
-            raise UnsupportedModelError(
-                f"{called}, and what that makes of a cell hangs on other rows, on "
-                "chance, or on the type of the cells. Do the same with a step that "
-                "is supported, or in the table."
-            )
+        _require_same(called, found, wanted[part])
     return is_bool
+
+
+def _require_same(called: str, found: NDArray[Any], wanted: NDArray[Any]) -> None:
+    if not np.array_equal(found, wanted, equal_nan=True):
+        raise UnsupportedModelError(
+            f"{called}, and what that makes of a cell hangs on other rows, on chance, "
+            "or on the type of the cells. Do the same with a step that is supported, "
+            "or in the table."
+        )
+
+
+def _require_types(
+    transformer: Any, rows: Floats, wanted: Floats, *, is_bool: bool
+) -> None:
+    """Refuse a function that makes other numbers of a table as people may hand it over.
+
+    It may be a frame or an array, of integers, of floats, or of Python objects, and a
+    frame of both kinds of numbers; what the function raises at, nobody is answered.
+    """
+    parts = slice(None), slice(None, None, -1), slice(0, 1), slice(1, 2)
+    tables = itertools.product(_tables(transformer, rows), parts)
+    for (here, table), part in tables:
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                answer = np.asarray(transformer.transform(table[part].copy()))
+                numbers = answer.astype(np.float64)
+        except Exception:  # functions raise what they like
+            continue
+        is_known = answer.dtype in _KINDS or answer.dtype == object
+        if not is_known or (answer.dtype == bool) != is_bool:
+            numbers = np.full(1, math.inf)
+        _require_same(_called(transformer), numbers, wanted[here][part])
+
+
+def _tables(transformer: Any, rows: Floats) -> Iterator[tuple[NDArray[np.int64], Any]]:
+    """Yield tables of rows in all types that they may have, and which rows these are.
+
+    Columns of integers have no gaps.
+    """
+    columns = range(rows.shape[1])
+    names = getattr(transformer, "feature_names_in_", np.asarray(columns))
+    parts = [np.isnan(own) | (own == np.trunc(own)) for own in rows.T]
+    whole = frozenset(place for place in columns if parts[place].all())
+    chosen = {frozenset[int](), whole}
+    chosen |= {one for place in whole for one in (frozenset({place}), whole - {place})}
+    for integers in chosen:
+        gaps = np.isnan(rows[:, sorted(integers)])
+        here = np.flatnonzero(~gaps.any(axis=1))
+        cells = [
+            rows[here, place].astype(np.int64 if place in integers else np.float64)
+            for place in columns
+        ]
+        if len(integers) in {0, len(columns)}:
+            yield here, np.column_stack(cells)
+        objects = np.column_stack([own.astype(object) for own in cells])
+        yield here, objects
+        if importlib.util.find_spec("pandas"):
+            import pandas as pd
+
+            frame = pd.DataFrame(dict(zip(names, cells, strict=True)))
+            yield here, frame
+            yield here, frame.astype("category")
+            yield here, pd.DataFrame(objects, columns=names)
 
 
 def _answers(
@@ -227,5 +378,6 @@ def _same(one: Floats, other: Floats) -> bool:
     return bool(((one == other) | (np.isnan(one) & np.isnan(other))).all())
 
 
-def _name(transformer: Any) -> str:
-    return str(getattr(transformer.func, "__name__", "a function"))
+def _called(transformer: Any) -> str:
+    name = getattr(transformer.func, "__name__", "a function")
+    return f"a FunctionTransformer calls {name}"

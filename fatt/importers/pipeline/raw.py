@@ -90,7 +90,7 @@ def raw_features(
         name = f"x{source}" if names is None else names[source]
         index, chains = len(raw.features), [every[place] for place in mine]
         feature, made = _resolve(name, index, chains, idle)
-        number_types = _number_types(chains, inner.inputs.integer_limit)
+        number_types = _number_types(chains, idle, inner.inputs.integer_limit)
         raw.features.append(msgspec.structs.replace(feature, number_types=number_types))
         is_mixed = any(place >= len(table.columns) for place in mine)
         for place, column in zip(mine, made, strict=True):
@@ -116,13 +116,19 @@ def chains_from(
     )
 
 
-def _number_types(chains: Sequence[Chain], limit: int) -> NumberTypes:
+def _number_types(
+    chains: Sequence[Chain], idle: Sequence[Chain], limit: int
+) -> NumberTypes:
     """Tell which types of numbers the steps take as they take float64.
 
     Up to the limit the model behind them reads integers exactly.
     """
     first = [step for chain in chains for step in chain.steps[:1]]
     found = [step.taken for step in first if isinstance(step, Flag)]
+    steps = [step for chain in (*chains, *idle) for step in chain.steps]
+    if any(isinstance(step, Numbers) and step.goes_by_told for step in steps):
+        # The function was asked about these alone, whatever stands before it.
+        found.append("numpy int64")
     for chain in chains:
         is_raw = True
         for step in chain.steps:

@@ -75,6 +75,9 @@ class Numbers(Step):
         All numbers that it makes of numbers, if they are few.
     into_floats
         Whether it makes float64 of all types; others may hand on integers.
+    goes_by_told
+        Whether it knows no other numbers than those that somebody told the raw column
+        has, in float64 and int64 of numpy.
     """
 
     taker: Feature = FINITE
@@ -82,6 +85,7 @@ class Numbers(Step):
     pole: float | None = None
     values: tuple[float, ...] | None = None
     into_floats: bool = False
+    goes_by_told: bool = False
 
     def above_pole(self) -> Numbers:
         """Return the step that takes only numbers above the pole, if there is one."""

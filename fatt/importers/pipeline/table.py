@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from fatt.ensemble.joint import Formula, places_of
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
 from fatt.importers.pipeline.curves import is_followed
 from fatt.importers.pipeline.formulas import traced
-from fatt.importers.pipeline.functions import tabulated
+from fatt.importers.pipeline.functions import tabulated, tabulated_as_told
 from fatt.importers.pipeline.steps import (
     AnyStep,
     Flag,
@@ -43,12 +44,15 @@ class Chain:
     framed
         Behind how many steps the column was put into a frame of pandas, which may turn
         None into NaN: see `turns_none`.
+    told
+        All numbers that the raw column has besides gaps, if somebody told.
     """
 
     source: int | Mixture
     steps: tuple[AnyStep, ...] = ()
     narrow: bool = False
     framed: tuple[int, ...] = ()
+    told: tuple[float, ...] | None = None
 
     def after(self, steps: Iterable[AnyStep], *, narrow: bool = False) -> Chain:
         """Return the column behind some steps, and whether they make it narrow."""
@@ -71,7 +75,7 @@ class Chain:
     @property
     def values(self) -> Floats | None:
         """All numbers of the column, NaN if it may be missing; None if not known."""
-        known: Floats | None = None
+        known = None if self.told is None else np.array([*self.told, math.nan])
         for step in self.steps:
             match step:
                 case Lookup(is_long=True):
@@ -89,6 +93,11 @@ class Chain:
                     own = step.as_numbers() if isinstance(step, Replace) else step
                     known = own.of(known)
         return None if known is None else np.unique(known)
+
+    @property
+    def goes_by_told(self) -> bool:
+        """Whether its numbers are known since those of the raw column were told."""
+        return self.values is not None and replace(self, told=None).values is None
 
     @property
     def is_flag(self) -> bool:
@@ -292,8 +301,12 @@ def _called(step: Any, table: Table) -> Work | None:
 def _tabulated(step: Any, table: Table) -> Work | None:
     """Return the work of a function of few values; None if they cannot be listed."""
     values = [chain.values for chain in table.columns]
-    frames = {chain.is_in_frame for chain in table.columns}
     in_frame = hasattr(step, "feature_names_in_")
+    # Raw columns come as they came when the step was fitted.
+    frames = {
+        chain.is_in_frame or (in_frame and chain.told is not None and not chain.steps)
+        for chain in table.columns
+    }
     if frames != {in_frame} or any(chain.narrow for chain in table.columns):
         return None
     flags = {chain.is_flag for chain in table.columns}
@@ -302,7 +315,10 @@ def _tabulated(step: Any, table: Table) -> Work | None:
     known = [one for one in values if one is not None]
     if len(known) < len(values):
         return None
-    return tabulated(step, known, in_frame=in_frame, flags=any(flags))
+    told = [chain.goes_by_told for chain in table.columns]
+    if not any(told):
+        return tabulated(step, known, in_frame=in_frame, flags=any(flags))
+    return tabulated_as_told(step, known, told, in_frame=in_frame, flags=any(flags))
 
 
 def _gets_frame(step: Any, table: Table) -> bool:
