@@ -26,6 +26,7 @@ from sklearn.preprocessing import (
     OrdinalEncoder,
     StandardScaler,
 )
+from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Similarity
@@ -532,3 +533,43 @@ def test_codes_of_a_nested_model_are_its_own() -> None:
     own = make_pipeline(scaler, vote).fit(raw, wavy(raw))
     with pytest.raises(UnsupportedModelError):
         fatt.load(own, codes=TOLD)
+
+
+def large(rows: Any) -> Any:
+    return np.where(np.asarray(rows) == 1, 2_400_000, 3).astype(np.int64)
+
+
+def cubed(rows: Any) -> Any:
+    return rows * rows * rows
+
+
+def halved(rows: Any) -> Any:
+    return rows / 2
+
+
+def beyond_float32(rows: Any) -> Any:
+    return np.asarray(rows).astype(np.int64) + 2**24
+
+
+def test_integers_that_a_function_makes_are_not_computed_with() -> None:
+    """A cube of them goes beyond int64, and comes back below zero."""
+    X = np.array([["u"], ["v"], ["w"]] * 10, dtype=object)
+    steps = [OrdinalEncoder(), FunctionTransformer(large)]
+    for more, is_read in [(cubed, False), (halved, True)]:
+        own = make_pipeline(*steps, FunctionTransformer(more), DecisionTreeClassifier())
+        own.fit(X, [0, 1, 0] * 10)
+        if is_read:
+            assert (fatt.load(own).predict(X) == own.predict(X)).all()
+            continue
+        with pytest.raises(UnsupportedModelError, match="another step has computed"):
+            fatt.load(own)
+
+
+def test_integers_that_lightgbm_would_round_are_refused() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    X = np.array([["u"], ["v"], ["w"], ["x"]] * 10, dtype=object)
+    model = lightgbm.LGBMClassifier(n_estimators=3, min_child_samples=1, verbose=-1)
+    own = make_pipeline(OrdinalEncoder(), FunctionTransformer(beyond_float32), model)
+    own.fit(X, [0, 1, 0, 1] * 10)
+    with pytest.raises(UnsupportedModelError, match="beyond 2\\^24"):
+        fatt.load(own)

@@ -12,7 +12,7 @@ import importlib.util
 import itertools
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -41,6 +41,8 @@ _ALONE = 50
 _AMONG = (2, 2, 3, 3, 7, 20, 100, 2 * _ROWS)
 #: Up to here integers are floats as well.
 _EXACT = 2**53
+#: Up to here also float32, as which LightGBM takes an array of them.
+_EXACT_IN_FLOAT32 = 2**24
 
 
 def tabulated(
@@ -66,8 +68,8 @@ def tabulated(
         others or on the type of its cells, or it joins columns.
     """
     rows = _rows(transformer, values)
-    made, is_bool = _asked(transformer, rows, in_frame=in_frame, flags=flags)
-    return _work(transformer, values, [False] * len(values), made, is_bool=is_bool)
+    made, types = _asked(transformer, rows, in_frame=in_frame, flags=flags)
+    return _work(transformer, values, [False] * len(values), made, types)
 
 
 def tabulated_as_told(
@@ -98,8 +100,8 @@ def tabulated_as_told(
     rows = _rows(transformer, values)
     gaps = np.isnan(rows).any(axis=1)
     try:
-        made, is_bool = _asked(transformer, rows, in_frame=in_frame, flags=flags)
-        _require_types(transformer, rows, made, is_bool=is_bool)
+        made, types = _asked(transformer, rows, in_frame=in_frame, flags=flags)
+        _require_types(transformer, rows, made, is_bool=_BOOL in types)
         if gaps.any() and not gaps.all():
             # Integers are asked about among themselves.
             some = rows[~gaps]
@@ -115,7 +117,7 @@ def tabulated_as_told(
         return tabulated_as_told(
             transformer, present, told, in_frame=in_frame, flags=flags
         )
-    work = _work(transformer, values, told, made, is_bool=is_bool)
+    work = _work(transformer, values, told, made, types)
     if work.idle:
         raise UnsupportedModelError(
             f"{_called(transformer)} and leaves a column out, of which it may yet look "
@@ -147,13 +149,12 @@ def _work(
     values: Sequence[Floats],
     told: Sequence[bool],
     made: Floats,
-    *,
-    is_bool: bool,
+    types: Set[np.dtype[Any]],
 ) -> Work:
     """Return the work of a transformer that makes these numbers of all rows."""
     shape = tuple(map(len, values))
     outputs = made.reshape(*shape, -1)
-    work = Work(narrow=is_bool)
+    work = Work(narrow=_BOOL in types)
     for j in range(outputs.shape[-1]):
         output = outputs[..., j]
         varies = [
@@ -168,7 +169,7 @@ def _work(
             )
         i = varies.index(True) if any(varies) else 0
         own = np.moveaxis(output, i, 0).reshape(shape[i], -1)[:, 0]
-        step = _table(values[i], own)
+        step = replace(_table(values[i], own), makes_integers=_INT64 in types)
         work.outputs.append((i, (_as_told(step, values[i]) if told[i] else step,)))
     used = {i for i, _ in work.outputs}
     for i in set(range(len(shape))) - used:
@@ -204,14 +205,15 @@ def _as_told(step: Numbers, levels: Floats) -> Numbers:
 
 def _asked(
     transformer: Any, rows: Floats, *, in_frame: bool, flags: bool
-) -> tuple[Floats, bool]:
+) -> tuple[Floats, Set[np.dtype[Any]]]:
     """Return what is made of rows, alone, among others and of any type.
 
     Returns
     -------
     made : ndarray of shape (n_rows, n_outputs)
-    is_bool : bool
-        Whether it is of booleans, with which the next step may compute otherwise.
+    types : set
+        Of which types it is: with booleans and integers the next step may compute
+        otherwise than with floats.
     """
     called = _called(transformer)
     tables: list[NDArray[Any]] = [rows, np.where(rows == 0, -0.0, rows)]
@@ -220,11 +222,19 @@ def _asked(
     if flags and np.isin(rows, (0.0, 1.0)).all():
         tables.append(rows.astype(bool))
     wanted = _answers(transformer, rows, called, in_frame=in_frame)
-    is_bool = [
-        require_alike(transformer, table, wanted, called, in_frame=in_frame)
-        for table in tables
-    ]
-    return wanted.astype(np.float64), any(is_bool)
+    types: set[np.dtype[Any]] = set().union(
+        *(
+            require_alike(transformer, table, wanted, called, in_frame=in_frame)
+            for table in tables
+        )
+    )
+    made = wanted.astype(np.float64)
+    if _INT64 in types and (np.abs(made) > _EXACT_IN_FLOAT32).any():
+        raise UnsupportedModelError(
+            f"{called}, which makes integers beyond 2^24, which a model such as "
+            "LightGBM rounds. Let it return float64, and fit again."
+        )
+    return made, types
 
 
 def require_alike(
@@ -234,27 +244,27 @@ def require_alike(
     called: str,
     *,
     in_frame: bool,
-) -> bool:
+) -> Set[np.dtype[Any]]:
     """Refuse a function that makes other numbers of the rows of a table than wanted.
 
     It is asked about each alone, among others, and in another order.
 
     Returns
     -------
-    bool
-        Whether it makes booleans.
+    set
+        Of which types they are.
     """
     every = np.arange(len(table))
     some = np.unique(np.linspace(0, len(table) - 1, _ALONE).astype(int))
     rng = np.random.default_rng(0)
     # Some rows twice: a function may count them.
     among = [rng.integers(len(table), size=size) for size in _AMONG]
-    is_bool = False
+    types: set[np.dtype[Any]] = set()
     for part in [every, every[::-1], *some[:, np.newaxis], *among]:
         found = _answers(transformer, table[part], called, in_frame=in_frame)
-        is_bool |= found.dtype == bool
+        types.add(found.dtype)
         _require_same(called, found, wanted[part])
-    return is_bool
+    return types
 
 
 def _require_same(called: str, found: NDArray[Any], wanted: NDArray[Any]) -> None:
@@ -371,7 +381,8 @@ def _answers(
     return made
 
 
-_KINDS = {np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool)}
+_INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
+_KINDS = {np.dtype(np.float64), _INT64, _BOOL}
 
 
 def _same(one: Floats, other: Floats) -> bool:

@@ -78,6 +78,8 @@ class Numbers(Step):
     goes_by_told
         Whether it knows no other numbers than those that somebody told the raw column
         has, in float64 and int64 of numpy.
+    makes_integers
+        Whether it may make integers, also of floats.
     """
 
     taker: Feature = FINITE
@@ -86,6 +88,7 @@ class Numbers(Step):
     values: tuple[float, ...] | None = None
     into_floats: bool = False
     goes_by_told: bool = False
+    makes_integers: bool = False
 
     def above_pole(self) -> Numbers:
         """Return the step that takes only numbers above the pole, if there is one."""

@@ -119,10 +119,11 @@ class Chain:
 
     @property
     def computes_in_integers(self) -> bool:
-        """Whether some step has computed with integers as they are."""
+        """Whether some step has made integers, or computed with them as they are."""
         made_of = self.source.read if isinstance(self.source, Mixture) else []
         return any(
-            isinstance(step, Numbers) and step.number_types == "int64"
+            isinstance(step, Numbers)
+            and (step.makes_integers or step.number_types == "int64")
             for step in self.steps
         ) or any(chain.computes_in_integers for chain in made_of)
 
