@@ -125,7 +125,7 @@ MUTANTS = (
             (
                 "pipeline/functions",
                 "tabulated",
-                "Work(narrow=is_bool)",
+                "Work(narrow=_BOOL in types)",
                 "Work(narrow=False)",
             ),
         )

@@ -16,7 +16,7 @@ MUTANTS = tuple(
         # Functions that look at the type of their table, or at gaps.
         (
             "importers/pipeline/functions",
-            "        _require_types(transformer, rows, made, is_bool=is_bool)\n",
+            "        _require_types(transformer, rows, made, is_bool=_BOOL in types)\n",
             "",
         ),
         (
@@ -24,6 +24,9 @@ MUTANTS = tuple(
             "accepts_missing=bool(np.isnan(levels).any())",
             "accepts_missing=True",
         ),
+        # Integers that a function makes.
+        ("importers/pipeline/functions", "makes_integers=_INT64 in types", ""),
+        ("importers/pipeline/functions", "> _EXACT_IN_FLOAT32", "> _EXACT"),
         ("importers/pipeline/raw", 'found.append("numpy int64")', "pass"),
         ("ensemble/encoding", 'f"foreign {kind}"', "kind"),
         ("importers/naming", "        number_types=feature.number_types,\n", ""),
