@@ -280,8 +280,8 @@ def test_what_was_not_asked_is_told(summary: bool) -> None:
     assert "Intersections that fare worst, of" in text
     assert f"with 10 or more people {with_all}" in text
     if not summary:
-        assert "Findings by c1 c1" in text
-        assert "Findings by c3 c3" in text
+        assert "Findings by c1. Impact ratios compare with" in text
+        assert "Findings by c3. Impact ratios compare with" in text
         assert "Findings by town (the similarity does not name town)" in text
         assert f"Findings by c11 and c1 and c3 and town {with_all}" in text
 
