@@ -247,7 +247,7 @@ def by_group(
     return Groups(names, {values: groups[values] for values in ordered})
 
 
-def groups_or_all(report: Report, names: Sequence[str]) -> Groups:
+def groups_or_all(report: Report, names: Sequence[Any]) -> Groups:
     """Group by these names, else by sensitive features; else all are one group."""
     if names or report.people.sensitive:
         return report.by_group(*names)

@@ -94,6 +94,8 @@ TOWNS = ["a", "b", "a", None, "b"]
 def test_sensitive_features_need_not_be_columns(given: Any, names: list[str]) -> None:
     groups = report().by_group(sensitive_features=given)
     assert groups.names == tuple(names)
+    if not isinstance(given, list):
+        assert report().by_group(given) == groups
     towns = report().by_group(names[0], sensitive_features=given)
     assert {key: group.size for key, group in towns.items()} == {
         "a": 2,
@@ -101,6 +103,13 @@ def test_sensitive_features_need_not_be_columns(given: Any, names: list[str]) ->
         None: 1,
     }
     assert towns["a"].counts == {"fair": 1, "unfair": 1, "unknown": 0}
+
+
+def test_columns_and_names_are_not_mixed() -> None:
+    column = pd.Series(TOWNS, name="town", index=list("abcde"))
+    for more in ({"sensitive_features": ["x"] * 5}, {}):
+        with pytest.raises(SpecError, match="one column or table; put the columns"):
+            report().by_group(column, *(() if more else ("sex",)), **more)
 
 
 def test_a_namesake_of_a_column_must_not_contradict_it() -> None:
