@@ -60,7 +60,7 @@ def test_long_names_of_groups_are_not_cut() -> None:
     ax = made.report().plot({"town": towns})
     ax.figure.canvas.draw()
     texts = [*ax.get_yticklabels(), *ax.get_legend().get_texts()]
-    assert [text.get_text() for text in texts][0] == f"{towns[0]}  (1)"
+    assert texts[0].get_text() == f"{towns[0]}  (1)"
     boxes = [text.get_window_extent() for text in texts]
     assert min(box.x0 for box in boxes) >= 0
     assert max(box.x1 for box in boxes) <= ax.figure.bbox.x1

@@ -216,6 +216,14 @@ def test_what_is_not_known_of_the_origin_is_left_out() -> None:
     assert "To make this page again" not in page
 
 
+def test_the_digests_are_those_of_the_certificate() -> None:
+    report = made.report()
+    about = report.certificate().contents.about
+    text = Reader(report.to_html()).text
+    assert f"Schema, SHA-256 {about.schema}" in text
+    assert f"Similarity, SHA-256 {about.similarity}" in text
+
+
 def test_limits_and_gaps_are_told() -> None:
     report: Report = made.report(interrupted=True)
     text = Reader(report.to_html()).text
