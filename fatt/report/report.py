@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,6 +114,20 @@ class Report:
             f"<Report on {len(self):,} people{ended}: {counts}\n"
             f" fairness {share(self.fairness)}, {self.similarity!r}>"
         )
+
+    def whole(self) -> Self:
+        """Return the report, unless the run was interrupted.
+
+        Half a result must not choose a model, pass a test or repair leaves.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the run was interrupted.
+        """
+        if self.interrupted:
+            raise KeyboardInterrupt
+        return self
 
     @functools.cached_property
     def total(self) -> Group:

@@ -187,6 +187,18 @@ def test_a_protected_attribute_that_decides_alone_is_named() -> None:
         assert "of the 1 who get it, 1 would not" in findings
 
 
+def test_nothing_is_measured_on_half_a_report() -> None:
+    model = bank(PLAIN)
+    people = np.array([[20.0, "f"], [40.0, "f"], [60.0, "m"]], dtype=object)
+    similarity = Similarity(noise={"age": 2}, vary=["sex"])
+    auditor = fatt.Auditor(model, similarity=similarity, schema=people)
+    half = replace(auditor.verify(people), interrupted=True)
+    details = measure(auditor, half)
+    assert details.interrupted
+    assert details.alone == ()
+    assert "Measuring was interrupted" in Reader(half.to_html(details=details)).text
+
+
 def test_rows_are_counted_as_everywhere_and_the_closest_are_explained() -> None:
     report = made.report()
     first = report.counterexamples.closest(1)[0].index
