@@ -76,10 +76,7 @@ tolerance, direction, favorable
         direction=direction,
         favorable=favorable,
     )
-    if report.interrupted:
-        # Half a score must not decide which model is chosen.
-        raise KeyboardInterrupt
-    return report.fairness.lower
+    return report.whole().fairness.lower
 
 
 @dataclass(frozen=True)

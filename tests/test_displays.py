@@ -55,6 +55,17 @@ def test_a_report_is_drawn_as_bars_that_add_up() -> None:
     assert whole is not ax
 
 
+def test_long_names_of_groups_are_not_cut() -> None:
+    towns = ["a town with quite a long name", "b"] + ["another town"] * 3
+    ax = made.report().plot({"town": towns})
+    ax.figure.canvas.draw()
+    texts = [*ax.get_yticklabels(), *ax.get_legend().get_texts()]
+    assert texts[0].get_text() == f"{towns[0]}  (1)"
+    boxes = [text.get_window_extent() for text in texts]
+    assert min(box.x0 for box in boxes) >= 0
+    assert max(box.x1 for box in boxes) <= ax.figure.bbox.x1
+
+
 def test_a_style_goes_on_to_matplotlib() -> None:
     display = FairnessDisplay.from_report(made.report(), alpha=0.25)
     assert {bar.get_alpha() for bar in display.ax_.patches} == {0.25}

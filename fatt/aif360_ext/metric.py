@@ -93,7 +93,7 @@ class _Treated:
 
     @functools.cached_property
     def _report(self) -> Report:
-        report = verify(
+        return verify(
             self._model,
             self._people,
             similarity=self._similarity,
@@ -102,11 +102,7 @@ class _Treated:
             sample_weight=weights_of(self._labelled),
             spot_checks=self._spot_checks,
             **self._fair,
-        )
-        if report.interrupted:
-            # Half a result must not pass for the whole.
-            raise KeyboardInterrupt
-        return report
+        ).whole()
 
     def report(self) -> Report:
         """Return the report on all people; labels in it are those of the model."""

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.run import Run
+from fatt.certificate.file import digest_of_schema
 from fatt.ensemble import Label
 from fatt.ensemble.allowed import Allowed
 from fatt.errors import JournalError
@@ -72,12 +73,11 @@ def identity_of(run: Run) -> dict[str, str]:
     for chunk in run.chunks():
         data.update(chunk.values.tobytes())
     variables, allowed = run.variables, run.verifier.allowed
-    schema = hashlib.sha256(msgspec.json.encode(variables.schema))
     return {
         "fatt": __version__,
         "model": variables.model.digest,
         "data": f"{len(run.people)} {data.hexdigest()}",
-        "schema": schema.hexdigest(),
+        "schema": digest_of_schema(variables.schema),
         "similarity": run.similarity.to_toml(),
         "budget": repr(run.budget),
         **({"fair": repr(allowed)} if allowed != Allowed() else {}),

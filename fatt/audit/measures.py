@@ -111,7 +111,7 @@ def _alone(
     Whoever is treated fairly if all attributes may change, is so if only one may: the
     others alone are asked.
     """
-    rest = np.flatnonzero(report.findings.verdict != FAIR)
+    rest = np.flatnonzero(report.whole().findings.verdict != FAIR)
     parts = report.similarity.parts()
     if not rest.size or len(parts) == 1:
         return tuple(_counted(one, report) for one in parts)
@@ -119,22 +119,22 @@ def _alone(
     return tuple(
         _counted(
             one,
-            auditor.with_similarity(one).verify(
+            auditor.with_similarity(one)
+            .verify(
                 people,
                 budget=report.budget,
                 n_jobs=n_jobs,
                 progress=progress,
                 # People similar to these were asked about already.
                 spot_checks=0,
-            ),
+            )
+            .whole(),
         )
         for one in parts
     )
 
 
 def _counted(similarity: Similarity, report: Report) -> Alone:
-    if report.interrupted:
-        raise KeyboardInterrupt
     twins = report.findings.twins
     turns: Counter[tuple[Label | None, Label]]
     if report.findings.classes:

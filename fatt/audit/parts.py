@@ -138,12 +138,9 @@ def _verified(asked: Question, part: Any, number: int) -> Report | None:
     first, last = (
         asked.spot_checks * place // asked.n_parts for place in (number, number + 1)
     )
-    report = asked.auditor.verify_part(
+    return asked.auditor.verify_part(
         part, budget=asked.budget, spot_checks=last - first
-    )
-    if report.interrupted:
-        raise KeyboardInterrupt
-    return report
+    ).whole()
 
 
 def _digest(part: Any) -> str:

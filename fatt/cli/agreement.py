@@ -40,13 +40,16 @@ def agreement(
         The words that some answers of the model were given.
     """
     kinds, which = report.findings.kinds()
+    if not any(truth):
+        return _not_compared(name, "no outcomes")
+    # An interrupted run leaves people without an answer, which is no wrong answer.
     pairs = [
         (kinds[kind].label, cell)
         for kind, cell in zip(which, truth, strict=True)
-        if cell
+        if cell and kinds[kind].label is not None
     ]
     if not pairs:
-        return _not_compared(name, "no outcomes")
+        return Agreement()
     if report.findings.classes:
         return _right(report, name, [(str(a), cell) for a, cell in pairs], words)
     return _near(report, name, pairs)

@@ -137,9 +137,7 @@ def repair(
     truth = _truth(y, run)
 
     def verified(auditor: Auditor) -> tuple[Report, Quality]:
-        report = auditor.verify(X, budget=budget, n_jobs=n_jobs)
-        if report.interrupted:
-            raise KeyboardInterrupt
+        report = auditor.verify(X, budget=budget, n_jobs=n_jobs).whole()
         return report, _quality(report, truth)
 
     report, before = verified(auditor)

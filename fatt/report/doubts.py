@@ -77,10 +77,11 @@ def warnings(report: Report, *, options: bool = True) -> tuple[str, ...]:
     options
         Whether to spell the options that help, which not every reader types.
     """
+    findings = report.findings
+    # Those who stand first may all get the same answer.
+    known = findings.label[findings.answered][: 0 if report.interrupted else None]
     # More than two different answers tell no more than two.
-    labels, classes = np.unique(report.findings.label)[:2], report.findings.classes
-    is_known = not report.interrupted and not (classes and labels[0] < 0)
-    answers = answers_of(labels, classes) if is_known else []
+    answers = answers_of(np.unique(known)[:2], findings.classes)
     return misfits(report.people, answers, options=options)
 
 

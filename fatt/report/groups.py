@@ -247,7 +247,7 @@ def by_group(
     return Groups(names, {values: groups[values] for values in ordered})
 
 
-def groups_or_all(report: Report, names: Sequence[str]) -> Groups:
+def groups_or_all(report: Report, names: Sequence[Any]) -> Groups:
     """Group by these names, else by sensitive features; else all are one group."""
     if names or report.people.sensitive:
         return report.by_group(*names)
@@ -283,19 +283,21 @@ class Rate(NamedTuple):
     selected
         The share of the group that gets it.
     interval
-        Where the share of people like them lies, as an estimate: Wilson's interval, at
-        95 %.
+        An estimate of the share among all people like them: Wilson's interval at 95 %.
     ratio
-        That share divided by the largest of any group; None if no group gets it.
-    is_rough
-        Whether the ratio says little: this group, or all with the largest share, have
-        fewer than `FEW` people.
+        The share divided by that of the reference; None if the reference has none.
+    is_reference
+        Whether this is the reference: the group with the largest share, of those with
+        at least `FEW` people. If all have fewer, the largest share of any.
+    is_marked
+        Whether the ratio is below `FOUR_FIFTHS`, and both groups have `FEW` people.
     """
 
     selected: float
     interval: Bounds
     ratio: float | None
-    is_rough: bool
+    is_reference: bool
+    is_marked: bool
 
 
 def wilson(chosen: float, size: int) -> Bounds:
@@ -353,35 +355,38 @@ def selection_rates(
     Parameters
     ----------
     report
-        A report. People whose label is not known, since the run was interrupted, are
-        left out.
+        A report. People whom an interrupted run did not reach are left out.
     names
         The variables or columns whose values, taken together, make the groups.
     favourable
         The label.
     """
     columns = [report.people.column(name) for name in names]
-    label = report.findings.label
+    answered = report.findings.answered
     wanted = report.findings.classes.index(favourable)
-    groups = np.column_stack([group for group, _ in columns])[label >= 0]
+    gets = report.findings.label[answered] == wanted
+    groups = np.column_stack([group for group, _ in columns])[answered]
     keys, which = np.unique(groups, axis=0, return_inverse=True)
     sizes = np.bincount(which.ravel(), minlength=len(keys))
-    chosen = np.bincount(
-        which.ravel(), weights=label[label >= 0] == wanted, minlength=len(keys)
-    )
+    chosen = np.bincount(which.ravel(), weights=gets, minlength=len(keys))
     shares = chosen / sizes
-    largest = float(shares.max(initial=0.0))
-    compared = int(sizes[shares == largest].max(initial=0))
+    if not len(keys):
+        return {}
+    # A handful of people with the largest share must not hide what others get.
+    is_large = sizes >= FEW
+    reference = int(np.lexsort((sizes, shares, is_large))[-1])
+    largest = shares[reference]
+    ratios = shares / largest if largest else np.full(len(keys), np.nan)
+    is_marked = (ratios < FOUR_FIFTHS) & is_large & is_large[reference]
     return {
         tuple(value[place] for place, (_, value) in zip(key, columns, strict=True)): (
             Rate(
-                share,
-                wilson(share * size, size),
-                share / largest if largest else None,
-                is_rough=min(size, compared) < FEW,
+                float(shares[row]),
+                wilson(float(chosen[row]), int(sizes[row])),
+                float(ratios[row]) if largest else None,
+                is_reference=row == reference,
+                is_marked=bool(is_marked[row]),
             )
         )
-        for key, share, size in zip(
-            keys.tolist(), shares.tolist(), sizes.tolist(), strict=True
-        )
+        for row, key in enumerate(keys.tolist())
     }

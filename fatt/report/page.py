@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from fatt.certificate.file import digest_of_schema, digest_of_similarity
 from fatt.ensemble import Label
 from fatt.ensemble.cutoff import rule_in_words
 from fatt.ensemble.tables import by_position
@@ -305,7 +306,8 @@ def limits(report: Report, details: Details) -> Markup:
 
 def evidence(report: Report, provenance: Provenance, *, in_full: bool = True) -> Markup:
     """Say what was audited, so that somebody else can do it again."""
-    model = report.people.variables.model
+    variables, toml = report.people.variables, report.similarity.to_toml()
+    model, schema = variables.model, variables.schema
     source = model.source
     kind = " ".join(filter(None, [source.model, source.library, source.version]))
     rows: dict[str, Part] = {
@@ -321,8 +323,8 @@ def evidence(report: Report, provenance: Provenance, *, in_full: bool = True) ->
         "Missing values": _missing(report),
         "Columns, by position": _positions(report),
         "People file, SHA-256": _digest(provenance.data_digest),
-        "Schema, SHA-256": _digest(_sha256(report.people.variables.schema)),
-        "Similarity, SHA-256": _digest(_sha256(report.similarity.to_toml())),
+        "Schema, SHA-256": code(digest_of_schema(schema)),
+        "Similarity, SHA-256": code(digest_of_similarity(toml)),
         "Certificate": _named(provenance.certificate),
         "Certificate, SHA-256": _digest(provenance.certificate_digest),
         "Made with": provenance.made_with,
@@ -386,8 +388,3 @@ def _named(text: str) -> Markup | None:
 
 def _digest(text: str) -> Markup | None:
     return code(text) if text else None
-
-
-def _sha256(value: object) -> str:
-    data = value.encode() if isinstance(value, str) else msgspec.json.encode(value)
-    return hashlib.sha256(data).hexdigest()

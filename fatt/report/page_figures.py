@@ -73,6 +73,7 @@ def protected(
             sentences.append(join(name, changed, rest))
         else:
             given = int((findings.label == findings.classes.index(favourable)).sum())
+            others = int(findings.answered.sum()) - given
             gained = sum(
                 n for (_, after), n in one.turns.items() if after == favourable
             )
@@ -82,7 +83,7 @@ def protected(
             answer = name_of(in_words(favourable))
             sentences.append(
                 join(
-                    *("Of the ", tag("strong", f"{len(report) - given:,}")),
+                    *("Of the ", tag("strong", f"{others:,}")),
                     *(" people who do not get ", answer, ", "),
                     *(tag("strong", f"{gained:,}"), " would, if only "),
                     *(name, f" changed; of the {given:,} who get it, "),

@@ -104,18 +104,18 @@ def groups(
     assumed
         Whether nobody said that it is the favourable one.
     most
-        To be brief: group by the first name only, and show so many rows of it, and of
-        the intersections of all.
+        To be brief: show a table of the first name only, with so many rows and the
+        marked ones, and name the marked groups of the others.
     """
     if not names:
         return None
     sets: list[tuple[str, ...]] = [(name,) for name in names]
     if len(names) > 1:
         sets.append(tuple(names))
-    if most is not None:
-        del sets[1:]
+    in_words_only = sets[1:] if most is not None else []
     explained = []
     if favourable is not None:
+        explained.append(_also_marked(report, in_words_only, favourable))
         explained.append(
             note(
                 "“Gets ",
@@ -123,12 +123,17 @@ def groups(
                 "” is the share of the group with this answer; beside it stands, as "
                 "an estimate at 95 %, where that share lies among all people like "
                 "them. "
-                "The impact ratio divides it by that of the group in which it is "
-                f"largest; below {FOUR_FIFTHS:g}, the four fifths of US agencies' rule "
-                "of thumb, it is marked, unless one of the two groups has fewer "
-                f"than {FEW} people.",
+                "The impact ratio divides it by the largest such share of a group of "
+                f"at least {FEW} people, which the table names. A ratio below "
+                f"{FOUR_FIFTHS:g}, the four fifths of US agencies' rule of thumb, is "
+                f"marked if its own group, too, has at least {FEW} people.",
             )
         )
+        if report.interrupted:
+            reached = int(report.findings.answered.sum())
+            explained.append(
+                note(f"Rates count only the {reached:,} people whom the run reached.")
+            )
         if assumed:
             how: Part = "when ordering the audit"
             if most is None:
@@ -145,7 +150,10 @@ def groups(
                 )
             )
     tables = join(
-        [_group_table(report, each, favourable, most) for each in sets],
+        [
+            _group_table(report, each, favourable, most)
+            for each in sets[: len(sets) - len(in_words_only)]
+        ],
         _intersections(report, names, most or _SHOWN_WORST),
     )
     if _IS_FEW in tables:
@@ -207,10 +215,12 @@ def _group_table(
     found = dict(report.by_group(*names).rows())
     rates = {} if favourable is None else selection_rates(report, names, favourable)
     largest = sorted(found, key=lambda key: -found[key].size)[: most or _SHOWN_GROUPS]
+    telling = [key for key, one in rates.items() if one.is_reference or one.is_marked]
+    shown = {*largest, *telling}
     rows = [
         _group_row(_shared(names, key), group, rates.get(key), favourable is not None)
         for key, group in found.items()
-        if key in largest
+        if key in shown
     ]
     head: list[Part] = [names_of(names, " and "), "people", "fair, unfair, unknown"]
     head.append("treated fairly")
@@ -218,8 +228,29 @@ def _group_table(
         head += [join("gets ", name_of(in_words(favourable))), "impact ratio"]
     what = f"Findings by {' and '.join(names)}{_not_asked(report, names)}"
     if len(found) > len(rows):
-        what += f": the {len(rows)} largest of {len(found):,} groups"
+        marked = ", the largest and all that are marked" if rates else ", the largest"
+        what += f": {len(rows)} of {len(found):,} groups{marked}"
+    for key, one in rates.items():
+        if one.is_reference and len(rates) > 1:
+            what += f". Impact ratios compare with {', '.join(_shared(names, key))}"
     return table(head, rows, what, numbers=(1, 3, 4, 5), bars=2)
+
+
+def _also_marked(
+    report: Report, sets: Sequence[tuple[str, ...]], favourable: Label
+) -> Markup | None:
+    """Name the groups that would be marked in tables that are left out."""
+    found = [
+        f"{', '.join(f'{n} {in_words(v)}' for n, v in zip(names, key, strict=True))} "
+        f"({rate.ratio:.2f})"
+        for names in sets
+        for key, rate in selection_rates(report, names, favourable).items()
+        if rate.is_marked
+    ]
+    if not found:
+        return None
+    what = f"Impact ratios below {FOUR_FIFTHS:g} in other groups: "
+    return tag("p", what, listed(found, len(found)), ".", class_="key")
 
 
 def _not_asked(report: Report, names: Sequence[str]) -> str:
@@ -258,9 +289,7 @@ def _ratio(rate: Rate) -> Part:
     if rate.ratio is None:
         return NONE
     written = f"{rate.ratio:.2f}"
-    # A mark is an accusation, which a handful of people cannot bear.
-    is_marked = rate.ratio < FOUR_FIFTHS and not rate.is_rough
-    return tag("mark", written) if is_marked else written
+    return tag("mark", written) if rate.is_marked else written
 
 
 def twins(

@@ -37,7 +37,8 @@ def axes(given: Any) -> Any:
         raise MissingDependencyError(
             "plotting needs matplotlib: pip install 'fatt[plot]'"
         ) from error
-    return plt.subplots()[1]
+    # Long names of groups must not be cut.
+    return plt.subplots(layout="constrained")[1]
 
 
 def groups(

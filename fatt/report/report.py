@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +115,20 @@ class Report:
             f" fairness {share(self.fairness)}, {self.similarity!r}>"
         )
 
+    def whole(self) -> Self:
+        """Return the report, unless the run was interrupted.
+
+        Half a result must not choose a model, pass a test or repair leaves.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the run was interrupted.
+        """
+        if self.interrupted:
+            raise KeyboardInterrupt
+        return self
+
     @functools.cached_property
     def total(self) -> Group:
         """Everybody as one group: size, counts and fairness."""
@@ -171,7 +185,7 @@ class Report:
         """Whether each person is proved to be treated fairly; the unknown are not."""
         return np.asarray(self.findings.verdict == FAIR)
 
-    def by_group(self, *names: str, sensitive_features: Any = None) -> Groups:
+    def by_group(self, *names: Any, sensitive_features: Any = None) -> Groups:
         """Count the verdicts group by group.
 
         Parameters
@@ -179,7 +193,8 @@ class Report:
         *names
             Names of sensitive features, of variables, or of any columns of the data
             frame that was verified, whether the model reads them or not. Several make
-            intersections. By default all sensitive features.
+            intersections. By default all sensitive features. One column or table in
+            place of names is taken as ``sensitive_features``.
         sensitive_features
             Attributes of the people that stand in another table, as in `fatt.verify`;
             by default those that it was given.
@@ -202,10 +217,6 @@ class Report:
         >>> report.by_group("sex")["F"].fairness.lower     # doctest: +SKIP
         0.913
         """
-        people = self.people.with_sensitive(sensitive_features)
-        names = names or tuple(people.sensitive)
-        if not names:
-            raise SpecError("name at least one variable to group people by.")
         for name in names:
             if isinstance(name, list | tuple):
                 wanted = ", ".join(f'"{one}"' for one in name)
@@ -213,9 +224,20 @@ class Report:
                     f"by_group takes names, not a {type(name).__name__} of them; write "
                     f"by_group({wanted})."
                 )
+        if not all(isinstance(name, str) for name in names):
+            if len(names) > 1 or sensitive_features is not None:
+                raise SpecError(
+                    "by_group takes names, or one column or table; put the columns "
+                    "into one table, as in sensitive_features=X[['sex', 'race']]."
+                )
+            [sensitive_features], names = names, ()
+        people = self.people.with_sensitive(sensitive_features)
+        names = names or tuple(people.sensitive)
+        if not names:
+            raise SpecError("name at least one variable to group people by.")
         return by_group(people, names, self.findings.verdict, self.sample_weight)
 
-    def plot(self, *names: str, ax: Any = None) -> Any:
+    def plot(self, *names: Any, ax: Any = None) -> Any:
         """Draw who is fair, unfair and unknown, group by group.
 
         The short form of `fatt.displays.FairnessDisplay`.

@@ -180,6 +180,11 @@ class Findings(OnDemand[Finding]):
         return self.start + len(self)
 
     @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Which people have an answer; an interrupted run leaves some without."""
+        return np.asarray(self.label >= 0 if self.classes else ~np.isnan(self.label))
+
+    @property
     def labels(self) -> NDArray[np.bool_]:
         """Which classes similar people may still get, one row per person."""
         return unpack(self.possible, len(self.classes))

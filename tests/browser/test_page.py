@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from sklearn.tree import DecisionTreeClassifier
 
-from fatt.cli import fatt
+import fatt
+from fatt.cli import fatt as command
+from fatt.verdict import BUDGET, FAIR, UNKNOWN
 from tests.browser.chromium import ABSENT, Browser, browser
 from tests.report import made
 from tests.report.hostile import HOSTILE, page_of
@@ -31,7 +36,7 @@ def chromium() -> Iterator[Browser]:
 def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "audit.html"
     words = ["--demo", "--group", "sex", "--group", "district", "--html", str(path)]
-    CliRunner().invoke(fatt, ["audit", *words], catch_exceptions=False)
+    CliRunner().invoke(command, ["audit", *words], catch_exceptions=False)
     return path
 
 
@@ -39,7 +44,27 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def summary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "summary.html"
     words = ["--demo", "--group", "district", "--summary", str(path)]
-    CliRunner().invoke(fatt, ["audit", *words], catch_exceptions=False)
+    CliRunner().invoke(command, ["audit", *words], catch_exceptions=False)
+    return path
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["page", "sheet"])
+def undecided(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A page on people of whom some are unknown, so that shares are intervals."""
+    people = np.linspace(18.0, 80.0, 1000)[:, None]
+    tree = DecisionTreeClassifier(max_depth=3).fit(people, people[:, 0] % 9 < 4)
+    report = fatt.verify(tree, people, similarity=fatt.Similarity(noise={"x0": 0.5}))
+    verdict, stopped = report.findings.verdict.copy(), report.findings.stopped.copy()
+    some = np.flatnonzero(verdict == FAIR)[::20]
+    verdict[some], stopped[some] = UNKNOWN, BUDGET
+    findings = replace(report.findings, verdict=verdict, stopped=stopped)
+    path = tmp_path_factory.mktemp("page") / "undecided.html"
+    page = replace(report, findings=findings).to_html(
+        min_fairness=0.5, summary=request.param
+    )
+    path.write_text(page, encoding="utf-8")
     return path
 
 
@@ -66,6 +91,22 @@ def test_nothing_overflows_and_nothing_complains(
     assert wide <= width
     assert chromium.complaints() == []
     assert chromium.script("return document.scripts.length") == 0
+
+
+@pytest.mark.parametrize("width", [1280, 760, 400])
+@pytest.mark.parametrize("media", ["screen", "print"])
+def test_the_verdict_has_room_beside_an_interval(
+    chromium: Browser, undecided: Path, width: int, media: str
+) -> None:
+    chromium.show(undecided, width=width)
+    chromium.emulate(media=media, scheme="light")
+    figures, sentence, panel = chromium.script(
+        "return ['.verdict p', '.verdict p:last-child', '.verdict'].map("
+        "one => document.querySelector(one).getBoundingClientRect().width)"
+    )
+    text = chromium.driver.find_element(By.CSS_SELECTOR, ".verdict strong").text
+    assert re.fullmatch(r"\d+ to \d+ of 1,000, [\d.]+% to [\d.]+%", text)
+    assert min(figures, sentence) > 0.7 * min(panel, 380)
 
 
 def test_a_phone_shows_all_figures_of_a_table_at_once(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,12 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt.errors import DataError, SpecError
-from fatt.report import Group, Groups
-from fatt.report.groups import count
+from fatt.report import Group, Groups, Report
+from fatt.report.groups import count, selection_rates
 from tests.report.made import frame, report
 
 FAIR, UNFAIR, UNKNOWN = 0, 1, 2
@@ -91,6 +94,8 @@ TOWNS = ["a", "b", "a", None, "b"]
 def test_sensitive_features_need_not_be_columns(given: Any, names: list[str]) -> None:
     groups = report().by_group(sensitive_features=given)
     assert groups.names == tuple(names)
+    if not isinstance(given, list):
+        assert report().by_group(given) == groups
     towns = report().by_group(names[0], sensitive_features=given)
     assert {key: group.size for key, group in towns.items()} == {
         "a": 2,
@@ -98,6 +103,13 @@ def test_sensitive_features_need_not_be_columns(given: Any, names: list[str]) ->
         None: 1,
     }
     assert towns["a"].counts == {"fair": 1, "unfair": 1, "unknown": 0}
+
+
+def test_columns_and_names_are_not_mixed() -> None:
+    column = pd.Series(TOWNS, name="town", index=list("abcde"))
+    for more in ({"sensitive_features": ["x"] * 5}, {}):
+        with pytest.raises(SpecError, match="one column or table; put the columns"):
+            report().by_group(column, *(() if more else ("sex",)), **more)
 
 
 def test_a_namesake_of_a_column_must_not_contradict_it() -> None:
@@ -146,8 +158,6 @@ def test_without_names_there_must_be_features() -> None:
 
 
 def test_verify_takes_sensitive_features() -> None:
-    from sklearn.tree import DecisionTreeClassifier
-
     ages = frame()[["age"]]
     tree = DecisionTreeClassifier().fit(ages, [0, 0, 1, 1, 1])
     found = fatt.verify(
@@ -165,3 +175,84 @@ def test_verify_takes_sensitive_features() -> None:
             similarity=fatt.Similarity(noise={"age": 6}),
             sensitive_features=["F"],
         )
+
+
+def rates_of(sizes: dict[str, tuple[int, int]]) -> Report:
+    """The report on groups of so many people, of whom so many are granted."""
+    people = pd.DataFrame(
+        [
+            {"group": name, "income": float(row < granted)}
+            for name, (size, granted) in sizes.items()
+            for row in range(size)
+        ]
+    )
+    tree = DecisionTreeClassifier().fit(people[["income"]], people["income"] > 0)
+    return fatt.verify(
+        tree,
+        people[["income"]],
+        similarity=fatt.Similarity(noise={"income": 0.1}),
+        sensitive_features=people[["group"]],
+    )
+
+
+def test_a_handful_of_people_silences_no_mark() -> None:
+    report = rates_of({"large": (60, 48), "low": (40, 16), "two": (2, 2)})
+    rates = selection_rates(report, ["group"], True)
+    found = {
+        key: (one.ratio, one.is_reference, one.is_marked)
+        for (key,), one in rates.items()
+    }
+    assert found["large"] == (1.0, True, False)
+    assert found["low"] == (pytest.approx(0.5), False, True)
+    assert found["two"] == (pytest.approx(1.25), False, False)
+    page = report.to_html()
+    assert "<mark>0.50</mark>" in page
+    assert "Impact ratios compare with large" in page
+
+
+def test_among_small_groups_nothing_is_marked() -> None:
+    report = rates_of({"a": (20, 20), "b": (20, 5)})
+    rates = selection_rates(report, ["group"], True)
+    assert rates["b",].ratio == 0.25
+    assert rates["a",].is_reference
+    assert not any(one.is_marked for one in rates.values())
+
+
+def test_where_nobody_is_selected_there_is_no_ratio() -> None:
+    whole = rates_of({"a": (40, 40), "b": (40, 0)})
+    label = np.zeros_like(whole.findings.label)
+    report = replace(whole, findings=replace(whole.findings, label=label))
+    for rate in selection_rates(report, ["group"], True).values():
+        assert rate.ratio is None
+        assert not rate.is_marked
+
+
+def test_rates_count_the_people_whom_the_run_reached() -> None:
+    whole = rates_of({"a": (40, 30), "b": (40, 10)})
+    label = np.where(np.arange(80) % 2, -1, whole.findings.label)
+    report = replace(
+        whole, findings=replace(whole.findings, label=label), interrupted=True
+    )
+    rates = selection_rates(report, ["group"], True)
+    assert rates["a",].selected == 15 / 20
+    assert "Rates count only the 40 people whom the run reached." in report.to_html()
+    nobody = replace(report, findings=replace(report.findings, label=0 * label - 1))
+    assert selection_rates(nobody, ["group"], True) == {}
+
+
+@pytest.mark.parametrize("summary", [False, True])
+def test_no_page_drops_a_marked_group(summary: bool) -> None:
+    sizes = {f"g{i:02}": (100 - i, 90 - i) for i in range(40)}
+    sizes["last"] = (35, 10)
+    report = rates_of(sizes)
+    features = {
+        "group": [name for name, (size, _) in sizes.items() for _ in range(size)],
+    }
+    features["first"] = ["x"] * len(features["group"])
+    page = report.to_html(groups=["group"], summary=summary)
+    assert re.search("last</bdi>.*?<mark>0", page)
+    # Of a second attribute, the sheet names what is marked.
+    told = replace(report, people=report.people.with_sensitive(features))
+    page = told.to_html(groups=["first", "group"], summary=summary)
+    assert ("Impact ratios below 0.8 in other groups: " in page) == summary
+    assert "group last (0.32)" in page if summary else "<mark>0.32" in page

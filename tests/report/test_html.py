@@ -187,6 +187,18 @@ def test_a_protected_attribute_that_decides_alone_is_named() -> None:
         assert "of the 1 who get it, 1 would not" in findings
 
 
+def test_nothing_is_measured_on_half_a_report() -> None:
+    model = bank(PLAIN)
+    people = np.array([[20.0, "f"], [40.0, "f"], [60.0, "m"]], dtype=object)
+    similarity = Similarity(noise={"age": 2}, vary=["sex"])
+    auditor = fatt.Auditor(model, similarity=similarity, schema=people)
+    half = replace(auditor.verify(people), interrupted=True)
+    details = measure(auditor, half)
+    assert details.interrupted
+    assert details.alone == ()
+    assert "Measuring was interrupted" in Reader(half.to_html(details=details)).text
+
+
 def test_rows_are_counted_as_everywhere_and_the_closest_are_explained() -> None:
     report = made.report()
     first = report.counterexamples.closest(1)[0].index
@@ -214,6 +226,14 @@ def test_what_is_not_known_of_the_origin_is_left_out() -> None:
     assert "<bdi></bdi>" not in page
     assert "Certificate" not in page
     assert "To make this page again" not in page
+
+
+def test_the_digests_are_those_of_the_certificate() -> None:
+    report = made.report()
+    about = report.certificate().contents.about
+    text = Reader(report.to_html()).text
+    assert f"Schema, SHA-256 {about.schema}" in text
+    assert f"Similarity, SHA-256 {about.similarity}" in text
 
 
 def test_limits_and_gaps_are_told() -> None:
@@ -280,8 +300,8 @@ def test_what_was_not_asked_is_told(summary: bool) -> None:
     assert "Intersections that fare worst, of" in text
     assert f"with 10 or more people {with_all}" in text
     if not summary:
-        assert "Findings by c1 c1" in text
-        assert "Findings by c3 c3" in text
+        assert "Findings by c1. Impact ratios compare with" in text
+        assert "Findings by c3. Impact ratios compare with" in text
         assert "Findings by town (the similarity does not name town)" in text
         assert f"Findings by c11 and c1 and c3 and town {with_all}" in text
 

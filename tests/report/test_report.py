@@ -34,6 +34,13 @@ def test_a_report_has_no_truth_value() -> None:
         bool(report())
 
 
+def test_half_a_report_is_none() -> None:
+    told = report()
+    assert told.whole() is told
+    with pytest.raises(KeyboardInterrupt):
+        report(interrupted=True).whole()
+
+
 def test_a_report_is_printed_in_two_lines() -> None:
     lines = repr(report(interrupted=True)).splitlines()
     assert len(lines) == 2
