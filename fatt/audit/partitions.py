@@ -206,11 +206,16 @@ class PartitionedReport:
     @property
     def asked(self) -> Asked:
         """How many people the model itself was asked about, in all parts."""
-        people, similar = (
-            sum(tally.asked[place] for tally in self.tallies) for place in (0, 1)
+        people, similar, rounded = (
+            sum(tally.asked[place] for tally in self.tallies) for place in range(3)
         )
         reasons = dict.fromkeys(tally.reason for tally in self.tallies if tally.reason)
-        return Asked(people=people, similar=similar, reason="; ".join(reasons))
+        return Asked(
+            people=people,
+            similar=similar,
+            reason="; ".join(reasons),
+            rounded=rounded,
+        )
 
     def by_group(self, *names: str) -> dict[Value | tuple[Value, ...], Group]:
         """Return the counts of groups that were asked for, as `Report.by_group` does.

@@ -71,14 +71,14 @@ class Tally(msgspec.Struct, frozen=True):
 
     Beside them stands how many are similar to nobody else, and how many are unknown for
     which reason; and about how many people, and similar people of the fair, the model
-    itself was asked, and why it was not.
+    itself was asked, how many answers differ by rounding, and why it was not asked.
     """
 
     total: Counts
     alone: int
     stopped: dict[str, int]
     groups: tuple[tuple[tuple[tuple[Value, ...], Counts], ...], ...]
-    asked: tuple[int, int]
+    asked: tuple[int, int, int]
     reason: str
 
 
@@ -169,7 +169,7 @@ def _done(path: str, question: str, data: str) -> Tally | None:
 
 def _tally(asked: Question, report: Report | None) -> Tally:
     if report is None:
-        return Tally((0, 0, 0), 0, {}, ((),) * len(asked.groups), (0, 0), "")
+        return Tally((0, 0, 0), 0, {}, ((),) * len(asked.groups), (0, 0, 0), "")
     groups = []
     for names in asked.groups:
         by_value = report.by_group(*names)
@@ -185,7 +185,7 @@ def _tally(asked: Question, report: Report | None) -> Tally:
         alone=report.alone,
         stopped=report.stopped,
         groups=tuple(groups),
-        asked=(known.people, known.similar),
+        asked=(known.people, known.similar, known.rounded),
         reason=known.reason,
     )
 

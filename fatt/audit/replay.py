@@ -102,7 +102,7 @@ class Replay:
             parts.append(self._classes_of(answers, np.arange(start, stop)))
         return np.concatenate(parts)
 
-    def compare(self, people: People, start: int, answers: Given, label: Given) -> None:
+    def compare(self, people: People, start: int, answers: Given, label: Given) -> int:
         """Compare the answers of some people with what was found.
 
         Parameters
@@ -114,17 +114,23 @@ class Replay:
         answers, label : ndarray of shape (n_some,)
             The class of each as the model says, and as the search does.
 
+        Returns
+        -------
+        int
+            How many answers differ within the rounding that the library does not fix.
+
         Raises
         ------
         ReplayError
             If the model answers what it cannot, if it is what was read.
         """
-        wrong = np.flatnonzero(answers != label)
+        other = wrong = np.flatnonzero(answers != label)
         if wrong.size and not self._ensemble.scoring.ordered:
             # Where the library does not fix its sums, it may answer either.
             rows = self._ensemble.encode(people.take(start + wrong))
             wrong = wrong[~self._may_be(answers[wrong], rows)]
         self._require_equal(start + wrong, answers[wrong], label[wrong], "the person")
+        return len(other)
 
     def require_similar(
         self, boxes: Boxes, start: int, people: Places, twins: Matrix
@@ -178,7 +184,7 @@ class Replay:
         Returns
         -------
         twin_label : ndarray of shape (n_cases,)
-            The class of each twin.
+            The class of each twin, as the model itself says if it was asked.
         on_model : bool
             Whether the model itself was asked; else only the ensemble.
 
@@ -210,7 +216,7 @@ class Replay:
             found[one] = self._ask_others(table, index[one], who)
         wrong = self._others(found, twin_label, other)
         self._require_equal(index[wrong], found[wrong], twin_label[wrong], "the twin")
-        return twin_label, True
+        return found, True
 
     def _pairs(
         self, index: Places, people: Matrix, twins: Matrix, label: Given

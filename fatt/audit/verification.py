@@ -42,7 +42,7 @@ def verified(
         File in which findings are kept.
     """
     known: list[Findings] = []
-    n_people = n_similar = 0
+    n_people = n_similar = rounded = 0
     replay = auditor.replay()
     try:
         if journal is None and run.is_short and not workers.are_wanted():
@@ -57,17 +57,21 @@ def verified(
         run.account.set_seconds(0.0)
         way = _way(auditor, run, replay)
         with contextlib.closing(_kept_and_found(run, way, journal)) as everybody:
-            for found in everybody:
+            for searched in everybody:
+                found = searched
                 if answers is not None:
                     own = answers[found.start : found.stop]
-                    replay.compare(run.people, found.start, own, found.label)
+                    rounded += replay.compare(run.people, found.start, own, found.label)
+                    found = found.answered(own)
                     n_people = found.stop
                 known.append(_in_time(run, found))
                 run.report(found.stop)
         n_similar = _spot_check(auditor, run, replay, known, spot_checks)
     except KeyboardInterrupt:
         run.interrupted = True
-    asked = Asked(people=n_people, similar=n_similar, reason=replay.reason)
+    asked = Asked(
+        people=n_people, similar=n_similar, reason=replay.reason, rounded=rounded
+    )
     return _of_everybody(run, known), asked
 
 

@@ -112,7 +112,7 @@ def read(data: bytes, *, missing: float | None) -> Model:
     except ImportError as error:
         raise needs("skops", "reading .skops files", "skops") from error
     try:
-        data = _checked(data)
+        data = checked(data)
         untrusted = set(skops.io.get_untrusted_types(data=data)) - set(TRUSTED)
         if untrusted:
             raise _distrust(untrusted)
@@ -166,7 +166,7 @@ def _distrust(names: set[str]) -> UntrustedModelError:
     )
 
 
-def _checked(data: bytes) -> bytes:
+def checked(data: bytes) -> bytes:
     """Check all that skops takes for granted, and return what it can load."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if _SCHEMA not in archive.namelist():
@@ -190,8 +190,8 @@ def _checked(data: bytes) -> bytes:
         if total > limit or schema.weight() > len(text):
             raise _bomb(limit)
         arrays = {name: archive.read(name) for name in schema.files}
-    for content in arrays.values():
-        _check_array(content)
+    for name, content in arrays.items():
+        _check_array(content, is_scalar=name not in schema.of_arrays)
     return _packed({_SCHEMA: json.dumps(schema.root).encode(), **arrays})
 
 
@@ -231,11 +231,14 @@ class _Schema:
         The schema, with the names that today's scikit-learn uses.
     files
         The member of the archive behind each array, as often as it is read.
+    of_arrays
+        Those that are read as arrays; the others are numbers of NumPy.
     """
 
     def __init__(self, root: Any) -> None:
         self.root = root
         self.files: list[str] = []
+        self.of_arrays: set[str] = set()
         self._inside: dict[Any, list[list[Any]]] = {}
         self._weights: dict[Any, int | None] = {}
         self._top = self._visit(root)
@@ -265,6 +268,8 @@ class _Schema:
             )
         if "file" in part:
             self.files.append(part["file"])
+            if part.get("__class__") == "ndarray":
+                self.of_arrays.add(part["file"])
 
     def weight(self) -> int:
         """Return how many parts skops visits: those inside a shared part many times."""
@@ -295,8 +300,11 @@ def _modernise(part: dict[str, Any]) -> None:
         part.update(columns)
 
 
-def _check_array(data: bytes) -> None:
-    """Check that an array has as many bytes as its header says."""
+def _check_array(data: bytes, *, is_scalar: bool) -> None:
+    """Check that an array has as many bytes as its header says.
+
+    Without dimensions it must be a number: a tree looks at the first, without a check.
+    """
     stream = io.BytesIO(data)
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
@@ -304,7 +312,8 @@ def _check_array(data: bytes) -> None:
     else:
         shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
     size = math.prod(shape) * dtype.itemsize
-    if dtype.hasobject or not dtype.itemsize or size != len(data) - stream.tell():
+    is_whole = dtype.itemsize and size == len(data) - stream.tell()
+    if dtype.hasobject or not is_whole or not (shape or is_scalar):
         raise MalformedModelError(
             f"an array in the skops file claims shape {shape} and type {dtype}, and "
             f"has {len(data) - stream.tell()} bytes."

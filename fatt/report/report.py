@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """How many people the model itself was asked about; all its answers were ours.
+    """How many people the model itself was asked about; its answers are reported.
 
     Attributes
     ----------
@@ -40,11 +40,15 @@ class Asked:
         How many similar people of the fair were asked about: the spot checks.
     reason
         Why the model itself was not asked; empty if it was.
+    rounded
+        How many of the people get another answer than was read from the model, since
+        its library does not fix the rounding of its sums.
     """
 
     people: int = 0
     similar: int = 0
     reason: str = ""
+    rounded: int = 0
 
     def __str__(self) -> str:
         if not self.people:
@@ -54,11 +58,16 @@ class Asked:
                 f"{reason}."
             )
         own = f"The model itself was asked about {_people(self.people)}"
+        but = ""
+        if self.rounded:
+            but = (
+                f", but for rounding in {self.rounded:,}: reported are the model's own"
+            )
         if not self.similar:
-            return f"{own}, and gave the answer that was read from it."
+            return f"{own}, and gave the answer that was read from it{but}."
         return (
             f"{own}, and about {_people(self.similar)} similar to the fair; it gave "
-            "the answers that were read from it."
+            f"the answers that were read from it{but}."
         )
 
 

@@ -218,6 +218,22 @@ class Findings(OnDemand[Finding]):
             return self
         return replace(self, start=self.start + by, twins=self.twins.moved(by))
 
+    def answered(self, own: NDArray[Any]) -> Findings:
+        """Return the same, with what the model itself answers to each person.
+
+        It may be another answer within the rounding that the library does not fix.
+
+        Parameters
+        ----------
+        own : ndarray of shape (n_people,)
+            The answers, as `label` has them.
+        """
+        if np.array_equal(own, self.label):
+            return self
+        label = own.astype(self.label.dtype)
+        twins = replace(self.twins, label=label[self.twins.index - self.start])
+        return replace(self, label=label, twins=twins)
+
     def late_from(self, row: int) -> Findings:
         """Return the same, where everybody from a row on came after the last node."""
         if row >= self.stop:

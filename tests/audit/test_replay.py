@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 
 import fatt
 from fatt import Budget, Similarity
@@ -198,6 +198,63 @@ def test_forests_on_several_threads() -> None:
     X, y = data()
     forest = RandomForestClassifier(9, max_depth=4, random_state=0, n_jobs=2).fit(X, y)
     assert replayed(forest, X[:60]) == {"model"}
+
+
+def soft_votes() -> tuple[Any, pd.DataFrame, Any]:
+    """Votes of forests, whose averages scikit-learn rounds in an order of its own."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(
+        {
+            "a": rng.integers(0, 2, 400),
+            "b": rng.integers(0, 5, 400),
+            "age": rng.integers(18, 60, 400),
+        }
+    )
+    total = 0.5 * X.a + 0.3 * X.b * (X.age > 35) + rng.normal(0, 0.5, 400)
+    forests = [
+        (name, RandomForestClassifier(7, max_depth=5, random_state=seed))
+        for seed, name in enumerate(("one", "two"))
+    ]
+    model = VotingClassifier(forests, voting="soft")
+    model.fit(X, np.where(total > 0.5, "yes", "no"))
+    people = X[:120]
+    return model, people, model.predict_proba(people)[:, 1]
+
+
+def test_the_label_is_the_models_own_at_every_cut_off_that_rounding_decides() -> None:
+    model, people, own = soft_votes()
+    ours = fatt.load(model).predicting("yes").predict(people)
+    cuts = np.unique(own[own != ours])
+    n_unlike = 0
+    for at in cuts.tolist():
+        cut = fatt.load(model, threshold=at)
+        label = np.where(own >= at, "yes", "no")
+        unlike = np.flatnonzero(cut.predict(people) != label)
+        rows = people.iloc[[*unlike, *range(5)]]
+        report = fatt.verify(cut, rows, similarity=Similarity(noise={"age": 1}))
+        said = [finding.label for finding in report.findings]
+        assert said == [*label[unlike], *label[:5]]
+        assert all(f.verdict == "unknown" for f in report.findings[: len(unlike)])
+        assert report.asked.rounded == sum(said != cut.predict(rows))
+        n_unlike += len(unlike)
+    assert n_unlike > 20
+    assert len(cuts) > 20
+
+
+def test_predictions_are_the_models_own_to_the_last_bit() -> None:
+    model, people, own = soft_votes()
+    cut = fatt.load(model).predicting("yes")
+    similarity = Similarity(noise={"age": 1}, vary=["a"])
+    report = fatt.verify(cut, people, similarity=similarity, tolerance=0.1)
+    assert [finding.label for finding in report.findings] == own.tolist()
+    assert report.asked.rounded == np.count_nonzero(own != cut.predict(people)) > 0
+    assert f"but for rounding in {report.asked.rounded}" in str(report.asked)
+    cases = report.counterexamples
+    assert len(cases) > 10
+    for case in cases:
+        assert case.label == own[case.index]
+        twin = pd.DataFrame([case.twin]).astype(people.dtypes)
+        assert case.twin_label == model.predict_proba(twin)[0, 1]
 
 
 def audit_of_kept(answers: Path) -> fatt.Report:

@@ -28,6 +28,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.feature_selection import SelectFromModel
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -315,6 +316,91 @@ def test_hostile_features(data, field, feature):
 
     with pytest.raises(MalformedModelError):
         read(with_nodes(data, field, change))
+
+
+SELECTED = {
+    "tree": DecisionTreeClassifier(max_depth=2, random_state=0),
+    "forest": RandomForestClassifier(2, max_depth=2, random_state=0),
+    "boosted": GradientBoostingClassifier(n_estimators=2, max_depth=2, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", SELECTED)
+def test_the_model_inside_a_selector_is_checked_before_it_is_asked(name):
+    """Asked for importances, compiled code follows any index: it killed the process."""
+    selector = SelectFromModel(SELECTED[name], threshold="median")
+    model = make_pipeline(selector, DecisionTreeClassifier(max_depth=3)).fit(X, Y)
+    data = skops.io.dumps(model)
+    assert read(data) == fatt.load(model).ensemble
+
+    def change(nodes: np.ndarray) -> None:
+        nodes["feature"][0] = 2**44
+
+    with pytest.raises(MalformedModelError, match="feature outside the 3"):
+        read(with_nodes(data, "feature", change))
+
+
+def test_a_selector_that_asks_by_another_way_is_refused():
+    selector = SelectFromModel(
+        SELECTED["tree"], importance_getter="feature_importances_"
+    )
+    model = make_pipeline(selector, DecisionTreeClassifier()).fit(X, Y)
+    with pytest.raises(UnsupportedModelError, match="importance_getter='feature_i"):
+        fatt.load(model)
+
+
+@pytest.mark.parametrize("count", [2**44, -1, 0])
+def test_trees_that_claim_other_numbers_of_nodes(count):
+    def change(member: str, content: bytes) -> bytes:
+        if member != "schema.json":
+            return content
+        schema = json.loads(content)
+        tree = schema["content"]["content"]["tree_"]
+        tree["content"]["content"]["node_count"]["content"] = json.dumps(count)
+        return json.dumps(schema).encode()
+
+    data = changed(TREE, change)
+    if count > 0:
+        # scikit-learn takes as many as there are.
+        assert read(data) == fatt.load(MODELS["tree"]).ensemble
+        return
+    with pytest.raises(MalformedModelError):
+        read(data)
+
+
+def test_nodes_without_a_dimension():
+    def change(member: str, content: bytes) -> bytes:
+        if member == "schema.json":
+            return content
+        array = np.load(io.BytesIO(content))
+        stream = io.BytesIO()
+        np.save(stream, array[0] if array.dtype.names else array)
+        return stream.getvalue()
+
+    with pytest.raises(MalformedModelError, match=r"claims shape \(\)"):
+        read(changed(TREE, change))
+
+
+def test_codes_that_an_encoder_maps_far_away():
+    words = rng.choice(["a", "b", "c", "rare"], (80, 1), p=[0.4, 0.3, 0.25, 0.05])
+    encoder = OneHotEncoder(min_frequency=10, handle_unknown="ignore")
+    tree = DecisionTreeClassifier(max_depth=2)
+    model = make_pipeline(encoder, tree).fit(words, words[:, 0] == "a")
+    data = skops.io.dumps(model)
+    assert read(data) == fatt.load(model).ensemble
+    mapping = encoder._default_to_infrequent_mappings[0]
+
+    def change(member: str, content: bytes) -> bytes:
+        if member == "schema.json":
+            return content
+        array = np.load(io.BytesIO(content))
+        stream = io.BytesIO()
+        far = np.array_equal(array, mapping)
+        np.save(stream, array + 10**9 if far else array)
+        return stream.getvalue()
+
+    with pytest.raises(MalformedModelError, match="OneHotEncoder contradicts itself"):
+        read(changed(data, change))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e308])

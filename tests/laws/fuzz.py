@@ -26,12 +26,12 @@ MEMORY = 4 * 2**30
 SECONDS_PER_FILE = 10
 
 
-def outcome(path: Path) -> str:
+def outcome(path: Path, *, allow_pickle: bool = False) -> str:
     """Load one file: what happened, in a word, or the error that should not be."""
     # Of the processor: a busy machine is no endless loop.
     signal.setitimer(signal.ITIMER_PROF, SECONDS_PER_FILE)
     try:
-        ensemble = fatt.load(path).ensemble
+        ensemble = fatt.load(path, allow_pickle=allow_pickle).ensemble
         ensemble.validate()
     except FattError as error:
         sentence = str(error)

@@ -16,6 +16,7 @@ from fatt.errors import UntrustedModelError
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "tests" / "data" / "models"
 FILES_PER_PROCESS = 3000
+EVERY_NTH_ARRAY = 97
 
 
 @pytest.mark.slow
@@ -39,6 +40,26 @@ def test_damaged_files_are_refused_or_read(seed: int, tmp_path: Path) -> None:
     for counts in result["counts"].values():
         assert counts["refused"] > 0
     assert sum(c.get("imported", 0) for c in result["counts"].values()) > 100
+
+
+@pytest.mark.slow
+def test_damaged_arrays_crash_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-X", "faulthandler", "-m", "tests.laws.fuzz_arrays"]
+    arguments = [str(MODELS), str(tmp_path), str(EVERY_NTH_ARRAY)]
+    run = subprocess.run(
+        command + arguments,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    result = json.loads(run.stdout)
+    assert result["wrong"] == []
+    for suffix in (".skops", ".joblib"):
+        assert result["counts"][f"{suffix} refused"] > 50
+        assert result["counts"][f"{suffix} imported"] > 50
 
 
 class Evil:

@@ -32,6 +32,11 @@ NOT_ASKED = "The answers were not compared with those of the model's own library
             "The model itself was asked about 15,000 people, and about 1,000 people "
             "similar to the fair; it gave the answers that were read from it.",
         ),
+        (
+            Asked(people=200, rounded=3),
+            "The model itself was asked about 200 people, and gave the answer that was "
+            "read from it, but for rounding in 3: reported are the model's own.",
+        ),
     ],
 )
 def test_sentences(asked: Asked, words: str) -> None:
@@ -43,4 +48,5 @@ def test_sentences(asked: Asked, words: str) -> None:
         "people": asked.people,
         "similar": asked.similar,
         "reason": asked.reason,
+        "rounded": asked.rounded,
     }

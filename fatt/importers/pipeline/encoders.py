@@ -88,6 +88,9 @@ def _asked(encoder: Any, cells: list[list[Any]], i: int) -> Floats:
         if len(table) * width > _CELLS:
             raise UnsupportedModelError(_too_wide(encoder, i, width))
         codes = encoder.transform(table)
+    if hasattr(codes, "check_format"):
+        # Compiled code would follow any index that the arrays of a file lead to.
+        codes.check_format(full_check=True)
     dense = codes.toarray() if hasattr(codes, "toarray") else codes
     return np.asarray(dense).astype(np.float64)
 

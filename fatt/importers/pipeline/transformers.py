@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,6 +42,7 @@ from fatt.importers.pullback.columns import (
     below,
     identity,
 )
+from fatt.importers.registry import library_of
 from fatt.importers.sklearn.members import check_members, plain_label
 
 #: What hands on some columns as they are; `SelectorMixin` does it for all of them.
@@ -393,12 +395,36 @@ def _selected(selector: Any, taker: Numeric, *, sparse: bool) -> Work:
     """Hand on some columns, after a look at all."""
     step = Numbers(function=identity, taker=taker)
     work = Work(sparse=sparse)
-    for i, is_kept in enumerate(selector.get_support().tolist()):
+    for i, is_kept in enumerate(_support(selector).tolist()):
         if is_kept:
             work.outputs.append((i, (step,)))
         else:
             work.idle.append((i, step))
     return work
+
+
+def _support(selector: Any) -> NDArray[np.bool_]:
+    """Ask a selector for its columns.
+
+    `SelectFromModel` asks a model in turn, and compiled code follows whatever the trees
+    of that model hold: they are checked first, as those of any other model.
+    """
+    from sklearn.feature_selection import SelectFromModel
+
+    if type(selector) is SelectFromModel:
+        if selector.importance_getter != "auto":
+            raise UnsupportedModelError(
+                f"a SelectFromModel has importance_getter="
+                f"{selector.importance_getter!r}, which fatt does not follow. Fit it "
+                "with importance_getter='auto'."
+            )
+        inner = getattr(selector, "estimator_", selector.estimator)
+        is_own = type(inner).__module__.startswith("sklearn.")
+        if is_own and not isinstance(vars(inner).get("coef_"), np.ndarray):
+            library_of(inner).convert(inner, missing=None)
+    # A file may ask for any number of threads.
+    with joblib.parallel_config(backend="sequential"):
+        return np.asarray(selector.get_support())
 
 
 def _taken(imputer: Any) -> NumberTypes:
