@@ -46,6 +46,15 @@ def codes_of(column: Column, feature: Categorical) -> Matrix:
             "codes they have; pass the codes that it was trained on (those of a pandas "
             "column are in its cat.codes)."
         )
+    if by_label and feature.coding == "floor" and column.wide_label:
+        # XGBoost counts letters and stores bytes, so that it cuts the labels of such
+        # a column in the wrong places.
+        raise DataError(
+            f"column {feature.name!r} lists the category {column.wide_label!r} before "
+            "others, and XGBoost takes all of them for other categories, because of "
+            "the letters beyond ASCII. Drop the categories that no row has: "
+            f"rows[{feature.name!r}].cat.remove_unused_categories()."
+        )
     if by_label:
         codes = _codes_of_column(column, feature)
     elif column.in_frame and feature.labelled:

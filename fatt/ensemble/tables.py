@@ -42,6 +42,9 @@ class Column:
         for them than `cells`.
     in_numpy
         Whether numpy holds the numbers, or another package that computes in its way.
+    wide_label
+        The first category beyond ASCII that a pandas column lists before another one;
+        empty if there is none.
     """
 
     cells: NDArray[Any]
@@ -50,6 +53,7 @@ class Column:
     distinct: tuple[NDArray[Any], NDArray[np.int64]] | None = None
     held_in: np.dtype[Any] | None = None
     in_numpy: bool = True
+    wide_label: str = ""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -434,7 +438,16 @@ def _of_objects(series: Any, is_nullable_category: bool) -> Column:
             "libraries see as numbers; pass it as type boolean."
         )
     kinds = (nw.Object, nw.Categorical, nw.Enum, nw.Boolean)
-    return Column(cells, True, is_objects=series.dtype in kinds)
+    is_objects = series.dtype in kinds
+    return Column(cells, True, is_objects, wide_label=_wide_label(series))
+
+
+def _wide_label(series: Any) -> str:
+    native = series.to_native()
+    if not (series.implementation.is_pandas_like() and hasattr(native, "cat")):
+        return ""
+    labels = map(str, native.cat.categories[:-1])
+    return next((label for label in labels if not label.isascii()), "")
 
 
 def _refuse_nulls(series: Any, cells: NDArray[Any]) -> None:

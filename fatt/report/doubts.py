@@ -7,14 +7,15 @@ attribute that may vary, is told here; all of it is measured on the table.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Categorical, Ensemble, Label, Numeric
-from fatt.ensemble.joint import places_of
+from fatt.ensemble import Categorical, Ensemble, Label, Numeric, joint
+from fatt.ensemble.tables import places_of
 from fatt.errors import SpecError
 from fatt.people import People
 from fatt.region import Number, Relation, Schema, Space
@@ -99,15 +100,14 @@ def misfits(
     options
         As for `warnings`.
     """
-    if len(people) < _ENOUGH:
-        return ()
     found = []
     codes, before = (
         (" (--codes, in Python codes=)", " (--prepare, in Python prepare=)")
         if options
         else ("", "")
     )
-    beyond = _beyond_thresholds(people)
+    is_many = len(people) >= _ENOUGH
+    beyond = _beyond_thresholds(people) if is_many else []
     if beyond:
         found.append(
             "These rows may not be prepared as the model's were: most values lie "
@@ -115,14 +115,21 @@ def misfits(
             "trained on scaled or encoded columns, load it with its preparation"
             f"{before}, or as the pipeline that holds both."
         )
-    strange = _strange_categories(people)
-    if strange:
+    unknown = _unknown_categories(people)
+    if unknown:
         found.append(
-            "Most values are no category that the model knows, and are all the same "
-            f"to it, in {_first(strange)}. Spell them as the model does, say what "
+            "Some values are no category that the model knows, and it treats all of "
+            f"them alike: {_first(unknown)}. Spell them as the model does, say what "
             f"codes mean{codes}, or load the model with its preparation{before}."
         )
-    if len(answers) == 1:
+    infinite = _infinite(people)
+    if infinite:
+        found.append(
+            f"Some numbers are infinite: {_first(infinite)}. A number that is too "
+            "large for float64, such as 1e400, is read so. Correct these cells, or "
+            "leave them empty if the value is missing."
+        )
+    if is_many and len(answers) == 1:
         [answer] = answers
         found.append(
             f"The model answers {answer!r} for everybody in this table. Then {UNFIT}, "
@@ -173,6 +180,8 @@ def _chunks(report: Report) -> Iterator[Matrix]:
         yield people.values(start, min(start + CHUNK, len(people)))
 
 
+# Differences of the largest numbers are infinite.
+@np.errstate(over="ignore", invalid="ignore")
 def _beyond_thresholds(people: People) -> list[str]:
     """Say in which columns most values lie far beyond all thresholds, on one side.
 
@@ -209,32 +218,86 @@ def _beyond_thresholds(people: People) -> list[str]:
     return found
 
 
-def _strange_categories(people: People) -> list[str]:
-    """Say in which columns most values are no category that the model knows.
+def count_cells(
+    people: People, chosen: Callable[[Matrix], NDArray[np.bool_]]
+) -> NDArray[np.int64]:
+    """Count the chosen cells of each variable.
 
-    Many others may be none: a model needs to know only what it asks for, and of a
-    column that it never asks about nothing.
+    Parameters
+    ----------
+    people
+        The people.
+    chosen
+        Tells which cells of some rows are chosen.
+    """
+    counts = np.zeros(len(people.variables.ensemble.features), dtype=np.int64)
+    for start in range(0, len(people), CHUNK):
+        values = people.values(start, min(start + CHUNK, len(people)))
+        counts += np.count_nonzero(chosen(values), axis=0)
+    return counts
+
+
+def _unknown_categories(people: People) -> list[str]:
+    """Say in which columns some values are no category that the model knows.
+
+    A model that lists only the categories of its splits may have been trained on many
+    more: there, only a column of hardly any other value is doubtful.
     """
     variables = people.variables
     used = _used(variables.ensemble)
-    values = people.values(0, min(_LOOKED_AT, len(people)))
-    own = {one.name for one in variables.model.features if isinstance(one, Categorical)}
+    columns = [one.name for one in variables.model.features]
+    own = {
+        index: feature
+        for index, feature in enumerate(variables.ensemble.features)
+        if isinstance(feature, Categorical) and feature.name in columns and used[index]
+    }
+    if not own:
+        return []
+    codes = np.full(len(used), np.nan)
+    codes[[*own]] = [feature.other_code for feature in own.values()]
+    unknown = count_cells(people, lambda values: values == codes)
+    present = count_cells(people, lambda values: ~np.isnan(values))
     found = []
-    for index, feature in enumerate(variables.ensemble.features):
-        if not isinstance(feature, Categorical) or feature.name not in own:
+    for index, feature in own.items():
+        count, most = unknown[index], max(_ENOUGH, _MOST * present[index])
+        if not count or (feature.is_open and count < most):
             continue
-        if not used[index]:
-            continue
-        known = values[~np.isnan(values[:, index]), index]
-        count = int(np.count_nonzero(known == feature.other_code))
-        if count and count >= _MOST * known.size:
-            names = [repr(one) for one in feature.categories[:_SHOWN]]
-            more = ", ..." if len(feature.categories) > _SHOWN else ""
-            found.append(
-                f"{feature.name!r} ({count:,} of {len(known):,}; the model knows "
-                f"{', '.join(names)}{more})"
-            )
+        such = _cells_of_code(people, index, columns.index(feature.name))
+        names = [repr(one) for one in feature.categories[:_SHOWN]]
+        more = ", ..." if len(feature.categories) > _SHOWN else ""
+        found.append(
+            f"{feature.name!r} ({count:,} of {present[index]:,}, such as "
+            f"{', '.join(such)}; the model knows {', '.join(names)}{more})"
+        )
     return found
+
+
+def _cells_of_code(people: People, index: int, column: int) -> list[str]:
+    """Return the most frequent unknown values of a column, as the table has them."""
+    feature = people.variables.ensemble.features[index]
+    assert isinstance(feature, Categorical)
+    for start in range(0, len(people), CHUNK):
+        values = people.values(start, min(start + CHUNK, len(people)))[:, index]
+        rows = np.flatnonzero(values == feature.other_code)
+        if len(rows):
+            break
+    model = people.variables.model
+    if people.frame is None:
+        cells = people.take(start + rows)[:, column].tolist()
+    else:
+        place = places_of(people.frame, model.features, model.inputs)[column]
+        cells = people.frame[start + rows, place].to_list()
+    return [cell for cell, _ in Counter(map(repr, cells)).most_common(_SHOWN)]
+
+
+def _infinite(people: People) -> list[str]:
+    """Say in which columns some numbers are infinite."""
+    features = people.variables.ensemble.features
+    return [
+        f"{feature.name!r} ({count:,} of {len(people):,})"
+        for feature, count in zip(features, count_cells(people, np.isinf), strict=True)
+        if count
+    ]
 
 
 def _moving(report: Report) -> tuple[dict[str, None], set[str]]:
@@ -261,8 +324,8 @@ def _used(ensemble: Ensemble) -> NDArray[np.bool_]:
     used = np.zeros(len(ensemble.columns) + 1, dtype=bool)
     used[ensemble.trees.nodes["feature"]] = True
     n_features = len(ensemble.features)
-    for joint, is_used in zip(ensemble.joints, used[n_features:-1], strict=True):
-        used[places_of(joint.formula)] |= is_used
+    for one, is_used in zip(ensemble.joints, used[n_features:-1], strict=True):
+        used[joint.places_of(one.formula)] |= is_used
     return used[:n_features]
 
 
@@ -294,11 +357,12 @@ def _covered(report: Report, values: Matrix) -> dict[str, str]:
         size = min(amount.below, amount.above)
         if amount.unit == "sd":
             size *= variable.sd or 0.0
-        low, high = (known.min(), known.max()) if known.size else (0.0, 0.0)
+        # As Python's numbers, of which infinite ones are subtracted without a word.
+        low, high = map(float, (known.min(), known.max()) if known.size else (0, 0))
         if amount.unit != "%" and 0 < high - low <= size:
             found[name] = (
                 f"The noise on {name!r} covers all its values here, from "
-                f"{short(float(low))} to {short(float(high))}: it means that {name!r} "
+                f"{short(low)} to {short(high)}: it means that {name!r} "
                 "may be any of them."
             )
     return found
@@ -372,7 +436,7 @@ def _groups(values: Matrix, is_category: bool) -> NDArray[np.int64]:
     kinds, group = np.unique(values, return_inverse=True)
     if is_category or len(kinds) <= _BINS:
         return group.astype(np.int64)
-    known = values[~np.isnan(values)]
+    known = values[np.isfinite(values)]
     edges = np.unique(np.quantile(known, np.linspace(0, 1, _BINS + 1)[1:-1]))
     return np.where(np.isnan(values), _BINS + 1, np.searchsorted(edges, values))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from fatt.certificate.file import digest_of_schema, digest_of_similarity
 from fatt.ensemble import Label
@@ -36,7 +37,6 @@ from fatt.report.charts import share_bar
 from fatt.report.details import Details, Provenance
 from fatt.report.groups import favourable_label
 from fatt.report.sentences import CLOSEST, caveats, fair_of, headline, judge, rule
-from fatt.threads import CHUNK
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -320,7 +320,8 @@ def evidence(report: Report, provenance: Provenance, *, in_full: bool = True) ->
         "What it computes, SHA-256": _digest(model.digest),
         "People": _named(provenance.data),
         "Number of people": f"{len(report):,}; row 0 is the first of them",
-        "Missing values": _missing(report),
+        "Missing values": _columns_with(report, np.isnan) or "none",
+        "Infinite numbers": _columns_with(report, np.isinf),
         "Columns, by position": _positions(report),
         "People file, SHA-256": _digest(provenance.data_digest),
         "Schema, SHA-256": code(digest_of_schema(schema)),
@@ -366,20 +367,19 @@ def _positions(report: Report) -> Part:
     return names_of([f"{own} = {name}" for own, name in pairs], ", ")
 
 
-def _missing(report: Report) -> Part:
-    """Say in which columns values are missing, and how often."""
+def _columns_with(
+    report: Report, chosen: Callable[[NDArray[np.float64]], NDArray[np.bool_]]
+) -> Part:
+    """Say in which columns some cells are chosen, and how many."""
     people = report.people
-    counts = sum(
-        np.isnan(people.values(start, min(start + CHUNK, len(people)))).sum(axis=0)
-        for start in range(0, len(people), CHUNK)
-    )
+    counts = doubts.count_cells(people, chosen)
     features = people.variables.ensemble.features
-    gaps = [
+    found = [
         f"{feature.name} {count:,}"
-        for feature, count in zip(features, np.atleast_1d(counts), strict=True)
+        for feature, count in zip(features, counts, strict=True)
         if count
     ]
-    return names_of(gaps, ", ") if gaps else "none"
+    return names_of(found, ", ") if found else None
 
 
 def _named(text: str) -> Markup | None:

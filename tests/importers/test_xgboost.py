@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -487,6 +488,26 @@ def test_labels_that_xgboost_cuts_wrongly_are_not_trusted() -> None:
         ensemble.predict(frame)
     codes = np.column_stack([frame["x"], frame["c"].cat.codes])
     assert_same(ensemble, clf, codes)
+
+
+def test_tables_whose_labels_xgboost_cuts_wrongly_are_refused() -> None:
+    clf, frame = frame_model(["red", "a", "blue"])
+    model = read(ubjson(clf), missing=None)
+    other = frame.assign(c=frame["c"].cat.set_categories(["é", "red", "a", "blue"]))
+    assert clf.predict(other).tolist() != clf.predict(frame).tolist()
+    for asked in (model, fatt.load(clf)):
+        with pytest.raises(DataError, match="'c' lists the category 'é' before others"):
+            asked.predict(other)
+        with pytest.raises(DataError, match="remove_unused_categories"):
+            fatt.verify(asked, other, similarity=fatt.Similarity(noise={"x": 1}))
+    last = frame.assign(c=frame["c"].cat.set_categories(["blue", "a", "red", "é"]))
+    mended = other.assign(c=other["c"].cat.remove_unused_categories())
+    # polars counts bytes.
+    enum = polars.Enum(["é", "red", "a", "blue"])
+    strict = polars.DataFrame({"x": frame["x"].to_numpy(), "c": [*frame["c"]]})
+    strict = strict.with_columns(polars.col("c").cast(enum))
+    for right in (last, mended, strict):
+        assert_same(model.ensemble, clf, right)
 
 
 def test_labels_are_not_matched_if_a_number_means_missing() -> None:
