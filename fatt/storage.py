@@ -39,26 +39,39 @@ def write_text(path: str | Path, text: str) -> None:
 def draft_of(path: str | Path) -> Iterator[Path]:
     """Yield a new file beside a place, which takes that place when all went well.
 
-    Several processes may write the same file: one of them wins, whole.
+    Several processes may write the same file: one of them wins, whole. A device or a
+    pipe, such as ``/dev/stdout``, cannot be replaced, and is yielded itself.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written. The error names the file.
     """
     target = Path(path)
-    draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+    is_special = target.exists() and not target.is_file()
+    name = f".{target.name}.{uuid.uuid4().hex}.part"
+    draft = target if is_special else target.with_name(name)
     try:
         yield draft
-        with draft.open("rb+") as file:
-            os.fsync(file.fileno())
-        draft.replace(target)
+        if not is_special:
+            with draft.open("rb+") as file:
+                os.fsync(file.fileno())
+            draft.replace(target)
+    except OSError as error:
+        error.filename = str(path)
+        raise
     finally:
-        draft.unlink(missing_ok=True)
+        if not is_special:
+            draft.unlink(missing_ok=True)
 
 
-def require_writable(path: str | None, option: str) -> None:
+def require_writable(path: str, option: str) -> None:
     """Find out before a long run whether its result can be written.
 
     Parameters
     ----------
     path
-        Where it is to be written; None if nowhere.
+        Where it is to be written.
     option
         What named the path, for the message.
 
@@ -67,8 +80,6 @@ def require_writable(path: str | None, option: str) -> None:
     SpecError
         If the folder does not exist, or the path is a folder.
     """
-    if path is None:
-        return
     target = Path(path)
     if target.is_dir():
         raise SpecError(f"{option} {path} is a folder; name a file in it.")

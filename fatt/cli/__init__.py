@@ -16,9 +16,7 @@ import click
 
 from fatt import __version__
 from fatt.cli import audit, check, init, inspect, train, twin
-from fatt.cli.spelling import as_options
-from fatt.cli.terminal import Exit, printable, say
-from fatt.errors import FattError
+from fatt.cli.terminal import Exit, is_bug, say, sentence
 
 __all__ = ["fatt", "main"]
 
@@ -58,15 +56,22 @@ def completion(context: click.Context, shell: str) -> None:
 
 def main() -> None:
     """Run the command, and turn every known error into one sentence."""
-    sys.stdout, sys.stderr = _forgiving(sys.stdout), _forgiving(sys.stderr)
-    sys.exit(_run())
+    lost: list[OSError] = []
+    sys.stdout, sys.stderr = _forgiving(sys.stdout, lost), _forgiving(sys.stderr, [])
+    code = _run()
+    sys.stdout.flush()
+    if lost:
+        say(f"cannot write the result to the standard output: {lost[0].strerror}.")
+        code = Exit.COULD_NOT_RUN
+    sys.exit(code)
 
 
-def _forgiving(stream: TextIO) -> TextIO:
-    """Return a stream on which nothing that is written fails for want of a reader.
+def _forgiving(stream: TextIO, lost: list[OSError]) -> TextIO:
+    """Return a stream on which no writing fails.
 
-    A letter that a terminal lacks is shown by its number. Whoever wants no more of our
-    output, such as ``head``, leaves the exit code as it is.
+    A letter that a terminal lacks is shown by its number. A reader who wants no more of
+    our output, such as ``head``, leaves the exit code as it is. Any other failure, such
+    as a full disk, is added to ``lost``.
     """
     if not isinstance(stream, io.TextIOWrapper):
         return stream
@@ -75,6 +80,7 @@ def _forgiving(stream: TextIO) -> TextIO:
         pipe = _Pipe(stream.fileno(), "w", closefd=False)
     except io.UnsupportedOperation:
         return stream
+    pipe.lost = lost
     return io.TextIOWrapper(
         io.BufferedWriter(pipe),
         encoding=stream.encoding,
@@ -84,13 +90,17 @@ def _forgiving(stream: TextIO) -> TextIO:
 
 
 class _Pipe(io.FileIO):
-    """What a stream writes to, as long as somebody reads it."""
+    """What a stream writes to, as long as that is possible."""
+
+    lost: list[OSError]
 
     def write(self, data: Any, /) -> int:
-        """Write bytes; without a reader they, and all later ones, go nowhere."""
+        """Write bytes; once that fails they, and all later ones, go nowhere."""
         try:
             return super().write(data) or 0
-        except BrokenPipeError:
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError):
+                self.lost.append(error)
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
             return len(data)
 
@@ -98,32 +108,13 @@ class _Pipe(io.FileIO):
 def _run() -> int:
     try:
         # The result is what a command exits with, if it is help or the version.
-        code = int(fatt.main(prog_name="fatt", standalone_mode=False) or Exit.DONE)
-        sys.stdout.flush()
-    except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "fatt"
-        say(f"{error.format_message()} See '{command} --help'.")
+        return int(fatt.main(prog_name="fatt", standalone_mode=False) or Exit.DONE)
     except SystemExit as end:
         # So a shell's question for completions ends.
-        if not end.code:
-            return Exit.DONE
-    except OSError as error:
-        say(
-            printable(
-                f"{error.filename}: {error.strerror}." if error.filename else str(error)
-            )
-        )
-    except (FattError, click.ClickException) as error:
-        say(printable(as_options(str(error))))
-    except (KeyboardInterrupt, click.Abort):
-        say("interrupted before there was anything to keep.")
-        return Exit.UNDECIDED
-    except MemoryError:
-        say("there is not enough memory; pass fewer people at a time.")
-    except Exception:
-        # Python's own exit code would be 1, which means that fairness is refuted.
-        traceback.print_exc()
-        say("this is a bug in fatt: please report it with the lines above.")
-    else:
-        return code
-    return Exit.COULD_NOT_RUN
+        return Exit.COULD_NOT_RUN if end.code else Exit.DONE
+    except BaseException as error:
+        if is_bug(error):
+            traceback.print_exc()
+        say(sentence(error))
+        is_stopped = isinstance(error, KeyboardInterrupt | click.Abort)
+        return Exit.UNDECIDED if is_stopped else Exit.COULD_NOT_RUN

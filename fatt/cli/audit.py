@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt import __version__
+from fatt.cli.files import Command, Written
 from fatt.cli.options import (
     ModelRequest,
     SimilarityRequest,
@@ -37,7 +38,7 @@ from fatt.cli.terminal import (
     say,
 )
 from fatt.errors import DataError, SpecError
-from fatt.storage import require_writable, write_text
+from fatt.storage import write_text
 
 if TYPE_CHECKING:
     from fatt.audit import Auditor
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 _SHOWN = 8
 
 
-@click.command("audit", short_help="Audit a model on a file of people.")
+@click.command("audit", cls=Command, short_help="Audit a model on a file of people.")
 @click.argument("model", type=click.Path(), required=False)
 @click.argument("people", type=click.Path(), required=False)
 @similarity_options
@@ -76,18 +77,18 @@ _SHOWN = 8
               show_default=True, metavar="N",
               help="Ask the model itself about so many people who are similar to the "
               "fair; 0 for none.")  # fmt: skip
-@click.option("--journal", type=click.Path(), metavar="FILE",
+@click.option("--journal", type=Written(), metavar="FILE",
               help="Keep findings in this file as they are made.")  # fmt: skip
 @click.option("--resume", is_flag=True,
               help="Go on from what the journal of an earlier run holds.")  # fmt: skip
-@click.option("--html", type=click.Path(), metavar="FILE", help="Write a page.")
-@click.option("--summary", type=click.Path(), metavar="FILE",
+@click.option("--html", type=Written(), metavar="FILE", help="Write a page.")
+@click.option("--summary", type=Written(), metavar="FILE",
               help="Write a page that prints on one sheet.")  # fmt: skip
-@click.option("--csv", type=click.Path(), metavar="FILE", help="Write all findings.")
-@click.option("--certificate", type=click.Path(), metavar="FILE",
+@click.option("--csv", type=Written(), metavar="FILE", help="Write all findings.")
+@click.option("--certificate", type=Written(), metavar="FILE",
               help="Write evidence that 'fatt check' verifies; it holds the people's "
               "values.")  # fmt: skip
-@click.option("--junit", type=click.Path(), metavar="FILE",
+@click.option("--junit", type=Written(), metavar="FILE",
               help="Write the result as tests, for a build server.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--note", "notes", multiple=True, metavar="TEXT",
@@ -167,11 +168,6 @@ class Request(SimilarityRequest, ModelRequest):
 
 
 def _run(request: Request) -> Exit:
-    require_writable(request.html, "--html")
-    require_writable(request.summary, "--summary")
-    require_writable(request.junit, "--junit")
-    require_writable(request.csv, "--csv")
-    require_writable(request.certificate, "--certificate")
     _require_journal(request)
     _require_inputs(request)
     similarity, budget = _similarity(request), budget_of(request.budget)
@@ -221,7 +217,6 @@ def _require_journal(request: Request) -> None:
         if request.resume:
             raise SpecError("--resume needs a journal; name it with --journal FILE.")
         return
-    require_writable(path, "--journal")
     if not request.resume and Path(path).exists():
         raise SpecError(
             f"--journal {path} exists; add --resume to go on from it, or name another "
@@ -344,10 +339,16 @@ def _write(
     sources: Sources,
     agreement: Agreement,
 ) -> None:
-    """Write what was asked for: files first, so that stdout ends with the result."""
+    """Print the result, then write files: one that fails must not hide the result."""
     from fatt.report.rows import to_csv
 
     ids = sources.ids(request)
+    if request.as_json:
+        click.echo(report.to_json())
+    elif not request.quiet:
+        print_report(report, groups, ids=ids, min_fairness=request.min_fairness)
+        for note in agreement.notes:
+            click.echo(note)
     if request.csv is not None:
         named = {} if ids is None else {str(request.identity): ids}
         write_text(request.csv, to_csv(report, named))
@@ -368,12 +369,6 @@ def _write(
         write_text(path, page)
         if not request.quiet:
             say(f"wrote {path}.")
-    if request.as_json:
-        click.echo(report.to_json())
-    elif not request.quiet:
-        print_report(report, groups, ids=ids, min_fairness=request.min_fairness)
-        for note in agreement.notes:
-            click.echo(note)
 
 
 def _write_junit(request: Request, report: Report, warnings: tuple[str, ...]) -> None:

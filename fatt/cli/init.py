@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fatt.cli.files import Command, Written
 from fatt.cli.options import ModelRequest, model_names, model_options, rename_option
 from fatt.cli.terminal import lines, printable, say
 from fatt.errors import SpecError
-from fatt.storage import require_writable, write_text
+from fatt.storage import write_text
 
 if TYPE_CHECKING:
     from fatt.ensemble import Ensemble
@@ -50,10 +51,10 @@ _ONES, _ZEROS = {"1", "1.0", "True", "true"}, {"0", "0.0", "False", "false"}
 _SHOWN = 12
 
 
-@click.command("init", short_help="Write a file to begin an audit with.")
+@click.command("init", cls=Command, short_help="Write a file to begin an audit with.")
 @click.argument("model", type=click.Path())
 @click.argument("people", type=click.Path())
-@click.option("--output", "-o", type=click.Path(), default="audit.toml",
+@click.option("--output", "-o", type=Written(), default="audit.toml",
               show_default=True, metavar="FILE", help="The file to write.")  # fmt: skip
 @rename_option
 @model_names
@@ -65,7 +66,6 @@ def command(model: str, people: str, output: str, **given: Any) -> None:
       fatt init credit.json people.csv
       fatt audit --spec audit.toml
     """  # noqa: D301
-    require_writable(output, "--output")
     if Path(output).exists():
         raise SpecError(f"{output} exists; name another file with --output.")
     request = ModelRequest(**given)

@@ -80,6 +80,24 @@ def to_junit(
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
     suite.set("failures", str(sum(one.find("failure") is not None for one in cases)))
+    return _xml(suite)
+
+
+def failed_run(sentence: str) -> str:
+    """Return a test that could not run, since nothing was found that it could tell.
+
+    Parameters
+    ----------
+    sentence
+        Why it could not.
+    """
+    suite = ET.Element("testsuite", name="fatt audit", tests="1", errors="1")
+    case = _case(suite, "the people are treated fairly")
+    ET.SubElement(case, "error", type="could not run", message=_lines(sentence))
+    return _xml(suite)
+
+
+def _xml(suite: ET.Element) -> str:
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 

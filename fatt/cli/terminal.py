@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fatt.cli.spelling import as_options
+from fatt.errors import FattError
 from fatt.progress import Progress, bar
 
 if TYPE_CHECKING:
@@ -63,6 +65,35 @@ def exits(meanings: Mapping[Exit, str]) -> Callable[[F], F]:
 def say(message: str) -> None:
     """Write a message, which is no result, to stderr."""
     click.echo(f"fatt: {message}", err=True)
+
+
+#: What goes wrong without a mistake in fatt itself.
+_KNOWN = (FattError, OSError, click.ClickException, click.Abort)
+
+
+def is_bug(error: BaseException) -> bool:
+    """Tell whether an error is a mistake in fatt itself."""
+    return not isinstance(error, (*_KNOWN, KeyboardInterrupt, MemoryError))
+
+
+def sentence(error: BaseException) -> str:
+    """Say in one sentence why a command could not run."""
+    text = str(error)
+    if isinstance(error, click.UsageError):
+        command = error.ctx.command_path if error.ctx else "fatt"
+        text = f"{error.format_message()} See '{command} --help'."
+    elif isinstance(error, OSError) and error.filename:
+        text = f"{error.filename}: {error.strerror or error}."
+    elif isinstance(error, KeyboardInterrupt | click.Abort):
+        text = "interrupted before there was anything to keep."
+    elif isinstance(error, MemoryError):
+        text = "there is not enough memory; pass fewer people at a time."
+    elif isinstance(error, FattError):
+        text = as_options(text)
+    elif is_bug(error):
+        # Python's own exit code would be 1, which means that fairness is refuted.
+        text = "this is a bug in fatt: please report it with the lines above."
+    return printable(text)
 
 
 def printable(text: str) -> str:

@@ -10,22 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fatt.cli.files import Command, Written
 from fatt.cli.options import SimilarityRequest, similarity_options
 from fatt.cli.spelling import as_options
 from fatt.cli.terminal import Exit, exits, lines, printable, say
-from fatt.storage import require_writable
 
 if TYPE_CHECKING:
     from fatt.region import Relation
     from fatt.train import FATTClassifier
 
 
-@click.command("train", short_help="Train a small fair tree on a file of people.")
+@click.command(
+    "train", cls=Command, short_help="Train a small fair tree on a file of people."
+)
 @click.argument("people", type=click.Path())
 @click.option("--label", required=True, metavar="NAME",
               help="The column of outcomes to learn.")  # fmt: skip
 @similarity_options
-@click.option("--output", required=True, type=click.Path(), metavar="FILE",
+@click.option("--output", required=True, type=Written(), metavar="FILE",
               help="Where to save the tree; such as tree.fatt.")  # fmt: skip
 @click.option("--ignore", "ignored", multiple=True, metavar="NAME",
               help="A column not to learn from, such as ids. Repeatable.")  # fmt: skip
@@ -85,7 +87,6 @@ class Request(SimilarityRequest):
 
 
 def _run(request: Request) -> Exit:
-    require_writable(request.output, "--output")
     similarity = request.similarity()
     tree = _train(request, similarity)
     wanted = request.min_fairness
@@ -99,8 +100,10 @@ def _run(request: Request) -> Exit:
                 "saved."
             )
         return Exit.REFUTED
-    tree.ensemble_.save(request.output)
     _print(request, tree, similarity)
+    tree.ensemble_.save(request.output)
+    if not request.quiet:
+        say(f"wrote {request.output}.")
     return Exit.UNDECIDED if tree.interrupted_ else Exit.DONE
 
 
@@ -162,7 +165,7 @@ def _print(request: Request, tree: FATTClassifier, similarity: Relation) -> None
     from fatt.export import export_text
 
     lines = [
-        f"A tree of {figures['leaves']} leaves, saved to {request.output}.",
+        f"A tree of {figures['leaves']} leaves.",
         f"Fairness:  {_share(tree.fairness_)} of these people are proved to be treated "
         "like everybody similar to them.",
         f"Accuracy:  {tree.accuracy_:.2%} of these people get the right answer; "
