@@ -65,8 +65,8 @@ _DUAL = _of(
     ),
     _lost("if best - multipliers.value[leaf] <= slack:", "<=", "<"),
     _lost(
-        "reached.bound = _bound(multipliers, part, constant)",
-        "_bound(multipliers, part, constant)",
+        "reached.bound = _bound(multipliers, part, target.constant)",
+        "_bound(multipliers, part, target.constant)",
         "possible - 1",
     ),
     _lost(
@@ -113,11 +113,11 @@ _BRANCHING = _of(
     _lost("            if some == 0:", "some == 0", "some == 1 and some == 0"),
     _lost("+ domain.word_start + offset] &= ~rows.sides[", "~", ""),
     # At `possible` itself nobody wins: it lies a unit below what the error allows.
-    _lost("if point.margin < needed.possible:", "possible", "certain"),
-    _lost("if point.margin >= needed.certain:", "certain", "certain - 1"),
+    _lost("if point.margin < target.possible:", "possible", "certain"),
+    _lost("if point.margin >= target.certain:", "certain", "certain - 1"),
     _lost("    row -= 1\n    while", "row -= 1", "row -= 2"),
     _lost("if rows.cut[above] >= 0:", ">=", "<"),
-    _lost("        workspace.n_ties += 1", "1", "0"),
+    _lost("        search.n_ties += 1", "1", "0"),
     _lost(
         "_drop_blocks(problem, losses, part.box, slack, &changed)",
         "slack",
@@ -138,7 +138,7 @@ _LOCAL_SEARCH = _of(
 
 _MARGINS = _of(
     "margins.pyx",
-    _lost("is_higher = _score(arithmetic, leaves, chosen, 0) >= margin.at", ">=", ">"),
+    _lost("is_higher = _score(arithmetic, leaves, chosen, 0) >= contest.at", ">=", ">"),
     _lost(
         "    if mine == other:\n        return WINS if _wins_ties(rule, own, rival) else LOSES\n    if rule.link == SIGMOID",
         "WINS if _wins_ties(rule, own, rival) else LOSES",
@@ -156,8 +156,8 @@ _MARGINS = _of(
     ),
     _lost("constant += leaves[first].value", "leaves[first].value", "0"),
     _lost(
-        "constant += _margin_of_leaf(arithmetic, target, row, own, rival)",
-        "_margin_of_leaf(arithmetic, target, row, own, rival)",
+        "constant += _margin_of_leaf(arithmetic, output, row, own, rival)",
+        "_margin_of_leaf(arithmetic, output, row, own, rival)",
         "0",
     ),
     _lost(
@@ -293,10 +293,10 @@ _REACH = _of(
 
 _DECISION = _of(
     "decide.pyx",
-    _lost("workspace.looks[count].own = regions.label[person]", "[person]", "[begin]"),
+    _lost("visit.looks[count].own = regions.label[person]", "[person]", "[begin]"),
     _lost(
-        "if seen < n_looks and workspace.looks[seen].box == regions.start[person]:",
-        "workspace.looks[seen].box == regions.start[person]",
+        "if seen < n_looks and visit.looks[seen].box == regions.start[person]:",
+        "visit.looks[seen].box == regions.start[person]",
         "True",
     ),
     _lost(
@@ -305,7 +305,7 @@ _DECISION = _of(
         "range(0)",
     ),
     _lost(
-        "if outcome.what == STOPPED or workspace.n_ties > 0:",
+        "if outcome.what == STOPPED or search.n_ties > 0:",
         "outcome.what == STOPPED or ",
         "",
     ),
@@ -381,10 +381,10 @@ _TWO_SIDED = [
             "units - error",
         ),
         (
-            "margins.pyx",
-            "= own, rival, at, constant",
-            "at,",
-            "0.0,",
+            "decide.pyx",
+            "        contest.at = _at(regions, person, rival)\n",
+            "_at(regions, person, rival)",
+            "0.0",
         ),
         ("screen.pyx", "totals[HIGHER].margin = totals[0].high", ".high", ".low"),
         ("reach.pyx", "if score < regions.below[person]:", "<", "<="),
@@ -402,7 +402,7 @@ _TWO_SIDED = [
         ),
         (
             "decide.pyx",
-            "        at = _at(regions, person, rival)\n        needed",
+            "        contest.at = _at(regions, person, rival)\n        needed",
             "_at(regions, person, rival)",
             "regions.below[person]",
         ),

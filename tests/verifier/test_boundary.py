@@ -13,7 +13,7 @@ from fatt.region import kernels as region_kernels
 from fatt.repairs import kernels as repair_kernels
 from fatt.verifier import Verifier
 from fatt.verifier.kernels import decide, points, reach
-from fatt.verifier.kernels.records import NO_MARGIN, Answers, Regions
+from fatt.verifier.kernels.records import Answers, Regions, Sizes
 from tests.cases import Case, random_case
 from tests.region import town
 from tests.verifier.kept import FOLDER, read
@@ -36,21 +36,7 @@ def question() -> dict[str, Any]:
         np.searchsorted(boxes.person, np.arange(count + 1)).astype(np.int64),
         *(np.array(a) for a in (boxes.lower, boxes.upper, boxes.missing, boxes.codes)),
     )
-    answers = Answers(
-        verdict=np.full(count, 2, dtype=np.int8),
-        possible=np.ones((count, 2), dtype=np.bool_),
-        box=np.zeros(count, dtype=np.int64),
-        first=np.full((count, n_variables), -1, dtype=np.int32),
-        last=np.full((count, n_variables), -1, dtype=np.int32),
-        nodes=np.zeros(count, dtype=np.int64),
-        ties=np.zeros(count, dtype=np.int64),
-        tie_box=np.zeros((count, 1), dtype=np.int64),
-        tie_first=np.full((count, 1, n_variables), -1, dtype=np.int32),
-        tie_last=np.full((count, 1, n_variables), -1, dtype=np.int32),
-        margin=np.full(count, NO_MARGIN, dtype=np.int64),
-        bound=np.full(count, NO_MARGIN, dtype=np.int64),
-        error=np.zeros(count),
-    )
+    answers = Answers.blank(Sizes(count, n_variables, 2, 1))
     limits = [100, 2**61, 0, 1, 1, 1, 25, 1, 1, 64, 24, 32, 16, 1]
     return {
         "forest": verifier._forest,

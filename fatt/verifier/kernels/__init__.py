@@ -23,6 +23,10 @@ the leaf there adds to it: an integer, in units of ``2**-exponent``. ::
                       row 1   [ 1 1 0 | 1 1 ]   alive: fewer; stands behind row 0's
                       ...     a cut per row; the other side waits
 
+Propagation, local search, dual ascent and branch and bound see only a `Problem` (the
+leaves, their values, the blocks) and a `Target` (the margin that wins). They know
+nothing of people, classes and libraries: another question becomes another `Problem`.
+
 `records.pxd` has the records; leaves, constraints, domains and blocks lie in flat
 arrays, and whatever belongs to one entry lies between its `start` and that of the next.
 

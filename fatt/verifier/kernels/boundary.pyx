@@ -6,7 +6,7 @@ records of C and of Python are compared when this is imported.
 
 import numpy as np
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from fatt.ensemble.arrays cimport data_of, n_columns_of
 from fatt.verifier.kernels.records cimport (
@@ -45,7 +45,12 @@ def _check_layouts():
                 f"the compiled kernels of fatt read another {name} than "
                 "fatt/verifier/kernels/records.py writes: build fatt again."
             )
-    if sizeof(Limits) != 8 * records.N_LIMITS or sizeof(Tally) != 8 * records.N_USED:
+    n_pointers = (sizeof(Answers) - 4 * sizeof(int64_t)) // sizeof(void*)
+    if (
+        sizeof(Limits) != 8 * records.N_LIMITS
+        or sizeof(Tally) != 8 * records.N_USED
+        or n_pointers != len(records.Answers._fields)
+    ):
         raise ImportError("the compiled kernels of fatt are old: build fatt again.")
 
 
@@ -53,7 +58,6 @@ _check_layouts()
 
 _INTEGER = np.dtype(np.int64)
 _SMALL = np.dtype(np.int32)
-_TINY = np.dtype(np.int8)
 _FLOAT = np.dtype(np.float64)
 _FLAG = np.dtype(np.bool_)
 _WORD = np.dtype(np.uint64)
@@ -160,32 +164,19 @@ cdef int read_regions(
 
 
 cdef int read_answers(object given, int64_t n_variables, Answers* answers) except -1:
-    """Check the arrays that receive the answers."""
-    (
-        verdict, possible, box, first, last, nodes,
-        ties, tie_box, tie_first, tie_last, margin, bound, error,
-    ) = given
-    count, n_classes = len(verdict), n_columns_of(possible, "possible")
-    n_kept = n_columns_of(tie_box, "tie_box")
-    one, cells = (count,), (count, n_variables)
-    kept = (count, n_kept, n_variables)
-    answers.verdict = <int8_t*>data_of(verdict, _TINY, one, True, "verdict")
-    answers.possible = <uint8_t*>data_of(
-        possible, _FLAG, (count, n_classes), True, "possible"
+    """Check the arrays that receive the answers, in the order of the pointers."""
+    cdef void** pointers = <void**>answers
+    cdef int64_t place
+    sizes = records.Sizes(
+        n_people=len(given.verdict),
+        n_variables=n_variables,
+        n_classes=n_columns_of(given.possible, "possible"),
+        n_kept=n_columns_of(given.tie_box, "tie_box"),
     )
-    answers.box = <int64_t*>data_of(box, _INTEGER, one, True, "box")
-    answers.first = <int32_t*>data_of(first, _SMALL, cells, True, "first")
-    answers.last = <int32_t*>data_of(last, _SMALL, cells, True, "last")
-    answers.nodes = <int64_t*>data_of(nodes, _INTEGER, one, True, "nodes")
-    answers.ties = <int64_t*>data_of(ties, _INTEGER, one, True, "ties")
-    answers.tie_box = <int64_t*>data_of(
-        tie_box, _INTEGER, (count, n_kept), True, "tie_box"
-    )
-    answers.tie_first = <int32_t*>data_of(tie_first, _SMALL, kept, True, "tie_first")
-    answers.tie_last = <int32_t*>data_of(tie_last, _SMALL, kept, True, "tie_last")
-    answers.margin = <int64_t*>data_of(margin, _INTEGER, one, True, "margin")
-    answers.bound = <int64_t*>data_of(bound, _INTEGER, one, True, "bound")
-    answers.error = <double*>data_of(error, _FLOAT, one, True, "error")
-    answers.n_people, answers.n_classes, answers.n_kept = count, n_classes, n_kept
-    answers.n_variables = n_variables
+    for place, (shape, kind) in enumerate(records.rooms(sizes)):
+        pointers[place] = data_of(
+            given[place], np.dtype(kind), shape, True, given._fields[place]
+        )
+    answers.n_people, answers.n_variables = sizes.n_people, n_variables
+    answers.n_classes, answers.n_kept = sizes.n_classes, sizes.n_kept
     return 0

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from fatt.verifier.kernels.records cimport Arithmetic, Workspace
+from fatt.verifier.kernels.records cimport Search
 
 # `CLOSED` if no point wins, `FOUND` if the point stands at one that does, or `STOPPED`;
 # and a bound on the margin.
@@ -9,6 +9,4 @@ cdef struct Outcome:
     int64_t bound
 
 
-cdef int branch_and_bound(
-    const Arithmetic* arithmetic, Workspace* workspace, Outcome* outcome
-) except -1 nogil
+cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil

@@ -10,7 +10,6 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from fatt.verifier.kernels.arena cimport Arena, filled, integers, more, take, words
 from fatt.verifier.kernels.dual_ascent cimport Ascent, ascend_dual, make_multipliers
 from fatt.verifier.kernels.local_search cimport ascend, evaluate, leaves_at
-from fatt.verifier.kernels.margins cimport Thresholds, decide_exactly
 from fatt.verifier.kernels.propagation cimport propagate
 from fatt.verifier.kernels.records cimport (
     ALL,
@@ -23,18 +22,17 @@ from fatt.verifier.kernels.records cimport (
     STOPPED,
     TIED,
     WINS,
-    Arithmetic,
     Constraint,
     Domain,
     Leaf,
     Limits,
     Loss,
-    Margin,
     Part,
     Point,
     Problem,
+    Search,
     Tally,
-    Workspace,
+    Target,
     add,
     add_range,
     bit_of,
@@ -324,31 +322,29 @@ cdef int64_t _choose_any(
 
 # ---- Points that may win.
 
-cdef bint _wins(
-    const Arithmetic* arithmetic, Workspace* workspace, Thresholds needed
-) noexcept nogil:
-    """Tell whether the rival wins at the point.
+cdef bint _wins(Search* search) noexcept nogil:
+    """Tell whether the point wins.
 
     A point at which this cannot be said is kept among the ties if there is room.
     """
-    cdef const Problem* problem = &workspace.problem
-    cdef const Margin* margin = &workspace.margin
-    cdef const Point* point = &workspace.point
+    cdef const Problem* problem = &search.problem
+    cdef const Target* target = &search.target
+    cdef const Point* point = &search.point
     cdef int32_t outcome
-    if point.margin >= needed.certain:
+    if point.margin >= target.certain:
         return True
-    if point.margin < needed.possible:
+    if point.margin < target.possible:
         return False
-    leaves_at(problem, point.block, workspace.chosen)
-    outcome = decide_exactly(arithmetic, problem.leaves, workspace.chosen, margin)
+    leaves_at(problem, point.block, search.chosen)
+    outcome = target.decide(target.asked, problem.leaves, search.chosen)
     if outcome == TIED:
-        if workspace.n_ties < workspace.limits.ties:
+        if search.n_ties < search.limits.ties:
             copy_integers(
                 point.block,
-                workspace.tied + workspace.n_ties * workspace.n_variables,
+                search.tied + search.n_ties * search.most_domains,
                 problem.n_domains,
             )
-        workspace.n_ties += 1
+        search.n_ties += 1
     return outcome == WINS
 
 
@@ -432,24 +428,23 @@ cdef struct Rows:
     int64_t n_starts
 
 
-cdef int _make_rows(Rows* rows, Workspace* workspace) except -1 nogil:
+cdef int _make_rows(Rows* rows, Search* search) except -1 nogil:
     """Take room for a few rows, the first of which is the whole box."""
-    cdef Arena* arena = workspace.arena
-    cdef const Problem* problem = &workspace.problem
-    cdef const Margin* margin = &workspace.margin
+    cdef Arena* arena = search.arena
+    cdef const Problem* problem = &search.problem
     cdef const Domain* domain
-    cdef int64_t room = workspace.limits.room, number
+    cdef int64_t room = search.limits.room, number
     rows.n_rows, rows.n_words = room, problem.n_words
-    rows.n_starts = margin.n_trees + 1
-    rows.n_alive = max(room >> 2, <int64_t>1) * margin.n_leaves + room
+    rows.n_starts = problem.n_active_trees + 1
+    rows.n_alive = max(room >> 2, <int64_t>1) * problem.n_active_leaves + room
     rows.boxes = words(arena, room * rows.n_words)
     rows.starts = filled(arena, room * rows.n_starts, 0)
     rows.sides = words(arena, room * rows.n_words)
     rows.cut = filled(arena, room, -1)
     rows.bounds = filled(arena, room, 0)
     rows.alive = integers(arena, rows.n_alive)
-    copy_integers(margin.order, rows.alive, margin.n_leaves)
-    copy_integers(margin.start, rows.starts, rows.n_starts)
+    copy_integers(problem.active, rows.alive, problem.n_active_leaves)
+    copy_integers(problem.active_start, rows.starts, rows.n_starts)
     for number in range(problem.n_domains):
         domain = &problem.domains[number]
         add_range(rows.boxes, domain.word_start, 0, domain.n_blocks - 1)
@@ -484,16 +479,16 @@ cdef int _double_rows(Rows* rows, Arena* arena) except -1 nogil:
 
 
 cdef int _cut(
-    Rows* rows, int64_t row, const Domain* domain, Workspace* workspace
+    Rows* rows, int64_t row, const Domain* domain, Search* search
 ) except -1 nogil:
     """Make the next row: the side of the row's cut that is looked at first."""
-    cdef Arena* arena = workspace.arena
+    cdef Arena* arena = search.arena
     cdef int64_t n_words = rows.n_words, n_starts = rows.n_starts
     cdef int64_t first, last, size, place, tree, offset
     cdef int64_t* start
     cdef uint64_t* box
     if row + 1 == rows.n_rows:
-        workspace.tally.grew += 1
+        search.tally.grew += 1
         _double_rows(rows, arena)
     start = rows.starts + row * n_starts
     first, last = start[0], start[n_starts - 1]
@@ -548,25 +543,23 @@ cdef int64_t _open_bound(const Rows* rows, int64_t row, int64_t bound) noexcept 
     return bound
 
 
-cdef int branch_and_bound(
-    const Arithmetic* arithmetic, Workspace* workspace, Outcome* outcome
-) except -1 nogil:
-    """Search the whole box for a point at which the rival wins.
+cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
+    """Search the whole box for a point that wins.
 
     A local search from where the point stands comes first. If the largest margin is
     asked for, the point stands at the best one afterwards, and the outcome tells
-    whether there is a larger margin than that.
+    whether there is a larger margin than that. The target moves on the way.
 
-    Every point of the box at which the rival wins, or beats the best so far, lies in
-    the row that is looked at, in the other side of an open cut, or has been found.
+    Every point of the box that wins, or beats the best so far, lies in the row that is
+    looked at, in the other side of an open cut, or has been found.
     """
-    cdef Arena* arena = workspace.arena
-    cdef const Problem* problem = &workspace.problem
-    cdef const Margin* margin = &workspace.margin
-    cdef Point* point = &workspace.point
-    cdef const Limits* limits = &workspace.limits
-    cdef Tally* tally = workspace.tally
-    cdef const volatile int64_t* clock = workspace.clock
+    cdef Arena* arena = search.arena
+    cdef const Problem* problem = &search.problem
+    cdef Target* target = &search.target
+    cdef Point* point = &search.point
+    cdef const Limits* limits = &search.limits
+    cdef Tally* tally = search.tally
+    cdef const volatile int64_t* clock = search.clock
     cdef int64_t n_domains = problem.n_domains, first_node = tally.nodes
     cdef int64_t row = 0, next_restart = limits.restart_at, bound = 0
     cdef int64_t possible, slack, number
@@ -582,27 +575,25 @@ cdef int branch_and_bound(
     cdef bint has_multipliers = False, is_closed = False, is_won, is_left
     # The whole box allows all leaves, and they allow all of it.
     cdef uint64_t changed = 0
-    cdef Thresholds needed
     cdef Ascent reached
     cdef Rows rows
     cdef Part part
-    needed.possible, needed.certain = margin.possible, margin.certain
-    _make_rows(&rows, workspace)
+    _make_rows(&rows, search)
     ascend(problem, point, limits.local_sweeps)
-    is_won = _wins(arithmetic, workspace, needed)
+    is_won = _wins(search)
     while True:
         if is_won:
-            if limits.largest == 0:
+            if target.largest == 0:
                 outcome.what, outcome.bound = FOUND, bound
                 return 0
             # The best point so far: from now on only larger margins count.
             copy_integers(point.block, best, n_domains)
-            needed.possible = needed.certain = point.margin + 1
+            target.possible = target.certain = point.margin + target.largest
             is_won = False
-        if arithmetic.rule.ordered == 0 and workspace.n_ties > 0:
+        if target.ordered == 0 and search.n_ties > 0:
             # One tie rules out a proof: from now on only certain wins count.
-            needed.possible = needed.certain
-        possible = needed.possible
+            target.possible = target.certain
+        possible = target.possible
         if is_closed:
             row = _other_side(problem, &rows, row, &changed)
             if row < 0:
@@ -612,7 +603,7 @@ cdef int branch_and_bound(
         part = _part_of(&rows, row)
         is_closed = True
         bound = propagate(
-            problem, margin.constant, possible, &part, changed, counted, joined
+            problem, target, &part, changed, counted, joined
         )
         changed = 0
         if bound < possible:
@@ -620,10 +611,10 @@ cdef int branch_and_bound(
         if _meet_tops(problem, &part, meet):
             _stand_near(problem, meet, point.block)
             point.margin = bound
-            is_won = _wins(arithmetic, workspace, needed)
+            is_won = _wins(search)
             if is_won:
                 # The best leaves of all trees meet: this part holds nothing better.
-                evaluate(problem, margin, point)
+                evaluate(problem, target, point)
                 continue
         if tally.nodes >= limits.nodes or clock[NOW] >= limits.time or clock[STOP] != 0:
             copy_integers(best, point.block, n_domains)
@@ -633,14 +624,13 @@ cdef int branch_and_bound(
         # With a band without end there is nothing that multipliers could close.
         if tally.nodes - first_node >= limits.dual_after and possible > -FAR:
             if not has_multipliers:
-                make_multipliers(workspace)
+                make_multipliers(search)
                 has_multipliers = True
             tally.dual_ascents += 1
             reached = ascend_dual(
                 problem,
-                margin.constant,
-                possible,
-                &workspace.multipliers,
+                target,
+                &search.multipliers,
                 &part,
                 meet,
                 limits,
@@ -665,9 +655,9 @@ cdef int branch_and_bound(
                 next_restart *= 2
                 tally.restarted += 1
                 _start_where_least_is_lost(problem, losses, part.box, point.block)
-                evaluate(problem, margin, point)
+                evaluate(problem, target, point)
                 ascend(problem, point, limits.local_sweeps)
-                is_won = _wins(arithmetic, workspace, needed)
+                is_won = _wins(search)
                 if is_won:
                     is_closed = False
                     continue
@@ -679,5 +669,5 @@ cdef int branch_and_bound(
             continue
         is_closed, changed = False, bit_of(number)
         rows.cut[row], rows.bounds[row] = number, bound
-        _cut(&rows, row, &problem.domains[number], workspace)
+        _cut(&rows, row, &problem.domains[number], search)
         row += 1

@@ -36,7 +36,7 @@ from fatt.verifier.kernels.local_search cimport (
 )
 from fatt.verifier.kernels.margins cimport (
     Thresholds,
-    margin_of,
+    aim,
     score_error,
     thresholds,
 )
@@ -56,6 +56,7 @@ from fatt.verifier.kernels.records cimport (
     Answers,
     Arithmetic,
     Block,
+    Contest,
     Domain,
     Forest,
     Limits,
@@ -63,10 +64,12 @@ from fatt.verifier.kernels.records cimport (
     Point,
     Problem,
     Regions,
+    Search,
     Tally,
+    Target,
     Total,
     Variable,
-    Workspace,
+    Visit,
     rank_of,
 )
 from fatt.verifier.kernels.screen cimport screen, screen_tree
@@ -81,37 +84,45 @@ cdef enum:
     BLOCK = 64
 
 
-cdef int _make_workspace(
-    Workspace* workspace,
+cdef int _make_visit(
+    Visit* visit,
     Arena* arena,
     const Forest* forest,
     const Arithmetic* arithmetic,
     int64_t n_classes,
     int64_t n_people,
 ) except -1 nogil:
-    """Take what one thread needs for all its people."""
+    """Take what one thread needs to walk through the boxes of all its people."""
     cdef int64_t depth = arithmetic.rule.depth + 1, which
     cdef Look* look
-    workspace.arena = arena
-    workspace.n_classes = n_classes
-    workspace.n_variables = forest.n_variables
-    workspace.n_ties = 0
-    workspace.stack = integers(arena, depth + 1)
+    visit.n_classes = n_classes
+    visit.stack = integers(arena, depth + 1)
     # One more than a block has people, for boxes that are looked at alone.
-    workspace.n_looks = min(BLOCK, n_people)
-    workspace.looks = <Look*>zeros(arena, workspace.n_looks + 1, sizeof(Look))
-    for which in range(workspace.n_looks + 1):
-        look = &workspace.looks[which]
+    visit.n_looks = min(BLOCK, n_people)
+    visit.looks = <Look*>zeros(arena, visit.n_looks + 1, sizeof(Look))
+    for which in range(visit.n_looks + 1):
+        look = &visit.looks[which]
         look.totals = <Total*>zeros(
             arena, max(n_classes, arithmetic.n_outputs), sizeof(Total)
         )
         look.only = integers(arena, forest.n_variables)
         look.parts_at = <int32_t*>take(arena, forest.n_trees, sizeof(int32_t))
-    workspace.own_cell = integers(arena, forest.n_variables)
-    workspace.chosen = integers(arena, forest.n_trees)
-    workspace.tied = integers(arena, workspace.limits.ties * forest.n_variables)
-    workspace.rivals = integers(arena, n_classes)
-    make_walk(&workspace.walk, forest, depth, arena)
+    visit.own_cell = integers(arena, forest.n_variables)
+    visit.rivals = integers(arena, n_classes)
+    visit.contest.arithmetic = arithmetic
+    make_walk(&visit.walk, forest, depth, arena)
+    return 0
+
+
+cdef int _make_search(
+    Search* search, Arena* arena, int64_t n_trees, int64_t most_domains
+) except -1 nogil:
+    """Take what one thread needs for all its searches."""
+    search.arena = arena
+    search.most_domains = most_domains
+    search.n_ties = 0
+    search.chosen = integers(arena, n_trees)
+    search.tied = integers(arena, search.limits.ties * most_domains)
     return 0
 
 
@@ -169,13 +180,13 @@ cdef void _write_cells(
 
 
 cdef void _write_point(
-    const Answers* answers, int64_t person, int64_t box, const Workspace* workspace
+    const Answers* answers, int64_t person, int64_t box, const Search* search
 ) noexcept nogil:
     """Write where the point of the local search is."""
     answers.box[person] = box
     _write_cells(
-        &workspace.problem,
-        workspace.point.block,
+        &search.problem,
+        search.point.block,
         answers.first + person * answers.n_variables,
         answers.last + person * answers.n_variables,
         answers.n_variables,
@@ -204,13 +215,14 @@ cdef int64_t _open_rivals(
     const Arithmetic* arithmetic,
     const Regions* regions,
     int64_t person,
-    Workspace* workspace,
+    Visit* visit,
+    bint is_screened,
 ) noexcept nogil:
     """List the rivals that the first look does not exclude; return their number."""
-    cdef const Total* totals = workspace.look.totals
+    cdef const Total* totals = visit.look.totals
     cdef int64_t own = regions.label[person], rival, count = 0
     cdef Thresholds needed
-    for rival in range(workspace.n_classes):
+    for rival in range(visit.n_classes):
         if _is_asked(arithmetic, regions, person, rival):
             needed = thresholds(
                 arithmetic.rule,
@@ -222,26 +234,26 @@ cdef int64_t _open_rivals(
             )
             if (
                 totals[rival].margin >= needed.possible
-                or workspace.limits.screen == 0
+                or not is_screened
             ):
-                workspace.rivals[count] = rival
+                visit.rivals[count] = rival
                 count += 1
     return count
 
 
 cdef void _keep_ties(
-    const Answers* answers, int64_t person, int64_t box, const Workspace* workspace
+    const Answers* answers, int64_t person, int64_t box, const Search* search
 ) noexcept nogil:
     """Keep the points that could not be told for the library's own functions."""
     cdef int64_t tie, at, place
-    for tie in range(min(workspace.n_ties, workspace.limits.ties)):
+    for tie in range(min(search.n_ties, search.limits.ties)):
         at = answers.ties[person]
         if at < answers.n_kept:
             place = person * answers.n_kept + at
             answers.tie_box[place] = box
             _write_cells(
-                &workspace.problem,
-                workspace.tied + tie * workspace.n_variables,
+                &search.problem,
+                search.tied + tie * search.most_domains,
                 answers.tie_first + place * answers.n_variables,
                 answers.tie_last + place * answers.n_variables,
                 answers.n_variables,
@@ -254,30 +266,27 @@ cdef void _enter(
     const Regions* regions,
     int64_t person,
     int64_t box,
-    Workspace* workspace,
+    Visit* visit,
 ) noexcept nogil:
     """Bring a box and its person into rank space."""
-    enter(forest, regions, box, &workspace.walk)
-    _own_cells(
-        forest, regions.people + person * regions.n_variables, workspace.own_cell
-    )
+    enter(forest, regions, box, &visit.walk)
+    _own_cells(forest, regions.people + person * regions.n_variables, visit.own_cell)
 
 
-cdef int _ask_rival(
-    const Arithmetic* arithmetic, Workspace* workspace, Outcome* outcome
-) except -1 nogil:
-    """Find out whether a rival can win; the point then stands where it does."""
-    cdef const Problem* problem = &workspace.problem
-    cdef Point* point = &workspace.point
-    make_point(workspace)
-    start_at_person(problem, &workspace.margin, point)
-    workspace.n_ties = 0
-    if workspace.limits.largest == 0 and workspace.limits.move_once != 0:
-        workspace.tally.moved_once += 1
-        if move_once(problem, &workspace.margin, point):
+cdef int _find(Search* search, Outcome* outcome) except -1 nogil:
+    """Find out whether a point wins; the point of the search then stands there."""
+    cdef const Problem* problem = &search.problem
+    cdef const Target* target = &search.target
+    cdef Point* point = &search.point
+    make_point(search)
+    start_at_person(problem, target, point)
+    search.n_ties = 0
+    if target.largest == 0 and search.limits.move_once != 0:
+        search.tally.moved_once += 1
+        if move_once(problem, target, point):
             outcome.what, outcome.bound = FOUND, point.margin
             return 0
-    branch_and_bound(arithmetic, workspace, outcome)
+    branch_and_bound(search, outcome)
     return 0
 
 
@@ -288,18 +297,15 @@ cdef int32_t _decide_only_tree(
     const Answers* answers,
     int64_t person,
     int64_t box,
-    Workspace* workspace,
+    Visit* visit,
 ) noexcept nogil:
     """Tell, for one box, whether the only tree gives another label somewhere."""
     cdef int32_t* first = answers.first + person * answers.n_variables
     cdef int32_t* last = answers.last + person * answers.n_variables
     cdef uint8_t* possible = answers.possible + person * answers.n_classes
     cdef int64_t index
-    _enter(forest, regions, person, box, workspace)
-    workspace.tally.walked += 1
-    if not decide_tree(
-        forest, arithmetic, regions, person, workspace, possible, first
-    ):
+    _enter(forest, regions, person, box, visit)
+    if not decide_tree(forest, arithmetic, regions, person, visit, possible, first):
         return FAIR
     for index in range(answers.n_variables):
         last[index] = first[index]
@@ -313,13 +319,13 @@ cdef void _look_at(
     const Regions* regions,
     int64_t box,
     int64_t own,
-    Workspace* workspace,
+    Visit* visit,
 ) noexcept nogil:
     """Take the first look at one box, beside those of the block."""
-    cdef Look* look = &workspace.looks[workspace.n_looks]
+    cdef Look* look = &visit.looks[visit.n_looks]
     look.box, look.own = box, own
-    screen(forest, arithmetic, regions, look, 1, workspace.stack)
-    workspace.look = look
+    screen(forest, arithmetic, regions, look, 1, visit.stack)
+    visit.look = look
 
 
 cdef int32_t _decide_box(
@@ -329,51 +335,54 @@ cdef int32_t _decide_box(
     const Answers* answers,
     int64_t person,
     int64_t box,
-    Workspace* workspace,
+    Visit* visit,
+    Search* search,
 ) except -1 nogil:
     """Exclude, for one box, the rivals that cannot win; stop at the first that wins.
 
     Returns `UNFAIR` if a rival wins, `UNKNOWN` if one may win, else `FAIR`.
     """
     cdef uint8_t* possible = answers.possible + person * answers.n_classes
+    cdef Contest* contest = &visit.contest
     cdef const Total* totals
     cdef int64_t own = regions.label[person], n_open, trailing, place, rival, other
-    cdef double at
+    cdef bint is_screened = search.limits.screen != 0
     cdef int32_t verdict = FAIR
     cdef Thresholds needed
     cdef Outcome outcome
     cdef Mark here
-    if workspace.look == NULL:
-        _look_at(forest, arithmetic, regions, box, own, workspace)
-    totals = workspace.look.totals
-    n_open = _open_rivals(arithmetic, regions, person, workspace)
+    if visit.look == NULL:
+        _look_at(forest, arithmetic, regions, box, own, visit)
+    totals = visit.look.totals
+    n_open = _open_rivals(arithmetic, regions, person, visit, is_screened)
     if n_open == 0:
-        workspace.tally.screened += 1
+        search.tally.screened += 1
         return FAIR
-    _enter(forest, regions, person, box, workspace)
-    reach(forest, workspace)
-    trailing = _least_bit(arithmetic, &workspace.problem)
-    here = mark(workspace.arena)
+    _enter(forest, regions, person, box, visit)
+    reach(forest, visit, search)
+    trailing = _least_bit(arithmetic, &search.problem)
+    here = mark(search.arena)
     for place in range(n_open):
-        rival = workspace.rivals[place]
-        at = _at(regions, person, rival)
-        needed = thresholds(arithmetic.rule, totals, own, rival, at, trailing)
-        if totals[rival].margin < needed.possible and workspace.limits.screen != 0:
+        rival = visit.rivals[place]
+        contest.own, contest.rival = own, rival
+        contest.at = _at(regions, person, rival)
+        needed = thresholds(arithmetic.rule, totals, own, rival, contest.at, trailing)
+        if totals[rival].margin < needed.possible and is_screened:
             continue
-        back_to(workspace.arena, here)
-        margin_of(arithmetic, workspace, own, rival, at, needed)
-        _ask_rival(arithmetic, workspace, &outcome)
+        back_to(search.arena, here)
+        aim(contest, needed, 0, search)
+        _find(search, &outcome)
         if outcome.what == FOUND:
-            pull_back(&workspace.problem, &workspace.point, needed.certain)
-            _write_point(answers, person, box, workspace)
+            pull_back(&search.problem, &search.point, needed.certain)
+            _write_point(answers, person, box, search)
             # Rivals behind this one are not asked.
             for other in range(place, n_open):
-                possible[workspace.rivals[other]] = True
+                possible[visit.rivals[other]] = True
             return UNFAIR
-        if outcome.what == STOPPED or workspace.n_ties > 0:
+        if outcome.what == STOPPED or search.n_ties > 0:
             possible[rival] = True
             verdict = UNKNOWN
-        _keep_ties(answers, person, box, workspace)
+        _keep_ties(answers, person, box, search)
     return verdict
 
 
@@ -384,12 +393,14 @@ cdef int _stretch_box(
     const Answers* answers,
     int64_t person,
     int64_t box,
-    Workspace* workspace,
+    Visit* visit,
+    Search* search,
 ) except -1 nogil:
     """Look in one box for a larger margin than the largest so far.
 
     It is that of the side of the score which is asked about.
     """
+    cdef Contest* contest = &visit.contest
     cdef const Total* totals
     cdef int64_t rival = (
         HIGHER if _is_asked(arithmetic, regions, person, HIGHER) else LOWER
@@ -399,27 +410,28 @@ cdef int _stretch_box(
     cdef Thresholds needed
     cdef Outcome outcome
     cdef double error
-    _look_at(forest, arithmetic, regions, box, own, workspace)
-    totals = workspace.look.totals
+    _look_at(forest, arithmetic, regions, box, own, visit)
+    totals = visit.look.totals
     # The library may round the scores of a box up to what another box holds.
     error = score_error(arithmetic.rule, &totals[0], NO_STEP)
-    if totals[rival].margin + error < least - 1 and workspace.limits.screen != 0:
-        workspace.tally.screened += 1
+    if totals[rival].margin + error < least - 1 and search.limits.screen != 0:
+        search.tally.screened += 1
         return 0
-    _enter(forest, regions, person, box, workspace)
-    reach(forest, workspace)
+    _enter(forest, regions, person, box, visit)
+    reach(forest, visit, search)
     error = score_error(
-        arithmetic.rule, &totals[0], _least_bit(arithmetic, &workspace.problem)
+        arithmetic.rule, &totals[0], _least_bit(arithmetic, &search.problem)
     )
     answers.error[person] = max(answers.error[person], error)
     needed.possible = needed.certain = least
-    margin_of(arithmetic, workspace, own, rival, NAN, needed)
-    _ask_rival(arithmetic, workspace, &outcome)
-    evaluate(&workspace.problem, &workspace.margin, &workspace.point)
+    contest.own, contest.rival, contest.at = own, rival, NAN
+    aim(contest, needed, search.limits.largest, search)
+    _find(search, &outcome)
+    evaluate(&search.problem, &search.target, &search.point)
     answers.bound[person] = max(answers.bound[person], outcome.bound)
-    if workspace.point.margin >= least:
-        answers.margin[person] = workspace.point.margin
-        _write_point(answers, person, box, workspace)
+    if search.point.margin >= least:
+        answers.margin[person] = search.point.margin
+        _write_point(answers, person, box, search)
     return 0
 
 
@@ -437,15 +449,16 @@ cdef int _decide_person(
     const Regions* regions,
     const Answers* answers,
     int64_t person,
-    Workspace* workspace,
+    Visit* visit,
+    Search* search,
 ) except -1 nogil:
     """Look at the boxes of a person one after the other.
 
     If there is a look already, it is that at the only box.
     """
-    cdef const volatile int64_t* clock = workspace.clock
-    cdef bint is_walk = arithmetic.is_tree and workspace.limits.only_tree != 0
-    cdef Mark here = mark(workspace.arena)
+    cdef const volatile int64_t* clock = search.clock
+    cdef bint is_walk = arithmetic.is_tree and search.limits.only_tree != 0
+    cdef Mark here = mark(search.arena)
     cdef int64_t box
     cdef int32_t verdict
     _allow_all(answers, person, False)
@@ -453,22 +466,25 @@ cdef int _decide_person(
         answers.possible[person * answers.n_classes + regions.label[person]] = True
     answers.verdict[person] = FAIR
     for box in range(regions.start[person], regions.start[person + 1]):
-        back_to(workspace.arena, here)
-        if workspace.limits.largest != 0:
-            _stretch_box(forest, arithmetic, regions, answers, person, box, workspace)
+        back_to(search.arena, here)
+        if search.limits.largest != 0:
+            _stretch_box(
+                forest, arithmetic, regions, answers, person, box, visit, search
+            )
             continue
         verdict = UNKNOWN
         if clock[STOP] != 0:
             _allow_all(answers, person, True)
         elif is_walk:
+            search.tally.walked += 1
             verdict = _decide_only_tree(
-                forest, arithmetic, regions, answers, person, box, workspace
+                forest, arithmetic, regions, answers, person, box, visit
             )
         else:
             verdict = _decide_box(
-                forest, arithmetic, regions, answers, person, box, workspace
+                forest, arithmetic, regions, answers, person, box, visit, search
             )
-            workspace.look = NULL
+            visit.look = NULL
         if verdict != FAIR:
             answers.verdict[person] = <int8_t>verdict
         if verdict == UNFAIR:
@@ -476,7 +492,7 @@ cdef int _decide_person(
             if box + 1 < regions.start[person + 1]:
                 _allow_all(answers, person, True)
             break
-    back_to(workspace.arena, here)
+    back_to(search.arena, here)
     return 0
 
 
@@ -487,7 +503,7 @@ cdef int64_t _look_at_block(
     const Answers* answers,
     int64_t begin,
     int64_t end,
-    Workspace* workspace,
+    Visit* visit,
 ) noexcept nogil:
     """Take the first look at those who have one box; return how many there are."""
     cdef int64_t person, count = 0
@@ -496,10 +512,10 @@ cdef int64_t _look_at_block(
             answers.verdict[person] == UNKNOWN
             and regions.start[person] + 1 == regions.start[person + 1]
         ):
-            workspace.looks[count].box = regions.start[person]
-            workspace.looks[count].own = regions.label[person]
+            visit.looks[count].box = regions.start[person]
+            visit.looks[count].own = regions.label[person]
             count += 1
-    screen(forest, arithmetic, regions, workspace.looks, count, workspace.stack)
+    screen(forest, arithmetic, regions, visit.looks, count, visit.stack)
     return count
 
 
@@ -510,40 +526,43 @@ cdef int _decide_people(
     const Answers* answers,
     int64_t begin,
     int64_t end,
-    Workspace* workspace,
+    Visit* visit,
+    Search* search,
 ) except -1 nogil:
-    cdef int64_t time = workspace.limits.time, person, last, n_looks, seen
+    cdef int64_t time = search.limits.time, person, last, n_looks, seen
     if (
         arithmetic.is_tree
-        and workspace.limits.only_tree != 0
-        and workspace.limits.screen != 0
+        and search.limits.only_tree != 0
+        and search.limits.screen != 0
     ):
         screen_tree(
-            forest, arithmetic, regions, answers, workspace.stack, begin, end
+            forest, arithmetic, regions, answers, visit.stack, begin, end
         )
     while begin < end:
         last = min(begin + BLOCK, end)
         n_looks, seen = 0, 0
         if (
-            workspace.limits.largest == 0
+            search.limits.largest == 0
             and not arithmetic.is_tree
-            and workspace.clock[STOP] == 0
+            and search.clock[STOP] == 0
         ):
             n_looks = _look_at_block(
-                forest, arithmetic, regions, answers, begin, last, workspace
+                forest, arithmetic, regions, answers, begin, last, visit
             )
         for person in range(begin, last):
             if answers.verdict[person] != UNKNOWN:
                 # The first look at the only tree was enough.
                 continue
-            workspace.look = NULL
-            if seen < n_looks and workspace.looks[seen].box == regions.start[person]:
-                workspace.look = &workspace.looks[seen]
+            visit.look = NULL
+            if seen < n_looks and visit.looks[seen].box == regions.start[person]:
+                visit.look = &visit.looks[seen]
                 seen += 1
-            workspace.tally.nodes = 0
-            workspace.limits.time = time + workspace.clock[NOW]
-            _decide_person(forest, arithmetic, regions, answers, person, workspace)
-            answers.nodes[person] = workspace.tally.nodes
+            search.tally.nodes = 0
+            search.limits.time = time + search.clock[NOW]
+            _decide_person(
+                forest, arithmetic, regions, answers, person, visit, search
+            )
+            answers.nodes[person] = search.tally.nodes
         begin = last
     return 0
 
@@ -577,7 +596,8 @@ def decide(
     cdef Arithmetic my_arithmetic
     cdef Regions my_regions
     cdef Answers my_answers
-    cdef Workspace workspace
+    cdef Visit visit
+    cdef Search search
     cdef Arena arena
     read_forest(forest, &my_forest)
     read_arithmetic(arithmetic, &my_forest, &my_arithmetic)
@@ -585,29 +605,32 @@ def decide(
     read_regions(regions, &my_forest, &my_regions, my_answers.n_classes, begin, end)
     if my_answers.n_people < end:
         raise ValueError(f"there is room for {my_answers.n_people} people's answers")
-    workspace.limits = (
+    search.limits = (
         <const Limits*>data_of(limits, _INTEGER, (records.N_LIMITS,), False, "limits")
     )[0]
-    workspace.clock = <const volatile int64_t*>data_of(
+    search.clock = <const volatile int64_t*>data_of(
         clock, _INTEGER, (2,), False, "clock"
     )
-    workspace.tally = <Tally*>data_of(
+    search.tally = <Tally*>data_of(
         tally, _INTEGER, (records.N_USED,), True, "tally"
     )
-    if workspace.limits.room < 1 or workspace.limits.ties < 0:
+    if search.limits.room < 1 or search.limits.ties < 0:
         raise ValueError("the limits make no room for the search")
     if my_arithmetic.rule.one_score != 0:
         if my_answers.n_classes != 2:
             raise ValueError("one score has two sides, and the answers have others")
-    elif workspace.limits.largest != 0:
+    elif search.limits.largest != 0:
         raise ValueError("the largest margin is that of one score only")
     elif my_answers.n_classes < my_arithmetic.n_outputs:
         raise ValueError("the answers have fewer classes than there are scores")
     open_arena(&arena)
     try:
         with nogil:
-            _make_workspace(
-                &workspace,
+            _make_search(
+                &search, &arena, my_forest.n_trees, my_forest.n_variables
+            )
+            _make_visit(
+                &visit,
                 &arena,
                 &my_forest,
                 &my_arithmetic,
@@ -621,7 +644,8 @@ def decide(
                 &my_answers,
                 begin,
                 end,
-                &workspace,
+                &visit,
+                &search,
             )
     finally:
         close_arena(&arena)

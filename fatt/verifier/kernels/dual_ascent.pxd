@@ -5,21 +5,21 @@ from fatt.verifier.kernels.records cimport (
     Multipliers,
     Part,
     Problem,
-    Workspace,
+    Search,
+    Target,
 )
 
-# The bound on the margin, less than what must be reached if the rival cannot win here;
-# and whether leaves or blocks were dropped, so that propagation may find more.
+# The bound on the margin, less than what must be reached if no point wins here; and
+# whether leaves or blocks were dropped, so that propagation may find more.
 cdef struct Ascent:
     int64_t bound
     bint dropped
 
 
-cdef int make_multipliers(Workspace* workspace) except -1 nogil
+cdef int make_multipliers(Search* search) except -1 nogil
 cdef Ascent ascend_dual(
     const Problem* problem,
-    int64_t constant,
-    int64_t possible,
+    const Target* target,
     const Multipliers* multipliers,
     const Part* part,
     uint64_t* kept,

@@ -23,11 +23,11 @@ from fatt.verifier.kernels.records cimport (
     Edge,
     Leaf,
     Limits,
-    Margin,
     Multipliers,
     Part,
     Problem,
-    Workspace,
+    Search,
+    Target,
     copy_words,
     first_from,
     has,
@@ -36,19 +36,18 @@ from fatt.verifier.kernels.records cimport (
 )
 
 
-cdef int make_multipliers(Workspace* workspace) except -1 nogil:
+cdef int make_multipliers(Search* search) except -1 nogil:
     """Take room for multipliers, and let all be zero.
 
     An edge is a pair of a tree and a domain that some of its leaves constrain. No
     multiplier and no max-marginal goes beyond the limit, so that sums over all trees,
     or over all domains of a tree, fit.
     """
-    cdef Arena* arena = workspace.arena
-    cdef const Problem* problem = &workspace.problem
-    cdef const Margin* margin = &workspace.margin
-    cdef Multipliers* multipliers = &workspace.multipliers
+    cdef Arena* arena = search.arena
+    cdef const Problem* problem = &search.problem
+    cdef Multipliers* multipliers = &search.multipliers
     cdef const Leaf* leaves = problem.leaves
-    cdef int64_t n_trees = margin.n_trees, n_domains = problem.n_domains
+    cdef int64_t n_trees = problem.n_active_trees, n_domains = problem.n_domains
     cdef int64_t* edge_of = filled(arena, problem.n_constraints, -1)
     cdef Edge* edges = <Edge*>take(arena, problem.n_constraints, sizeof(Edge))
     cdef int64_t* tree_start = filled(arena, n_trees + 1, 0)
@@ -59,8 +58,8 @@ cdef int make_multipliers(Workspace* workspace) except -1 nogil:
     cdef int64_t count = 0, size = 0, most = 1, divisor = max(n_trees, n_domains)
     cdef int64_t tree, place, leaf, constraint, domain, edge
     for tree in range(n_trees):
-        for place in range(margin.start[tree], margin.start[tree + 1]):
-            leaf = margin.order[place]
+        for place in range(problem.active_start[tree], problem.active_start[tree + 1]):
+            leaf = problem.active[place]
             for constraint in range(leaves[leaf].start, leaves[leaf + 1].start):
                 domain = problem.constraints[constraint].domain
                 if latest[domain] < tree_start[tree]:
@@ -367,8 +366,7 @@ cdef bint _drop_leaves(
 
 cdef Ascent ascend_dual(
     const Problem* problem,
-    int64_t constant,
-    int64_t possible,
+    const Target* target,
     const Multipliers* multipliers,
     const Part* part,
     uint64_t* kept,
@@ -376,14 +374,13 @@ cdef Ascent ascend_dual(
 ) noexcept nogil:
     """Sweep over the domains until the multipliers are worth no more sweeps.
 
-    `constant` is what all margins have in common, `possible` the margin that must be
-    reached. The multipliers are better ones afterwards, and hold for any part of the
+    The multipliers are better ones afterwards, and hold for any part of the
     box; the part may be smaller. `kept` is scratch, as large as a box.
     """
     cdef Ascent reached
-    cdef int64_t before, _sweep, domain, gain
+    cdef int64_t possible = target.possible, before, _sweep, domain, gain
     _appraise(problem, multipliers, part)
-    reached.bound = _bound(multipliers, part, constant)
+    reached.bound = _bound(multipliers, part, target.constant)
     reached.dropped = False
     # Blocks go only when the sweeps are over: until then the books rest on the box.
     copy_words(part.box, kept, problem.n_words)

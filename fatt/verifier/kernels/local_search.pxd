@@ -1,18 +1,18 @@
 from libc.stdint cimport int64_t
 
-from fatt.verifier.kernels.records cimport Margin, Point, Problem, Workspace
+from fatt.verifier.kernels.records cimport Point, Problem, Search, Target
 
 
-cdef int make_point(Workspace* workspace) except -1 nogil
+cdef int make_point(Search* search) except -1 nogil
 cdef void evaluate(
-    const Problem* problem, const Margin* margin, Point* point
+    const Problem* problem, const Target* target, Point* point
 ) noexcept nogil
 cdef void ascend(const Problem* problem, Point* point, int64_t sweeps) noexcept nogil
 cdef void start_at_person(
-    const Problem* problem, const Margin* margin, Point* point
+    const Problem* problem, const Target* target, Point* point
 ) noexcept nogil
 cdef bint move_once(
-    const Problem* problem, const Margin* margin, Point* point
+    const Problem* problem, const Target* target, Point* point
 ) noexcept nogil
 cdef void pull_back(const Problem* problem, Point* point, int64_t least) noexcept nogil
 cdef void leaves_at(

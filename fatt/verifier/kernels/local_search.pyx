@@ -13,22 +13,21 @@ from fatt.verifier.kernels.records cimport (
     Domain,
     Entry,
     Leaf,
-    Margin,
     Point,
     Problem,
-    Workspace,
+    Search,
+    Target,
     absolute,
     has,
     lowest,
 )
 
 
-cdef int make_point(Workspace* workspace) except -1 nogil:
+cdef int make_point(Search* search) except -1 nogil:
     """Sort the constraints of the leaves that matter by domain."""
-    cdef Arena* arena = workspace.arena
-    cdef const Problem* problem = &workspace.problem
-    cdef const Margin* margin = &workspace.margin
-    cdef Point* point = &workspace.point
+    cdef Arena* arena = search.arena
+    cdef const Problem* problem = &search.problem
+    cdef Point* point = &search.point
     cdef const Leaf* leaves = problem.leaves
     cdef const Constraint* constraints = problem.constraints
     cdef int64_t n_domains = problem.n_domains, most = 1
@@ -36,8 +35,8 @@ cdef int make_point(Workspace* workspace) except -1 nogil:
     cdef int64_t* free
     cdef Entry* entries
     cdef int64_t place, leaf, constraint, domain
-    for place in range(margin.n_leaves):
-        leaf = margin.order[place]
+    for place in range(problem.n_active_leaves):
+        leaf = problem.active[place]
         for constraint in range(leaves[leaf].start, leaves[leaf + 1].start):
             start[constraints[constraint].domain + 1] += 1
     for domain in range(n_domains):
@@ -45,8 +44,8 @@ cdef int make_point(Workspace* workspace) except -1 nogil:
         most = max(most, problem.domains[domain].n_blocks)
     free = <int64_t*>more(arena, start, n_domains, n_domains, sizeof(int64_t))
     entries = <Entry*>take(arena, start[n_domains], sizeof(Entry))
-    for place in range(margin.n_leaves):
-        leaf = margin.order[place]
+    for place in range(problem.n_active_leaves):
+        leaf = problem.active[place]
         for constraint in range(leaves[leaf].start, leaves[leaf + 1].start):
             domain = constraints[constraint].domain
             entries[free[domain]].place = constraints[constraint].place
@@ -59,15 +58,15 @@ cdef int make_point(Workspace* workspace) except -1 nogil:
 
 
 cdef void evaluate(
-    const Problem* problem, const Margin* margin, Point* point
+    const Problem* problem, const Target* target, Point* point
 ) noexcept nogil:
     """Count the broken constraints at the point, and add up its margin."""
     cdef Leaf* leaves = problem.leaves
     cdef const Constraint* constraint
-    cdef int64_t place, leaf, number, total = margin.constant
+    cdef int64_t place, leaf, number, total = target.constant
     cdef int32_t broken
-    for place in range(margin.n_leaves):
-        leaf = margin.order[place]
+    for place in range(problem.n_active_leaves):
+        leaf = problem.active[place]
         broken = 0
         for number in range(leaves[leaf].start, leaves[leaf + 1].start):
             constraint = &problem.constraints[number]
@@ -175,17 +174,17 @@ cdef int64_t _nearest(
 
 
 cdef void start_at_person(
-    const Problem* problem, const Margin* margin, Point* point
+    const Problem* problem, const Target* target, Point* point
 ) noexcept nogil:
     """Put the point where the person is."""
     cdef int64_t domain
     for domain in range(problem.n_domains):
         point.block[domain] = problem.domains[domain].own
-    evaluate(problem, margin, point)
+    evaluate(problem, target, point)
 
 
 cdef bint move_once(
-    const Problem* problem, const Margin* margin, Point* point
+    const Problem* problem, const Target* target, Point* point
 ) noexcept nogil:
     """Look for a single change with which the rival certainly wins."""
     cdef int64_t domain, rest, member
@@ -193,7 +192,7 @@ cdef bint move_once(
         if point.start[domain] == point.start[domain + 1]:
             continue
         rest = _weigh(problem, point, domain)
-        member = _nearest(&problem.domains[domain], point.gain, margin.certain - rest)
+        member = _nearest(&problem.domains[domain], point.gain, target.certain - rest)
         if member >= 0:
             _move(problem, point, domain, member, rest + point.gain[member])
             return True

@@ -1,12 +1,11 @@
 from libc.stdint cimport int32_t, int64_t
 
 from fatt.verifier.kernels.records cimport (
-    Arithmetic,
+    Contest,
     Leaf,
-    Margin,
     Rule,
+    Search,
     Total,
-    Workspace,
 )
 
 # The margins from which a rival possibly wins, and from which it certainly wins.
@@ -26,17 +25,6 @@ cdef Thresholds thresholds(
     double at,
     int64_t trailing,
 ) noexcept nogil
-cdef int margin_of(
-    const Arithmetic* arithmetic,
-    Workspace* workspace,
-    int64_t own,
-    int64_t rival,
-    double at,
-    Thresholds needed,
+cdef int aim(
+    const Contest* contest, Thresholds needed, int64_t step, Search* search
 ) except -1 nogil
-cdef int32_t decide_exactly(
-    const Arithmetic* arithmetic,
-    const Leaf* leaves,
-    const int64_t* chosen,
-    const Margin* margin,
-) noexcept nogil

@@ -23,12 +23,13 @@ from fatt.verifier.kernels.records cimport (
     WINS,
     Arithmetic,
     Base,
+    Contest,
     Leaf,
-    Margin,
     Problem,
     Rule,
+    Search,
+    Target,
     Total,
-    Workspace,
     largest,
 )
 
@@ -247,22 +248,22 @@ cdef void _sort(
         gap //= 3
 
 
-cdef int margin_of(
-    const Arithmetic* arithmetic,
-    Workspace* workspace,
-    int64_t own,
-    int64_t rival,
-    double at,
-    Thresholds needed,
+cdef int aim(
+    const Contest* contest, Thresholds needed, int64_t step, Search* search
 ) except -1 nogil:
-    """Weigh the reached leaves for one rival; the margin of the workspace tells how."""
+    """Weigh the reached leaves for one rival, and set the target of the search.
+
+    `step` is that of the largest margin, 0 if any win will do.
+    """
+    cdef const Arithmetic* arithmetic = contest.arithmetic
     cdef const Base* bases = arithmetic.bases
-    cdef Problem* problem = &workspace.problem
-    cdef Margin* margin = &workspace.margin
+    cdef Problem* problem = &search.problem
+    cdef Target* target = &search.target
     cdef Leaf* leaves = problem.leaves
-    cdef int64_t* start = integers(workspace.arena, problem.n_trees + 1)
-    cdef int64_t* order = integers(workspace.arena, problem.n_leaves)
-    cdef int64_t constant, tree, first, last, target, leaf, row, n_active = 0, size = 0
+    cdef int64_t own = contest.own, rival = contest.rival
+    cdef int64_t* start = integers(search.arena, problem.n_trees + 1)
+    cdef int64_t* order = integers(search.arena, problem.n_leaves)
+    cdef int64_t constant, tree, first, last, output, leaf, row, n_active = 0, size = 0
     cdef bint differs
     if arithmetic.rule.one_score != 0:
         constant = bases[0].scaled if rival == HIGHER else -bases[0].scaled
@@ -271,17 +272,17 @@ cdef int margin_of(
     start[0] = 0
     for tree in range(problem.n_trees):
         first, last = problem.tree_start[tree], problem.tree_start[tree + 1]
-        target = arithmetic.targets[tree]
+        output = arithmetic.targets[tree]
         if last - first == 1:
             row = leaves[first].row
-            constant += _margin_of_leaf(arithmetic, target, row, own, rival)
+            constant += _margin_of_leaf(arithmetic, output, row, own, rival)
             continue
         differs = False
         for leaf in range(first, last):
             row = leaves[leaf].row
-            leaves[leaf].value = _margin_of_leaf(arithmetic, target, row, own, rival)
+            leaves[leaf].value = _margin_of_leaf(arithmetic, output, row, own, rival)
             differs = differs or not _adds_same(
-                arithmetic, target, leaves[first].row, row, own, rival
+                arithmetic, output, leaves[first].row, row, own, rival
             )
         if not differs:
             constant += leaves[first].value
@@ -290,10 +291,12 @@ cdef int margin_of(
         size += last - first
         n_active += 1
         start[n_active] = size
-    margin.order, margin.start = order, start
-    margin.n_trees, margin.n_leaves = n_active, size
-    margin.own, margin.rival, margin.at, margin.constant = own, rival, at, constant
-    margin.possible, margin.certain = needed.possible, needed.certain
+    problem.active, problem.active_start = order, start
+    problem.n_active_trees, problem.n_active_leaves = n_active, size
+    target.constant, target.largest = constant, step
+    target.possible, target.certain = needed.possible, needed.certain
+    target.ordered = arithmetic.rule.ordered
+    target.decide, target.asked = decide_exactly, contest
     return 0
 
 
@@ -331,25 +334,25 @@ cdef double _score(
 
 
 cdef int32_t decide_exactly(
-    const Arithmetic* arithmetic,
-    const Leaf* leaves,
-    const int64_t* chosen,
-    const Margin* margin,
+    const void* asked, const Leaf* leaves, const int64_t* chosen
 ) noexcept nogil:
     """Repeat the library's arithmetic for one leaf per tree.
 
-    Returns `WINS` if the rival wins over the own class, `LOSES` if it does not, `TIED`
-    if this cannot be said: the library's order of summation is not known, or the two
-    are so near that the link's last bits, which depend on the other classes, decide.
+    What is asked about is a contest. Returns `WINS` if the rival wins over the own
+    class, `LOSES` if it does not, `TIED` if this cannot be said: the library's order of
+    summation is not known, or the two are so near that the link's last bits, which
+    depend on the other classes, decide.
     """
+    cdef const Contest* contest = <const Contest*>asked
+    cdef const Arithmetic* arithmetic = contest.arithmetic
     cdef const Rule* rule = arithmetic.rule
-    cdef int64_t own = margin.own, rival = margin.rival
+    cdef int64_t own = contest.own, rival = contest.rival
     cdef double mine, other
     cdef bint is_higher
     if rule.ordered == 0:
         return TIED
     if rule.one_score != 0:
-        is_higher = _score(arithmetic, leaves, chosen, 0) >= margin.at
+        is_higher = _score(arithmetic, leaves, chosen, 0) >= contest.at
         return WINS if is_higher == (rival == HIGHER) else LOSES
     mine = _score(arithmetic, leaves, chosen, own)
     other = _score(arithmetic, leaves, chosen, rival)

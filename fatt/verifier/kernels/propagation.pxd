@@ -1,12 +1,11 @@
 from libc.stdint cimport int64_t, uint64_t
 
-from fatt.verifier.kernels.records cimport Part, Problem
+from fatt.verifier.kernels.records cimport Part, Problem, Target
 
 
 cdef int64_t propagate(
     const Problem* problem,
-    int64_t constant,
-    int64_t possible,
+    const Target* target,
     const Part* part,
     uint64_t changed,
     int64_t* counted,

@@ -14,6 +14,7 @@ from fatt.verifier.kernels.records cimport (
     Leaf,
     Part,
     Problem,
+    Target,
     bit_of,
     meets,
 )
@@ -102,8 +103,7 @@ cdef bint _shrink(
 
 cdef int64_t propagate(
     const Problem* problem,
-    int64_t constant,
-    int64_t possible,
+    const Target* target,
     const Part* part,
     uint64_t changed,
     int64_t* counted,
@@ -111,18 +111,17 @@ cdef int64_t propagate(
 ) noexcept nogil:
     """Drop leaves and shrink domains until nothing changes.
 
-    `constant` is what all margins have in common, `possible` the margin that must be
-    reached. `changed` has the domains that became smaller since nothing changed any
-    more; it is `ALL` if leaves were dropped as well. The part has fewer leaves and
-    blocks afterwards. `counted`, all zero, and `joined` are scratch, one entry per
+    `changed` has the domains that became smaller since nothing changed any more; it is
+    `ALL` if leaves were dropped as well. The part has fewer leaves and blocks
+    afterwards. `counted`, all zero, and `joined` are scratch, one entry per
     domain, and as large as a box.
 
-    Returns the bound on the margin, or less than `possible` if the rival cannot win
-    here.
+    Returns the bound on the margin; it is less than what is possible if no point wins.
     """
     cdef const Leaf* leaves = problem.leaves
     cdef int64_t* alive = part.alive
-    cdef int64_t dead = possible - 1, bound = _bound(problem, part, constant)
+    cdef int64_t possible = target.possible, dead = possible - 1
+    cdef int64_t bound = _bound(problem, part, target.constant)
     cdef int64_t tree, first, last, top, begin, place, leaf, write, following, before
     cdef uint64_t now
     while bound >= possible:

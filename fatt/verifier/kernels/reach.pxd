@@ -5,8 +5,9 @@ from fatt.verifier.kernels.records cimport (
     Arithmetic,
     Forest,
     Regions,
+    Search,
+    Visit,
     Walk,
-    Workspace,
 )
 
 
@@ -18,13 +19,13 @@ cdef void enter(
 ) noexcept nogil
 cdef int64_t to_leaf(const Forest* forest, Walk* walk, int64_t node) noexcept nogil
 cdef int64_t turn(const Forest* forest, Walk* walk) noexcept nogil
-cdef int reach(const Forest* forest, Workspace* workspace) except -1 nogil
+cdef int reach(const Forest* forest, Visit* visit, Search* search) except -1 nogil
 cdef bint decide_tree(
     const Forest* forest,
     const Arithmetic* arithmetic,
     const Regions* regions,
     int64_t person,
-    Workspace* workspace,
+    Visit* visit,
     uint8_t* possible,
     int32_t* first,
 ) noexcept nogil

@@ -40,10 +40,11 @@ from fatt.verifier.kernels.records cimport (
     Problem,
     Range,
     Regions,
+    Search,
     Trail,
     Variable,
+    Visit,
     Walk,
-    Workspace,
     add,
     add_range,
     bit_of,
@@ -258,7 +259,7 @@ cdef int64_t _nearest_cell(
 
 cdef int64_t _take_if_nearer(
     const Forest* forest,
-    Workspace* workspace,
+    Visit* visit,
     int64_t leaf,
     int64_t least,
     int32_t* first,
@@ -267,8 +268,8 @@ cdef int64_t _take_if_nearer(
 
     Returns how many variables differ; `least` if not fewer than that.
     """
-    cdef Walk* walk = &workspace.walk
-    cdef const int64_t* own_cell = workspace.own_cell
+    cdef Walk* walk = &visit.walk
+    cdef const int64_t* own_cell = visit.own_cell
     cdef int64_t level, index, cell, changed = 0
     for level in range(walk.depth):
         index = walk.trail[level].variable
@@ -313,17 +314,17 @@ cdef bint decide_tree(
     const Arithmetic* arithmetic,
     const Regions* regions,
     int64_t person,
-    Workspace* workspace,
+    Visit* visit,
     uint8_t* possible,
     int32_t* first,
 ) noexcept nogil:
     """Walk the only tree in a box, narrowing it, and look at each leaf's answer.
 
-    The workspace holds the box in rank space and the person's cells. `possible`
+    The visit holds the box in rank space and the person's cells. `possible`
     receives the rivals that occur, `first` the cells in which the nearest person with
     another answer differs. Returns whether there is such a person.
     """
-    cdef Walk* walk = &workspace.walk
+    cdef Walk* walk = &visit.walk
     cdef int64_t none = forest.n_variables + 1, least = none
     cdef int64_t node = forest.roots[0], index, leaf, rival
     for index in range(forest.n_variables):
@@ -333,29 +334,31 @@ cdef bint decide_tree(
         rival = _rival_at(arithmetic, regions, person, leaf)
         if rival >= 0:
             possible[rival] = True
-            least = _take_if_nearer(forest, workspace, leaf, least, first)
+            least = _take_if_nearer(forest, visit, leaf, least, first)
         node = turn(forest, walk)
     return least < none
 
 
 # ---- The leaves that a box reaches.
 
-cdef int _collect(const Forest* forest, Workspace* workspace) except -1 nogil:
+cdef int _collect(
+    const Forest* forest, Visit* visit, Search* search
+) except -1 nogil:
     """Collect the leaves that the box of the walk reaches, and their constraints.
 
     There is one leaf more than there are, where the last constraints end.
     """
-    cdef Arena* arena = workspace.arena
-    cdef Walk* walk = &workspace.walk
-    cdef Problem* problem = &workspace.problem
+    cdef Arena* arena = search.arena
+    cdef Walk* walk = &visit.walk
+    cdef Problem* problem = &search.problem
     # Above the node where the first look saw the box part, nothing is narrowed. Without
     # the gear of the first look, every tree is walked from its root.
     cdef const int32_t* parts_at = (
-        workspace.look.parts_at if workspace.limits.screen != 0 else NULL
+        visit.look.parts_at if search.limits.screen != 0 else NULL
     )
     cdef int64_t* tree_start = integers(arena, forest.n_trees + 1)
     # All of it grows where it must; little room at first is a gear of the search.
-    cdef int64_t room = workspace.limits.room
+    cdef int64_t room = search.limits.room
     cdef int64_t most_leaves = (room >> 2) * forest.n_trees + room
     cdef int64_t most_constraints = (room >> 2) * most_leaves, most_words = 4 * room
     cdef Leaf* leaves = <Leaf*>take(arena, most_leaves, sizeof(Leaf))
@@ -548,11 +551,13 @@ cdef void _fill_mask(
             add(problem.masks, constraint.place, member)
 
 
-cdef int _compact(const Forest* forest, Workspace* workspace) except -1 nogil:
+cdef int _compact(
+    const Forest* forest, const Visit* visit, Search* search
+) except -1 nogil:
     """Join cells to blocks, and write the constraints as sets of them."""
-    cdef Arena* arena = workspace.arena
-    cdef const Range* ranges = workspace.walk.ranges
-    cdef Problem* problem = &workspace.problem
+    cdef Arena* arena = search.arena
+    cdef const Range* ranges = visit.walk.ranges
+    cdef Problem* problem = &search.problem
     cdef int64_t* number = integers(arena, forest.n_variables)
     cdef int64_t* begin = integers(arena, forest.n_variables + 1)
     cdef int64_t count = _number_variables(forest, ranges, problem, number, begin)
@@ -575,7 +580,7 @@ cdef int _compact(const Forest* forest, Workspace* workspace) except -1 nogil:
         domain.n_blocks = _number_blocks(
             &forest.variables[index],
             &ranges[index],
-            workspace.walk.cells,
+            visit.walk.cells,
             block_of + begin[index],
             begin[index + 1] - begin[index],
             blocks + n_blocks,
@@ -585,7 +590,7 @@ cdef int _compact(const Forest* forest, Workspace* workspace) except -1 nogil:
         for member in range(domain.n_blocks):
             if (
                 blocks[n_blocks + member].first
-                <= workspace.own_cell[index]
+                <= visit.own_cell[index]
                 <= blocks[n_blocks + member].last
             ):
                 domain.own = member
@@ -621,13 +626,13 @@ cdef int _compact(const Forest* forest, Workspace* workspace) except -1 nogil:
     return 0
 
 
-cdef int reach(const Forest* forest, Workspace* workspace) except -1 nogil:
+cdef int reach(const Forest* forest, Visit* visit, Search* search) except -1 nogil:
     """Collect the leaves that the box of the walk reaches, over blocks of cells.
 
-    The problem of the workspace receives them; the box is the same afterwards.
+    The problem of the search receives them; the box is the same afterwards.
     """
-    _collect(forest, workspace)
-    _compact(forest, workspace)
+    _collect(forest, visit, search)
+    _compact(forest, visit, search)
     return 0
 
 

@@ -328,7 +328,9 @@ cdef struct Block:
 
 # The leaves that a box reaches, over domains. Those of tree t stand from
 # `tree_start[t]` to before `tree_start[t + 1]`; the constraints of leaf i from
-# `leaves[i].start` to before `leaves[i + 1].start`, as do its conditions.
+# `leaves[i].start` to before `leaves[i + 1].start`, as do its conditions. Of the active
+# trees, whose leaves add different margins, `active` has the leaves, the best of each
+# tree first, and `active_start` where each tree's begin.
 cdef struct Problem:
     int64_t* tree_start
     Leaf* leaves
@@ -344,23 +346,30 @@ cdef struct Problem:
     int64_t n_domains
     int64_t n_blocks
     int64_t n_words
+    int64_t* active
+    int64_t* active_start
+    int64_t n_active_trees
+    int64_t n_active_leaves
 
-# How far a rival class can get ahead of the own class: the leaves of the trees whose
-# answers differ (the best of each tree first, and where each tree's begin), what the
-# base and the trees with one answer add, and the margins from which the rival possibly
-# and from which it certainly wins. Of one score the rivals are its two sides, and `at`
-# is where the side begins.
-cdef struct Margin:
-    int64_t* order
-    int64_t* start
-    int64_t n_trees
-    int64_t n_leaves
-    int64_t own
-    int64_t rival
-    double at
+# Tells, of one leaf per tree, if a point wins: `LOSES`, `WINS` or `TIED`. It is handed
+# what `asked` of the target points to, of which the search knows nothing.
+ctypedef int32_t (*Decide)(
+    const void* asked, const Leaf* leaves, const int64_t* chosen
+) noexcept nogil
+
+# What the search looks for: a point with a margin from which it possibly wins, and from
+# which it certainly does; in between `decide` tells. `constant` is what all margins
+# have in common. If the largest margin is wanted, only margins count that are larger by
+# `largest` than the largest so far; else it is 0. If `ordered` is 0, one tie rules out
+# a proof.
+cdef struct Target:
     int64_t constant
     int64_t possible
     int64_t certain
+    int64_t largest
+    int64_t ordered
+    Decide decide
+    const void* asked
 
 # Where a constraint's set of blocks is among the masks, and the leaf that has it.
 cdef struct Entry:
@@ -414,28 +423,43 @@ cdef struct Multipliers:
     int64_t* shared
     int64_t limit
 
-# All that one thread works with: made once per call, used again for every box.
-cdef struct Workspace:
-    Arena* arena
+# One rival and the own class: what `decide_exactly` is asked about. Of one score the
+# rivals are its two sides, and `at` is where the side begins.
+cdef struct Contest:
+    const Arithmetic* arithmetic
+    int64_t own
+    int64_t rival
+    double at
+
+# The walk through one person's boxes: the box in rank space, the first looks, the
+# person's cells, the rivals that are still open, and the one that is asked about.
+cdef struct Visit:
     Walk walk
     Look* looks
     Look* look
     int64_t n_looks
     int64_t* stack
     int64_t* own_cell
-    int64_t* chosen
-    int64_t* tied
     int64_t* rivals
     int64_t n_classes
-    int64_t n_variables
+    Contest contest
+
+# One search, for any problem and target: where it stands, the points that could not be
+# told, of at most so many domains, and how far it may go. Made
+# once per call, as a visit is, and used again for every box.
+cdef struct Search:
+    Arena* arena
+    Problem problem
+    Target target
+    Point point
+    Multipliers multipliers
+    int64_t* chosen
+    int64_t* tied
+    int64_t most_domains
     int64_t n_ties
     Limits limits
     Tally* tally
     const volatile int64_t* clock
-    Problem problem
-    Margin margin
-    Point point
-    Multipliers multipliers
 
 
 # ---- Bit sets in words of 64 bits, at an offset of a flat array.

@@ -7,9 +7,12 @@ the two when it is imported.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from fatt.verdict import UNKNOWN
 
 #: Kinds of variables: cells in order, split by rank; or categories, or cells of
 #: numbers, split by sets.
@@ -193,8 +196,37 @@ class Regions(NamedTuple):
     codes: Any
 
 
+class Field(NamedTuple):
+    """An array of answers.
+
+    Attributes
+    ----------
+    dtype
+        Its type.
+    shape
+        Its shape behind the people: names of `Sizes`.
+    blank
+        What stands there before the search.
+    """
+
+    dtype: type
+    shape: tuple[str, ...]
+    blank: Any
+
+
+class Sizes(NamedTuple):
+    """How many people, variables, classes, and ties of one person have room."""
+
+    n_people: int
+    n_variables: int
+    n_classes: int
+    n_kept: int
+
+
 class Answers(NamedTuple):
-    """What the kernel found, one row per person.
+    """What the kernel found, one row per person; each default says what an array is.
+
+    `records.pxd` has the pointers in the same order: a new field needs no other place.
 
     Attributes
     ----------
@@ -219,16 +251,32 @@ class Answers(NamedTuple):
         is.
     """
 
-    verdict: Any
-    possible: Any
-    box: Any
-    first: Any
-    last: Any
-    nodes: Any
-    ties: Any
-    tie_box: Any
-    tie_first: Any
-    tie_last: Any
-    margin: Any
-    bound: Any
-    error: Any
+    verdict: Any = Field(np.int8, (), UNKNOWN)
+    possible: Any = Field(np.bool_, ("n_classes",), True)
+    box: Any = Field(np.int64, (), 0)
+    first: Any = Field(np.int32, ("n_variables",), -1)
+    last: Any = Field(np.int32, ("n_variables",), -1)
+    nodes: Any = Field(np.int64, (), 0)
+    ties: Any = Field(np.int64, (), 0)
+    tie_box: Any = Field(np.int64, ("n_kept",), 0)
+    tie_first: Any = Field(np.int32, ("n_kept", "n_variables"), -1)
+    tie_last: Any = Field(np.int32, ("n_kept", "n_variables"), -1)
+    margin: Any = Field(np.int64, (), NO_MARGIN)
+    bound: Any = Field(np.int64, (), NO_MARGIN)
+    error: Any = Field(np.float64, (), 0.0)
+
+    @classmethod
+    def blank(cls, sizes: Sizes) -> Answers:
+        """Make room for the answers."""
+        # `numpy.full` takes three times as long for one person.
+        made = cls(*(np.empty(*room) for room in rooms(sizes)))
+        for array, field in zip(made, cls(), strict=True):
+            array.fill(field.blank)
+        return made
+
+
+def rooms(sizes: Sizes) -> Iterator[tuple[tuple[int, ...], type]]:
+    """Yield the shape and the type of each array of the answers."""
+    size = sizes._asdict()
+    for field in Answers():
+        yield (sizes.n_people, *(size[name] for name in field.shape)), field.dtype
