@@ -62,7 +62,7 @@ def verified(
                 if answers is not None:
                     own = answers[found.start : found.stop]
                     rounded += replay.compare(run.people, found.start, own, found.label)
-                    found = found.answered(own)
+                    found = found.with_answers(own)
                     n_people = found.stop
                 known.append(_in_time(run, found))
                 run.report(found.stop)

@@ -218,7 +218,7 @@ class Findings(OnDemand[Finding]):
             return self
         return replace(self, start=self.start + by, twins=self.twins.moved(by))
 
-    def answered(self, own: NDArray[Any]) -> Findings:
+    def with_answers(self, own: NDArray[Any]) -> Findings:
         """Return the same, with what the model itself answers to each person.
 
         It may be another answer within the rounding that the library does not fix.
