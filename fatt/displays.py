@@ -1,8 +1,8 @@
-"""What was found, drawn: displays as scikit-learn has them.
+"""Displays in scikit-learn's manner.
 
-Each is made by ``from_estimator``, which verifies, or from what was found already, and
-draws itself once; ``plot`` draws it again. ``ax_`` and ``figure_`` are where it stands.
-No style is forced: what you pass goes on to matplotlib.
+``from_estimator`` verifies a model and draws what it found. A display of something that
+was found already is made from it, and drawn by ``plot``. ``ax_`` and ``figure_`` are
+where it was drawn. What you pass as style goes to matplotlib.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from fatt.audit import Radii, ScoreGaps, radius, score_gap, verify
 from fatt.region import Relation
-from fatt.report import Groups, Report, plots
+from fatt.report import Groups, plots
 from fatt.report.groups import groups_or_all
 from fatt.train import Front
 
@@ -64,29 +64,11 @@ class FairnessDisplay(_Display):
 
     Examples
     --------
-    >>> FairnessDisplay.from_report(report, "sex")  # doctest: +SKIP
+    >>> FairnessDisplay(report.by_group("sex")).plot()  # doctest: +SKIP
     """
 
     def __init__(self, groups: Groups) -> None:
         self.groups = groups
-
-    @classmethod
-    def from_report(
-        cls, report: Report, *names: str, ax: Any = None, **style: Any
-    ) -> Self:
-        """Draw what a report says.
-
-        Parameters
-        ----------
-        report
-            As `fatt.verify` returns it.
-        *names
-            What to group people by, as in `fatt.Report.by_group`; by default its
-            sensitive features, or everybody together if there are none.
-        ax, **style
-            As in `plot`.
-        """
-        return cls(groups_or_all(report, names)).plot(ax, **style)
 
     @classmethod
     def from_estimator(
@@ -112,7 +94,7 @@ class FairnessDisplay(_Display):
         """
         report = verify(estimator, X, similarity=similarity, **options)
         names = (by,) if isinstance(by, str) else tuple(by)
-        return cls.from_report(report, *names, ax=ax)
+        return cls(groups_or_all(report, names)).plot(ax)
 
     def _draw(self, ax: Any, **style: Any) -> Any:
         return plots.groups(self.groups, ax=ax, **style)
@@ -129,11 +111,6 @@ class ScoreGapDisplay(_Display):
 
     def __init__(self, gaps: ScoreGaps) -> None:
         self.gaps = gaps
-
-    @classmethod
-    def from_gaps(cls, gaps: ScoreGaps, *, ax: Any = None, **style: Any) -> Self:
-        """Draw gaps; `ax` and `style` are those of `plot`."""
-        return cls(gaps).plot(ax, **style)
 
     @classmethod
     def from_estimator(
@@ -173,11 +150,6 @@ class RadiusDisplay(_Display):
         self.radii = radii
 
     @classmethod
-    def from_radii(cls, radii: Radii, *, ax: Any = None, **style: Any) -> Self:
-        """Draw radii; `ax` and `style` are those of `plot`."""
-        return cls(radii).plot(ax, **style)
-
-    @classmethod
     def from_estimator(
         cls,
         estimator: Any,
@@ -215,13 +187,8 @@ class FrontDisplay(_Display):
         self.front = front
 
     @classmethod
-    def from_front(cls, front: Front, *, ax: Any = None, **style: Any) -> Self:
-        """Draw a front; `ax` and `style` are those of `plot`."""
-        return cls(front).plot(ax, **style)
-
-    @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **style: Any) -> Self:
-        """Draw the front of a fitted `fatt.FATTClassifier`, as `from_front` does."""
+        """Draw the front of a fitted `fatt.FATTClassifier`."""
         return cls(estimator.front_).plot(ax, **style)
 
     def _draw(self, ax: Any, **style: Any) -> Any:

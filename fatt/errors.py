@@ -22,7 +22,7 @@ A message says what is wrong, where, what was found, and the next step; `hint` a
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 #: How many names a hint shows.
 _SHOWN = 40
@@ -103,10 +103,20 @@ def hint(wanted: object, known: Iterable[object]) -> str:
     lower = {text.lower(): name for text, name in texts.items()}
     close = difflib.get_close_matches(str(wanted), texts, n=1)
     match = texts[close[0]] if close else lower.get(str(wanted).lower())
-    shown = ", ".join(map(repr, names[:_SHOWN]))
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     question = "" if match is None else f"Did you mean {match!r}? "
-    return f"{question}There are: {shown}{more}."
+    return f"{question}There are: {first([repr(name) for name in names])}."
+
+
+def first(texts: Sequence[str], most: int = _SHOWN, between: str = ", ") -> str:
+    """List the first of several texts, and how many more there are.
+
+    Examples
+    --------
+    >>> first(["age", "sex", "race"], most=2)
+    'age, sex and 1 more'
+    """
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+    return between.join(texts[:most]) + more
 
 
 def needs(package: str, what: str, extra: str) -> MissingDependencyError:

@@ -41,7 +41,7 @@ def tree() -> DecisionTreeClassifier:
 def test_a_report_is_drawn_as_bars_that_add_up() -> None:
     report = made.report()
     ax = plt.subplots()[1]
-    display = FairnessDisplay.from_report(report, "sex", ax=ax)
+    display = FairnessDisplay(report.by_group("sex")).plot(ax)
     assert display.ax_ is ax
     assert display.figure_ is ax.figure
     widths = np.array([bar.get_width() for bar in ax.patches]).reshape(3, 2)
@@ -67,7 +67,7 @@ def test_long_names_of_groups_are_not_cut() -> None:
 
 
 def test_a_style_goes_on_to_matplotlib() -> None:
-    display = FairnessDisplay.from_report(made.report(), alpha=0.25)
+    display = FairnessDisplay(made.report().by_group("sex")).plot(alpha=0.25)
     assert {bar.get_alpha() for bar in display.ax_.patches} == {0.25}
 
 
@@ -78,9 +78,8 @@ def test_a_model_is_verified_and_drawn(tree: DecisionTreeClassifier) -> None:
     )
     assert len(display.groups) == 2
     report = fatt.verify(tree, X, similarity=SIMILARITY)
-    widths = [
-        bar.get_width() for bar in FairnessDisplay.from_report(report).ax_.patches
-    ]
+    whole = FairnessDisplay.from_estimator(tree, X, similarity=SIMILARITY)
+    widths = [bar.get_width() for bar in whole.ax_.patches]
     assert widths[0] == pytest.approx(report.fairness.lower)
     assert dict(mpl.rcParams) == before
 
@@ -95,14 +94,14 @@ def test_gaps_are_drawn_as_shares(tree: DecisionTreeClassifier) -> None:
     assert np.array_equal(drawn.ax_.lines[0].get_ydata(), share)
     # Bounds that differ in the last bit are drawn as one line.
     nearly = replace(gaps, upper=np.nextafter(gaps.upper, np.inf))
-    assert len(ScoreGapDisplay.from_gaps(nearly).ax_.lines) == 1
-    some = ScoreGapDisplay.from_gaps(gaps, color="black").ax_
+    assert len(ScoreGapDisplay(nearly).plot().ax_.lines) == 1
+    some = ScoreGapDisplay(gaps).plot(color="black").ax_
     assert some.lines[0].get_color() == "black"
 
 
 def test_radii_are_drawn_as_shares(tree: DecisionTreeClassifier) -> None:
     radii = fatt.radius(tree, X, similarity=SIMILARITY, budget=Budget(nodes=1))
-    line, *_ = RadiusDisplay.from_radii(radii).ax_.lines
+    line, *_ = RadiusDisplay(radii).plot().ax_.lines
     for multiple, height in zip(*line.get_data(), strict=True):
         assert height == pytest.approx(radii.fair_at(multiple).lower)
     assert RadiusDisplay.from_estimator(tree, X, similarity=SIMILARITY).figure_
@@ -115,8 +114,7 @@ def test_a_front_is_drawn() -> None:
     model = FATTClassifier(SIMILARITY, random_state=0).fit(X, Y)
     ax = plt.subplots()[1]
     assert FrontDisplay.from_estimator(model, ax=ax).ax_ is ax
-    assert FrontDisplay.from_front(model.front_).front is model.front_
-    styled = FrontDisplay.from_front(model.front_, alpha=0.25)
+    styled = FrontDisplay(model.front_).plot(alpha=0.25)
     assert styled.ax_.collections[0].get_alpha() == 0.25
     # What is written about the chosen tree stands within the axes.
     styled.figure_.canvas.draw()

@@ -93,7 +93,7 @@ PROOF = {
     ],
     "12_preparation_from_outside.py": [
         r"'fair': 5226, 'unfair': 0",
-        r"may not be prepared as the model's were",
+        r"may not be prepared as the model's rows were",
         r"[1-9]\d* unfair, 0 unknown",
         r"asked about 5,226 people",
         r"(kept|released) → (kept|released)   ",
@@ -152,7 +152,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
 SAID = {
     "vendor_model": [
         r"vary = \[\"colour\", \"sex\"\]  # GUESS",
-        r"Requirement not met: fewer than 95% of 5,226 people are treated like",
+        r"Not met \(95% required\)\. For \d+ of 5,226 people we found",
         r"exit code 1\n",
         r"Findings\nWho counts as similar\nGroups\nTwins\nWhat this means\nEvidence\n",
         r"The model's own library confirms both answers of every twin\.",

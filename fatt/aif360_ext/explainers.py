@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from aif360.explainers import MetricJSONExplainer, MetricTextExplainer
 
-from fatt.report.sentences import unfair_answer
+from fatt.report.sentences import ANOTHER, unfair_answer
 
 #: How many counterexamples are told in words.
 _SHOWN = 10
@@ -37,7 +37,7 @@ class _Words(NamedTuple):
 def _another(metric: Any) -> str:
     """Say what makes an instance unfair: another label, or a number too far away."""
     words = unfair_answer(metric.report())
-    return "another label" if words == "another answer" else words
+    return "another label" if words == ANOTHER else words
 
 
 #: Metrics of everybody or of a group.

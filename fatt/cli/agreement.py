@@ -9,11 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fatt.ensemble import Label
+from fatt.errors import first
 from fatt.report import Report
 from fatt.report.doubts import UNFIT
-
-#: So many answers are named.
-_SHOWN = 6
 
 
 class Agreement(NamedTuple):
@@ -92,7 +90,7 @@ def _right(
         (
             f"The model is right about {agree:,} of {len(pairs):,} people by column "
             f"{name!r}; always answering {commonest!r} would be right about "
-            f"{most:,}. Then {UNFIT}, or its columns or answers be taken for others.",
+            f"{most:,}. Perhaps {UNFIT}, or columns or answers are mixed up.",
         ),
     )
 
@@ -114,9 +112,8 @@ def _near(
     )
     if not off > always or report.interrupted:
         return Agreement((note,))
-    return Agreement((), (f"{note} Then {UNFIT}, or its columns be taken for others.",))
+    return Agreement((), (f"{note} Perhaps {UNFIT}, or columns are mixed up.",))
 
 
 def _listed(answers: Sequence[str]) -> str:
-    more = ", ..." if len(answers) > _SHOWN else ""
-    return ", ".join(map(repr, answers[:_SHOWN])) + more
+    return first([repr(answer) for answer in answers], most=6)

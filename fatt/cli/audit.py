@@ -37,7 +37,7 @@ from fatt.cli.terminal import (
     progress,
     say,
 )
-from fatt.errors import DataError, SpecError
+from fatt.errors import DataError, SpecError, first
 from fatt.storage import write_text
 
 if TYPE_CHECKING:
@@ -49,10 +49,6 @@ if TYPE_CHECKING:
     from fatt.region import Relation
     from fatt.report import Report
     from fatt.report.details import Details, Provenance
-
-
-#: So many columns are named.
-_SHOWN = 8
 
 
 @click.command("audit", cls=Command, short_help="Audit a model on a file of people.")
@@ -412,10 +408,9 @@ def _left_aside(sources: Sources) -> tuple[str, ...]:
     names = sources.typed.left_aside
     if not names:
         return ()
-    shown = ", ".join(map(repr, names[:_SHOWN]))
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    shown = first([repr(name) for name in names], most=8)
     return (
-        f"The model does not read {shown}{more} of {sources.table.name}; --ignore says "
+        f"The model does not read {shown} of {sources.table.name}; --ignore says "
         "that this is meant.",
     )
 

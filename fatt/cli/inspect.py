@@ -8,6 +8,7 @@ import click
 
 from fatt.cli.options import ModelRequest, model_names, model_options
 from fatt.cli.terminal import lines, printable
+from fatt.errors import first
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from fatt.summary import FeatureSummary, Summary
 
 _SHOWN_FEATURES = 40
-_SHOWN_CATEGORIES = 6
 
 
 @click.command("inspect")
@@ -104,9 +104,7 @@ def _feature_table(features: list[FeatureSummary]) -> Table:
 
 def _values(feature: FeatureSummary) -> str:
     if feature.kind == "categorical":
-        shown = ", ".join(map(repr, feature.categories[:_SHOWN_CATEGORIES]))
-        more = len(feature.categories) - _SHOWN_CATEGORIES
-        return f"{shown} and {more} more" if more > 0 else shown
+        return first([repr(one) for one in feature.categories], most=6)
     if not feature.thresholds:
         return ""
     lowest, highest = feature.thresholds[0], feature.thresholds[-1]

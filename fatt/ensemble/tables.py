@@ -12,13 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.features import Feature, Inputs
-from fatt.errors import DataError
+from fatt.errors import DataError, first
 
 #: Up to here every integer is a float64.
 EXACT = 2**53
-
-#: So many columns are listed in a message.
-_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -199,7 +196,7 @@ def places_of(frame: Any, features: Sequence[Feature], inputs: Inputs) -> list[i
         mine = {*places}
         others = [str(n) for i, n in enumerate(frame.columns) if i not in mine]
         raise DataError(
-            f"the rows also have {', '.join(others[:_SHOWN])}, and a step of the model "
+            f"the rows also have {first(others)}, and a step of the model "
             "gets the whole table, in which it may go by where columns stand: leave "
             "out those that it was not trained on."
         )
@@ -233,12 +230,11 @@ def refuse_positions(frame: Any, features: Sequence[Feature]) -> None:
     if len(names) != len(features):
         places_by_name(frame, features, Inputs(named=False))
     pairs = by_position(frame, features)
-    shown = ", ".join(f"{own} = {name}" for own, name in pairs[:_SHOWN])
-    more = f" and {len(pairs) - _SHOWN} more" if len(pairs) > _SHOWN else ""
+    shown = first([f"{own} = {name}" for own, name in pairs])
     raise DataError(
         "the model has no names of columns and the table has, so that only their "
         "order would tell which is which, and a wrong order gives a clean verdict "
-        f"about something else. By position it would be {shown}{more}. If that is "
+        f"about something else. By position it would be {shown}. If that is "
         "how the model was trained, say so: by_position=True; or name the columns of "
         "the model in its order: fatt.load(model, columns=[...]), and the table may "
         "have any order."

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fatt.errors import UnsupportedModelError
+from fatt.errors import UnsupportedModelError, first
 from fatt.importers.registry import PACKAGES
 
 _CUT = re.compile(r"thresh|cut_?-?off", re.IGNORECASE)
@@ -190,4 +190,4 @@ def _described(key: Any, value: Any) -> str:
 
 
 def _listed(items: list[tuple[Any, Any]]) -> str:
-    return ", ".join(_described(key, value) for key, value in items[:8])
+    return first([_described(key, value) for key, value in items], most=8)

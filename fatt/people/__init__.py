@@ -14,14 +14,12 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical
 from fatt.ensemble.plain import Plain, is_pandas
 from fatt.ensemble.tables import as_array, as_frame
-from fatt.errors import DataError, SpecError, hint
+from fatt.errors import DataError, SpecError, first, hint
 from fatt.people.sensitive import Grouping, grouped, sensitive_features_of
 from fatt.region import Variables
 from fatt.region.inference import read_columns
 from fatt.threads import CHUNK
 from fatt.verdict import value_of
-
-_SHOWN = 10
 
 
 class People:
@@ -67,7 +65,7 @@ class People:
 
     def __repr__(self) -> str:
         names = [feature.name for feature in self.variables.ensemble.features]
-        shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        shown = first(names, most=10)
         return f"<{len(self):,} people, {len(names):,} variables: {shown}>"
 
     @functools.cached_property

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
 from fatt.ensemble.features import names_a_level
-from fatt.errors import SpecError
+from fatt.errors import SpecError, first
 from fatt.region.kinds import AnyVariable, Binary, Number, OneHot
 from fatt.region.schema import Schema
 from fatt.region.similarity import Relation
@@ -237,7 +237,7 @@ def _one_variable(said: str, stem: str, columns: list[str]) -> str:
 
 
 def _listed(columns: list[str]) -> str:
-    return ", ".join(map(repr, columns[:3])) + (", ..." if len(columns) > 3 else "")
+    return first([repr(column) for column in columns], most=3)
 
 
 def _moved(relation: Relation, unnamed: Iterable[str]) -> Iterator[tuple[str, str]]:

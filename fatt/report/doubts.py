@@ -1,183 +1,170 @@
-"""Why a proof may be about the wrong thing: what does not fit, or was not thought of.
+"""Signs that a proof is about the wrong thing, measured on the table.
 
-A verdict is right about the rows that were given. Whether these are the rows that the
-model was made for, whether the similarity lets anybody move, and what gives away an
-attribute that may vary, is told here; all of it is measured on the table.
+A verdict is right about the rows that were given. These may not be prepared as the
+model's rows were. The similarity may let nobody move. A column that was held fixed may
+predict the attribute that varies.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable, Collection
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Label, Numeric, joint
 from fatt.ensemble.tables import places_of
-from fatt.errors import SpecError
+from fatt.errors import SpecError, first
 from fatt.people import People
 from fatt.region import Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
 from fatt.threads import CHUNK
-from fatt.verdict import answers_of
-
-if TYPE_CHECKING:
-    from fatt.report.report import Report
+from fatt.verdict import Findings, answers_of
 
 Matrix = NDArray[np.float64]
 
-#: Fewer people tell nothing about whether rows fit a model.
+#: With fewer people, chance could explain that rows do not fit a model.
 _ENOUGH = 10
-#: Most values are this share, and far from a threshold by this share of their spread.
+#: "Most" is this share. "Far" from a threshold is this share of the values' spread.
 _MOST, _FAR = 0.99, 0.25
-#: All of so many values at least are beyond so many thresholds by no chance.
+#: It is no chance if all of so many values lie beyond all of so many thresholds.
 _MANY, _SEVERAL = 20, 3
-#: From this association on a column nearly gives away another.
-_TELLS = 0.5
+#: From this Cramer's V on, a column predicts another one.
+_PREDICTS = 0.5
 #: How many people are looked at to measure associations.
 _LOOKED_AT = 20_000
 _BINS = 8
 _SHOWN = 5
-#: What answers that cannot be right may come from.
-UNFIT = "the rows may not be prepared as the model's were"
+#: Why answers may be wrong.
+UNFIT = "the rows are not prepared as the model's rows were"
 
 
-def alone(report: Report) -> int:
-    """Count the people who are similar to nobody else."""
-    space = Space(report.similarity, report.people.variables)
-    return sum(int(np.count_nonzero(space.alone(values))) for values in _chunks(report))
+def alone(people: People, similarity: Relation) -> int:
+    """Count the people who have nobody similar."""
+    space = Space(similarity, people.variables)
+    return sum(
+        int(
+            np.count_nonzero(
+                space.alone(people.values(start, min(start + CHUNK, len(people))))
+            )
+        )
+        for start in range(0, len(people), CHUNK)
+    )
 
 
 def refuse_vacuous(similarity: Relation, schema: Schema) -> NoReturn:
-    """Refuse a similarity under which nobody in a table is similar to anybody else.
+    """Refuse a similarity under which nobody in a table has anybody similar.
 
-    One person may be left out by a condition; of everybody that is a mistake.
+    A condition may leave out one person. To leave out everybody is a mistake.
 
     Raises
     ------
     SpecError
-        Always. What is fair then is fair because nothing was asked.
+        Always. Everybody would be fair because nothing was asked.
     """
     said = " ".join(similarity.describe(schema).split("\n"))
     raise SpecError(
-        "nobody in this table is similar to anybody else, so that all would count as "
-        "fair and nothing be proved: a condition that nobody meets, noise below the "
-        f"step of whole numbers, or a value that a condition holds fixed. {said}."
+        "nobody in this table has anybody similar, so everybody would be trivially "
+        "fair. Perhaps nobody meets a condition, a condition holds a value fixed, or "
+        f"the noise is below the step of whole numbers. {said}."
     )
 
 
-def warnings(report: Report, *, options: bool = True) -> tuple[str, ...]:
+def warnings(
+    people: People, findings: Findings, *, interrupted: bool
+) -> tuple[str, ...]:
     """Say why the rows may not be those that the model was made for.
 
     Parameters
     ----------
-    report
-        The report.
-    options
-        Whether to spell the options that help, which not every reader types.
+    people, findings
+        The people, and what was found about them.
+    interrupted
+        Whether some were not reached. The others may all get the same answer because
+        of their order.
     """
-    findings = report.findings
-    # Those who stand first may all get the same answer.
-    known = findings.label[findings.answered][: 0 if report.interrupted else None]
-    # More than two different answers tell no more than two.
+    known = findings.label[findings.answered][: 0 if interrupted else None]
+    # Whether there are several answers is all that matters.
     answers = answers_of(np.unique(known)[:2], findings.classes)
-    return misfits(report.people, answers, options=options)
+    return misfits(people, answers)
 
 
-def misfits(
-    people: People, answers: Collection[Label], *, options: bool = True
-) -> tuple[str, ...]:
-    """Say why people may not be those that the model was made for; a few tell nothing.
+def misfits(people: People, answers: Collection[Label]) -> tuple[str, ...]:
+    """Say why people may not be those that the model was made for.
 
     Parameters
     ----------
     people
-        The people.
+        The people. Of a few nothing is said.
     answers
         The different answers that the model gives them; none if these are not known.
-    options
-        As for `warnings`.
     """
     found = []
-    codes, before = (
-        (" (--codes, in Python codes=)", " (--prepare, in Python prepare=)")
-        if options
-        else ("", "")
-    )
     is_many = len(people) >= _ENOUGH
     beyond = _beyond_thresholds(people) if is_many else []
     if beyond:
+        listed = first(beyond, _SHOWN, "; ")
         found.append(
-            "These rows may not be prepared as the model's were: most values lie "
-            f"beyond all thresholds of the model in {_first(beyond)}. If the model was "
-            "trained on scaled or encoded columns, load it with its preparation"
-            f"{before}, or as the pipeline that holds both."
+            "These rows may not be prepared as the model's rows were. Most values lie "
+            f"beyond all thresholds of the model in {listed}. If the model was trained "
+            "on scaled or encoded columns, load it with its preparation (prepare), or "
+            "load the pipeline that holds both."
         )
     unknown = _unknown_categories(people)
     if unknown:
+        listed = first(unknown, _SHOWN, "; ")
         found.append(
             "Some values are no category that the model knows, and it treats all of "
-            f"them alike: {_first(unknown)}. Spell them as the model does, say what "
-            f"codes mean{codes}, or load the model with its preparation{before}."
+            f"them alike: {listed}. Spell them as the model does, say what the codes "
+            "mean (codes), or load the model with its preparation (prepare)."
         )
     infinite = _infinite(people)
     if infinite:
+        listed = first(infinite, _SHOWN, "; ")
         found.append(
-            f"Some numbers are infinite: {_first(infinite)}. A number that is too "
-            "large for float64, such as 1e400, is read so. Correct these cells, or "
-            "leave them empty if the value is missing."
+            f"Some numbers are infinite: {listed}. A number that is too large for "
+            "float64, such as 1e400, is read so. Correct these cells, or leave them "
+            "empty if the value is missing."
         )
     if is_many and len(answers) == 1:
         [answer] = answers
         found.append(
-            f"The model answers {answer!r} for everybody in this table. Then {UNFIT}, "
-            "or its columns be in another order; or it answers that always."
+            f"The model answers {answer!r} for everybody in this table. Perhaps "
+            f"{UNFIT}, or the columns are in another order, or the model always "
+            "answers this."
         )
     return tuple(found)
 
 
-def _first(found: list[str]) -> str:
-    """List the first of the columns that were found."""
-    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return "; ".join(found[:_SHOWN]) + more
-
-
-def notes(report: Report, *, options: bool = True) -> tuple[str, ...]:
+def notes(people: People, similarity: Relation, alone: int) -> tuple[str, ...]:
     """Say what the similarity leaves out, or lets in without saying so.
 
     Parameters
     ----------
-    report, options
-        As for `warnings`.
+    people, similarity
+        The people, and who is similar.
+    alone
+        How many people have nobody similar.
     """
     found = []
-    if len(report) == 1 and report.alone:
+    if len(people) == 1 and alone:
+        found.append("This person has nobody similar, and is trivially fair.")
+    elif alone:
         found.append(
-            "This person is similar to nobody else, and counts as fair for that "
-            "reason alone."
-        )
-    elif report.alone:
-        found.append(
-            f"{report.alone:,} of {len(report):,} are similar to nobody else, and "
-            "count as fair for that reason alone."
+            f"{alone:,} of {len(people):,} people have nobody similar, and are "
+            "trivially fair."
         )
     found += [
-        f"The model does not read {name!r}, so that it cannot matter. One must vary "
-        "what stands for it in the columns that the model reads."
-        for name in _unread(report)
+        f"The model does not read {name!r}, so varying it changes nothing. Vary the "
+        "columns that stand for it."
+        for name in _unread(people, similarity)
     ]
-    values = report.people.values(0, min(_LOOKED_AT, len(report)))
-    found += _covered(report, values).values()
-    found += _proxies(report, values, options)
+    values = people.values(0, min(_LOOKED_AT, len(people)))
+    found += _covered(people, similarity, values).values()
+    found += _proxies(people, similarity, values)
     return tuple(found)
-
-
-def _chunks(report: Report) -> Iterator[Matrix]:
-    people = report.people
-    for start in range(0, len(people), CHUNK):
-        yield people.values(start, min(start + CHUNK, len(people)))
 
 
 # Differences of the largest numbers are infinite.
@@ -185,8 +172,8 @@ def _chunks(report: Report) -> Iterator[Matrix]:
 def _beyond_thresholds(people: People) -> list[str]:
     """Say in which columns most values lie far beyond all thresholds, on one side.
 
-    Near a threshold at the end of its column most people may well be; and where most
-    have one value, such as a capital gain of 0, the thresholds are about the others.
+    Most people may well be near a threshold at the end of a column. If most have one
+    value, such as a capital gain of 0, the thresholds are about the others.
     """
     ensemble = people.variables.ensemble
     values = people.values(0, min(_LOOKED_AT, len(people)))
@@ -263,11 +250,10 @@ def _unknown_categories(people: People) -> list[str]:
         if not count or (feature.is_open and count < most):
             continue
         such = _cells_of_code(people, index, columns.index(feature.name))
-        names = [repr(one) for one in feature.categories[:_SHOWN]]
-        more = ", ..." if len(feature.categories) > _SHOWN else ""
+        names = first([repr(one) for one in feature.categories], _SHOWN)
         found.append(
             f"{feature.name!r} ({count:,} of {present[index]:,}, such as "
-            f"{', '.join(such)}; the model knows {', '.join(names)}{more})"
+            f"{', '.join(such)}; the model knows {names})"
         )
     return found
 
@@ -300,22 +286,22 @@ def _infinite(people: People) -> list[str]:
     ]
 
 
-def _moving(report: Report) -> tuple[dict[str, None], set[str]]:
-    """Return what may be anything, and all that may differ in some way, by name."""
-    schema = report.people.variables.schema
+def _moving(people: People, similarity: Relation) -> tuple[dict[str, None], set[str]]:
+    """Return the names of what may be anything, and of all that may differ."""
+    schema = people.variables.schema
     moving = [
         (name, move)
-        for name, move in report.similarity.moving(schema)
+        for name, move in similarity.moving(schema)
         if not move.stays(schema.find(name))
     ]
     varied = dict.fromkeys(name for name, move in moving if move.varies)
     return varied, {name for name, _ in moving}
 
 
-def held_fixed(report: Report) -> list[str]:
+def held_fixed(people: People, similarity: Relation) -> list[str]:
     """Name the columns of the model in which all similar people agree."""
-    _, moving = _moving(report)
-    names = [feature.name for feature in report.people.variables.ensemble.features]
+    _, moving = _moving(people, similarity)
+    names = [feature.name for feature in people.variables.ensemble.features]
     return [name for name in names if name not in moving]
 
 
@@ -329,10 +315,10 @@ def _used(ensemble: Ensemble) -> NDArray[np.bool_]:
     return used[:n_features]
 
 
-def _unread(report: Report) -> list[str]:
-    ensemble = report.people.variables.ensemble
+def _unread(people: People, similarity: Relation) -> list[str]:
+    ensemble = people.variables.ensemble
     used = _used(ensemble)
-    varied, _ = _moving(report)
+    varied, _ = _moving(people, similarity)
     return [
         feature.name
         for index, feature in enumerate(ensemble.features)
@@ -340,14 +326,14 @@ def _unread(report: Report) -> list[str]:
     ]
 
 
-def _covered(report: Report, values: Matrix) -> dict[str, str]:
-    """Say which noise is so large that it lets a column be anything, by its name."""
-    schema = report.people.variables.schema
+def _covered(people: People, similarity: Relation, values: Matrix) -> dict[str, str]:
+    """Say which noise is so large that its column may be anything, by column."""
+    schema = people.variables.schema
     names = [one.name for one in schema.variables]
     found = {}
-    for name, move in report.similarity.moving(schema):
+    for name, move in similarity.moving(schema):
         variable, amount = schema.find(name), move.amount
-        # Of noise for all numbers nobody asks what it does to one of them.
+        # Noise for all numbers at once is not about this column.
         if move.name is None or not isinstance(amount, Step):
             continue
         if not isinstance(variable, Number):
@@ -362,34 +348,33 @@ def _covered(report: Report, values: Matrix) -> dict[str, str]:
         if amount.unit != "%" and 0 < high - low <= size:
             found[name] = (
                 f"The noise on {name!r} covers all its values here, from "
-                f"{short(low)} to {short(high)}: it means that {name!r} "
-                "may be any of them."
+                f"{short(float(low))} to {short(float(high))}. It acts as if {name!r} "
+                "varied."
             )
     return found
 
 
-def _proxies(report: Report, values: Matrix, options: bool) -> list[str]:
-    """Name the columns that stayed fixed and nearly give away what varies."""
-    features = report.people.variables.ensemble.features
-    varied, moving = _moving(report)
-    varied |= dict.fromkeys(_covered(report, values))
+def _proxies(people: People, similarity: Relation, values: Matrix) -> list[str]:
+    """Name the columns that predict what varies, and stay fixed."""
+    features = people.variables.ensemble.features
+    varied, moving = _moving(people, similarity)
+    varied |= dict.fromkeys(_covered(people, similarity, values))
     found = []
     for name in varied:
         [place] = [i for i, feature in enumerate(features) if feature.name == name]
         target = _groups(values[:, place], isinstance(features[place], Categorical))
-        near = _telling(report.people, values, target, moving)
+        near = _predicting(people, values, target, moving)
         if near:
-            spelt = " ".join(f"--vary {_word(one)}" for one in [*varied, near[0][1]])
-            way_out = f"; to vary it as well: {spelt}" if options else "."
+            stay = "stay" if len(near) > 1 else "stays"
             found.append(
-                f"Nearly giving away {name!r}, and the same for all similar people: "
-                f"{_listed(near)}. Such a column may stand for {name!r}{way_out}"
+                f"{_listed(near)} {name!r} but {stay} fixed. Consider varying "
+                f"{near[0][1]!r} too."
             )
     return found
 
 
 def stand_ins(people: People, name: str) -> str:
-    """Say which columns that the model reads nearly give away another one.
+    """Say which columns that the model reads predict another one.
 
     Parameters
     ----------
@@ -400,35 +385,32 @@ def stand_ins(people: People, name: str) -> str:
     """
     count = min(_LOOKED_AT, len(people))
     group, _ = people.column(name)
-    near = _telling(people, people.values(0, count), group[:count], {name})
+    near = _predicting(people, people.values(0, count), group[:count], {name})
     if not near:
-        return f"No column that the model reads nearly gives away {name!r}."
-    option = f"--vary {_word(near[0][1])}"
-    return f"Nearly giving away {name!r}: {_listed(near)}. To vary the first: {option}"
+        return f"No column that the model reads predicts {name!r}."
+    return f"{_listed(near)} {name!r}. Consider varying {near[0][1]!r} too."
 
 
-def _telling(
+def _predicting(
     people: People, values: Matrix, target: NDArray[np.int64], moving: set[str]
 ) -> list[tuple[float, str]]:
-    """Return the columns read and fixed that tell a grouping, the best first."""
+    """Return the columns that are read, stay fixed and predict groups, best first."""
     ensemble = people.variables.ensemble
     used = _used(ensemble)
-    telling = [
+    found = [
         (association(target, _groups(values[:, index], is_category)), feature.name)
         for index, feature in enumerate(ensemble.features)
         if feature.name not in moving and used[index]
         for is_category in [isinstance(feature, Categorical)]
     ]
-    return sorted((one for one in telling if one[0] >= _TELLS), reverse=True)
+    return sorted((one for one in found if one[0] >= _PREDICTS), reverse=True)
 
 
 def _listed(near: list[tuple[float, str]]) -> str:
-    shown = [f"{name!r} ({size:.2f})" for size, name in near[:_SHOWN]]
-    return ", ".join(shown) + ", of 1 at most"
-
-
-def _word(name: str) -> str:
-    return name if name.isidentifier() else repr(name)
+    [(largest, best), *others] = near[:_SHOWN]
+    listed = [f"{best!r} (Cramér's V {largest:.2f})"]
+    listed += [f"{name!r} ({size:.2f})" for size, name in others]
+    return f"{', '.join(listed)} {'predict' if others else 'predicts'}"
 
 
 def _groups(values: Matrix, is_category: bool) -> NDArray[np.int64]:
@@ -442,9 +424,7 @@ def _groups(values: Matrix, is_category: bool) -> NDArray[np.int64]:
 
 
 def association(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
-    """Return how far two groupings tell each other: from 0, not at all, to 1.
-
-    This is Cramer's V, corrected for the bias that small tables have.
+    """Return Cramér's V of two groupings, from 0 to 1, corrected for small tables.
 
     Examples
     --------

@@ -32,9 +32,10 @@ from fatt.markup import (
     verbatim,
 )
 from fatt.region.amounts import short
-from fatt.report import doubts, page_figures, page_people
+from fatt.report import page_figures, page_people
 from fatt.report.charts import share_bar
 from fatt.report.details import Details, Provenance
+from fatt.report.doubts import count_cells, held_fixed
 from fatt.report.groups import favourable_label
 from fatt.report.sentences import CLOSEST, caveats, fair_of, headline, judge, rule
 
@@ -94,11 +95,10 @@ def to_html(
     found = page_people.counts(
         report, page_figures.protected(report, details, favourable)
     )
-    warnings = doubts.warnings(report, options=False) if summary else report.warnings
     header = [
         tag("h1", provenance.title),
         _of_what(provenance),
-        _warnings([*warnings, *provenance.warnings]),
+        _warnings([*report.warnings, *provenance.warnings]),
         tag("p", rule(report), class_="rule"),
         _verdict(report, min_fairness),
     ]
@@ -205,7 +205,7 @@ def _head(provenance: Provenance) -> Markup:
     folder = resources.files("fatt.report") / "templates"
     style = (folder / "page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    # Should a name ever get through as markup, it could still load and run nothing.
+    # Even if a name got through as markup, it could load and run nothing.
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'"
     return tag(
         "head",
@@ -219,21 +219,22 @@ def _head(provenance: Provenance) -> Markup:
 
 
 _ASSUMPTIONS = (
-    "Fair is proved for every similar person that there could be, not only for those "
-    "in the data, and for the answers that the model's own library gives: in its "
-    "arithmetic, order of addition, rounding and ties.",
-    "Unfair is shown by a concrete twin. The twin need not be a likely person.",
-    "Nothing is left to chance: the same model, people and similarity give the same "
-    "verdicts, unless a limit of time ends the search.",
-    "The similarity was chosen by whoever ordered the audit; whether it is a good one, "
-    "the proof does not say.",
-    "What is judged is each person against similar people. Nothing is said of whether "
-    "answers are right, and the rates of groups are counts, not proofs.",
-    "What columns mean (whole numbers, categories) was taken from the model and the "
-    "data. Bounds on numbers were not guessed.",
+    "Fair is proved: the proof covers every possible similar person, not only those in "
+    "the data. It follows the arithmetic of the model's own library exactly, with its "
+    "rounding and ties.",
+    "Unfair is shown by a similar person, the twin, who need not be a likely person.",
+    "Verdicts can be repeated: the same model, people and similarity give the same "
+    "verdicts, unless a time limit ends the search.",
+    "Whoever ordered the audit chose the similarity. The proof does not say whether it "
+    "is a good one. Stand-ins for sex or race, such as a postcode, are not tested "
+    "unless the similarity names them.",
+    "Each person is compared with similar people. Whether answers are right is not "
+    "judged. Rates of groups are counts, not proofs.",
+    "The meaning of columns (whole numbers, categories) comes from the model and the "
+    "data. Bounds on numbers are not guessed.",
 )
 
-#: What limits of the search are called where nobody types them.
+#: The limits of the search in words.
 _LIMITS = {
     "seconds": "s for each person",
     "nodes": "steps for each person",
@@ -245,9 +246,9 @@ _LIMITS = {
 def similarity(
     report: Report, groups: Sequence[str], *, in_full: bool = True
 ) -> Markup:
-    """Say who counts as similar, and what is not asked, first of these attributes."""
-    fixed = sorted(doubts.held_fixed(report), key=lambda name: name not in groups)
-    notes = report.notes if in_full else doubts.notes(report, options=False)
+    """Say who counts as similar, and which columns stay fixed."""
+    fixed = held_fixed(report.people, report.similarity)
+    fixed.sort(key=lambda name: name not in groups)
     toml = tag(
         "details",
         tag("summary", "The same for programs (TOML)"),
@@ -258,13 +259,13 @@ def similarity(
         "similarity",
         report.similarity.in_html(report.people.variables.schema),
         tag("p", "Held fixed: ", listed(fixed, _SHOWN_FIXED), ".") if fixed else None,
-        [tag("p", one) for one in notes],
+        [tag("p", one) for one in report.notes],
         toml if in_full else None,
     )
 
 
 def meaning(report: Report) -> Markup:
-    """Say what a verdict means to somebody who reads nothing else."""
+    """Say what a verdict means."""
     [fair, unfair] = _ASSUMPTIONS[:2]
     return section(
         "What this means",
@@ -275,7 +276,7 @@ def meaning(report: Report) -> Markup:
 
 
 def limits(report: Report, details: Details) -> Markup:
-    """Say what limits the search had, and what the proof rests on."""
+    """Say what limited the search, and what the proof assumes."""
     budget = msgspec.to_builtins(report.budget)
     given = [
         f"{short(limit):,} {_LIMITS[name]}"
@@ -290,12 +291,14 @@ def limits(report: Report, details: Details) -> Markup:
     lines.append(str(report.asked))
     if details.nodes is not None:
         lines.append(
-            f"Each search for differences of scores and for multiples of the noise was "
-            f"limited to {details.nodes:,} steps; what it left open is shown as a "
-            "range, or as the largest difference that was found."
+            "Searches for score differences and noise multiples were limited to "
+            f"{details.nodes:,} steps each. Where one did not finish, the page shows a "
+            "range, or the largest difference found."
         )
     if details.interrupted:
-        lines.append("Measuring was interrupted; what is not shown was not reached.")
+        lines.append(
+            "Measuring was interrupted. Figures that are absent were not measured."
+        )
     notes = report.people.variables.model.source.notes
     return section(
         "Limits and assumptions",
@@ -305,7 +308,7 @@ def limits(report: Report, details: Details) -> Markup:
 
 
 def evidence(report: Report, provenance: Provenance, *, in_full: bool = True) -> Markup:
-    """Say what was audited, so that somebody else can do it again."""
+    """Say what was audited, so that others can repeat it."""
     variables, toml = report.people.variables, report.similarity.to_toml()
     model, schema = variables.model, variables.schema
     source = model.source
@@ -372,7 +375,7 @@ def _columns_with(
 ) -> Part:
     """Say in which columns some cells are chosen, and how many."""
     people = report.people
-    counts = doubts.count_cells(people, chosen)
+    counts = count_cells(people, chosen)
     features = people.variables.ensemble.features
     found = [
         f"{feature.name} {count:,}"

@@ -35,7 +35,7 @@ _SCORE = " The score is the number from which the model derives its answer."
 
 
 def columns(report: Report, details: Details) -> Markup | None:
-    """Show which columns change decisions, alone and in the twins that were found."""
+    """Show which columns change decisions, alone and in twins."""
     if not details.alone or not len(report.counterexamples):
         return None
     numbers = compared_numbers(report)
@@ -51,7 +51,7 @@ def columns(report: Report, details: Details) -> Markup | None:
 def protected(
     report: Report, details: Details, favourable: Label | None
 ) -> list[Markup]:
-    """Say whether an attribute that may be anything decides on its own."""
+    """Say how many answers change if only one attribute that varies changes."""
     findings = report.findings
     sentences = []
     for one in details.alone:
@@ -83,11 +83,10 @@ def protected(
             answer = name_of(in_words(favourable))
             sentences.append(
                 join(
-                    *("Of the ", tag("strong", f"{others:,}")),
-                    *(" people who do not get ", answer, ", "),
-                    *(tag("strong", f"{gained:,}"), " would, if only "),
-                    *(name, f" changed; of the {given:,} who get it, "),
-                    *(f"{lost:,} would not", rest),
+                    *("If only ", name, " changed, ", tag("strong", f"{gained:,}")),
+                    *(" of the ", tag("strong", f"{others:,}")),
+                    *(" people who do not get ", answer, " would get it; "),
+                    *(f"{lost:,} of the {given:,} who get it would not", rest),
                 )
             )
     return [tag("p", sentence, ".", class_="key") for sentence in sentences]
@@ -115,9 +114,9 @@ def _columns_table(report: Report, details: Details) -> Part:
     return [
         tag(
             "p",
-            f"How many people would get {unfair_answer(report)} if only this column "
-            "changed, as far as the similarity allows; and in how many of the pairs "
-            "found, which may differ in several columns, it differs.",
+            f"“Changes alone” counts people who would get {unfair_answer(report)} if "
+            "only this column changed, within the similarity. “Differs in twins” "
+            "counts the pairs in which it differs, perhaps beside other columns.",
         ),
         table(head, rows, what, numbers=(1, 4), bars=2),
     ]
@@ -145,7 +144,7 @@ def _turn(before: Label | None, after: Label) -> Part:
 
 
 def radii(report: Report, measured: Measured | None) -> Markup | None:
-    """Show how many people are still treated fairly when the noise grows."""
+    """Show how many people are still fair when the noise grows."""
     if measured is None:
         return None
     lower, upper = measured.lower, measured.upper
@@ -164,14 +163,14 @@ def radii(report: Report, measured: Measured | None) -> Markup | None:
     title = "How far until the answer changes"
     if report.allowed.words:
         never = f" For {always:,} of {len(lower):,} people every multiple is fair."
-        title = f"How far until somebody gets {unfair_answer(report)}"
+        title = f"How far until a similar person gets {unfair_answer(report)}"
     return section(
         title,
         "radius",
         tag(
             "p",
-            "The amounts by which numbers may differ, the noise, are multiplied: at 1 "
-            "they are those of this audit, at 2 twice as large."
+            "The noise is how far numbers may differ. Here it is multiplied: 1 is this "
+            "audit, 2 is twice as much."
             f"{never if always else ''}",
         ),
         tag(
@@ -238,9 +237,9 @@ def gaps(
         "gaps",
         tag(
             "p",
-            f"The largest difference of {measured.unit} between a person and anybody "
-            f"similar: {middle:.4g} in the median, more than {high:.4g} for one person "
-            f"in twenty, and {largest} for the person for whom it is largest.",
+            f"The largest difference of {measured.unit} between a person and a similar "
+            f"one: {middle:.4g} in the median, more than {high:.4g} for one person in "
+            f"twenty, {largest} at most.",
             _SCORE if measured.unit == "score" else None,
         ),
         tag("div", chart, _worst(measured, ids), class_="beside"),

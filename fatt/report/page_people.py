@@ -45,15 +45,12 @@ _LOOKED_AT = 5_000
 
 
 def counts(report: Report, more: Part = None) -> Markup:
-    """Show how many people are fair, unfair and unknown, and what more was found."""
+    """Show how many people are fair, unfair and unknown."""
     unfair = unfair_answer(report)
-    proved = "everybody similar gets the same answer"
-    if report.allowed.words:
-        proved = f"nobody similar gets {unfair}"
     meaning = {
-        "fair": f"Proved: {proved}.",
-        "unfair": f"Shown: a similar person gets {unfair}.",
-        "unknown": "Neither could be shown.",
+        "fair": f"Proved: no similar person gets {unfair}.",
+        "unfair": f"Found: a similar person gets {unfair}.",
+        "unknown": "Neither proved nor found.",
     }
     tiles = [
         tag(
@@ -72,11 +69,11 @@ def counts(report: Report, more: Part = None) -> Markup:
         share_bar(list(report.counts.values()), list(report.counts)),
         tag(
             "p",
-            "Of ",
-            tag("strong", f"{len(report):,}"),
-            " people, the share treated fairly is ",
+            "Treated fairly: ",
             tag("strong", share(report.fairness)),
-            f".{weighted}",
+            " of ",
+            tag("strong", f"{len(report):,}"),
+            f" people.{weighted}",
         ),
         more,
         [note(text) for text in caveats(report)],
@@ -120,13 +117,12 @@ def groups(
             note(
                 "“Gets ",
                 name_of(in_words(favourable)),
-                "” is the share of the group with this answer; beside it stands, as "
-                "an estimate at 95 %, where that share lies among all people like "
-                "them. "
-                "The impact ratio divides it by the largest such share of a group of "
-                f"at least {FEW} people, which the table names. A ratio below "
-                f"{FOUR_FIFTHS:g}, the four fifths of US agencies' rule of thumb, is "
-                f"marked if its own group, too, has at least {FEW} people.",
+                "” is the share of the group with this answer. Below it is a 95 % "
+                "interval for that share among all people like them. The impact ratio "
+                "divides the share by the largest one of any group of at least "
+                f"{FEW} people, which the table names. A ratio below {FOUR_FIFTHS:g} "
+                "(the four-fifths rule of thumb of US agencies) is marked, unless its "
+                f"group has fewer than {FEW} people.",
             )
         )
         if report.interrupted:
@@ -138,13 +134,13 @@ def groups(
             how: Part = "when ordering the audit"
             if most is None:
                 option = tag("code", "--favourable")
-                how = ["with ", option, ", in Python with ", tag("code", "favourable=")]
+                how = ["with ", option, " (Python: ", tag("code", "favourable="), ")"]
             explained.append(
                 note(
-                    "That people want ",
+                    "We assume that people want ",
                     name_of(in_words(favourable)),
-                    " is assumed, as the second of two answers, and the ratio means "
-                    "nothing if they do not: say which they want ",
+                    ", the second of two answers. If they do not, the ratios mean "
+                    "nothing. Say which answer they want ",
                     how,
                     ".",
                 )
@@ -159,8 +155,8 @@ def groups(
     if _IS_FEW in tables:
         explained.append(
             note(
-                f"Caution: groups with fewer than {FEW} people are marked “few”; their "
-                "shares and ratios tell little about others like them."
+                f"Groups with fewer than {FEW} people are marked “few”. Their shares "
+                "and ratios say little about other people like them."
             )
         )
     return section(
@@ -172,7 +168,7 @@ def groups(
 
 
 def _intersections(report: Report, names: Sequence[str], most: int) -> Markup | None:
-    """Show the people with two or more attributes in common who fare worst.
+    """Show the groups by two or more attributes that fare worst.
 
     Parameters
     ----------
@@ -241,8 +237,8 @@ def _also_marked(
 ) -> Markup | None:
     """Name the groups that would be marked in tables that are left out."""
     found = [
-        f"{', '.join(f'{n} {in_words(v)}' for n, v in zip(names, key, strict=True))} "
-        f"({rate.ratio:.2f})"
+        " and ".join(f"{n} {in_words(v)}" for n, v in zip(names, key, strict=True))
+        + f" ({rate.ratio:.2f})"
         for names in sets
         for key, rate in selection_rates(report, names, favourable).items()
         if rate.is_marked
@@ -257,7 +253,8 @@ def _not_asked(report: Report, names: Sequence[str]) -> str:
     """Say of which attributes it was not asked whether they matter."""
     features = report.people.variables.ensemble.features
     read = {feature.name for feature in features}
-    fixed = [name for name in names if name in held_fixed(report)]
+    held = held_fixed(report.people, report.similarity)
+    fixed = [name for name in names if name in held]
     # A column may also reach the model under another name, or not at all.
     unsaid = [name for name in names if name not in read]
     said = [f"{' and '.join(fixed)} stayed fixed"] if fixed else []
@@ -314,23 +311,20 @@ def twins(
         chosen.setdefault(tuple(case.changes), case)
         if len(chosen) == (most or _SHOWN_TWINS):
             break
-    pairs = "Two similar people whom the model answers differently"
-    if report.allowed.words:
-        pairs = f"Two similar people, of whom the twin gets {unfair_answer(report)}"
+    pairs = f"Each pair is two similar people. The twin gets {unfair_answer(report)}"
     how = (
-        " For each set of columns in which such pairs differ, the closest pair is "
-        "shown, fewest columns first: the one whose numbers differ by the smallest "
-        "steps, in standard deviations of the people here. The twin stands right, with "
-        "what differs marked."
+        " For each set of columns that differ, the closest pair is shown: fewest "
+        "columns first, then the smallest steps in standard deviations of the people "
+        "here. The twin stands right, with its differences marked."
     )
     return section(
         "Twins",
         "twins",
-        tag("p", f"{pairs}.", how if most is None else f" The closest: {CLOSEST}."),
+        tag("p", f"{pairs}.", how if most is None else f" Order: {CLOSEST}."),
         _turned(report),
         cards(_card(case, ids) for case in chosen.values()),
         note(
-            f"Here are {len(chosen):,} of {len(cases):,} pairs. ",
+            f"Shown: {len(chosen):,} of {len(cases):,} pairs. ",
             _confirmed(report),
             f" {ROWS[0].upper()}{ROWS[1:]}.",
         ),
@@ -338,7 +332,7 @@ def twins(
 
 
 def _turned(report: Report) -> Markup | None:
-    """Say of how many people the twin is in which other band."""
+    """Count the twins by the person's band and their own."""
     if not isinstance(report.people.variables.model.decision, Bands):
         return None
     found, classes = report.findings.twins, report.findings.classes
@@ -349,7 +343,7 @@ def _turned(report: Report) -> Markup | None:
     ]
     return tag(
         "p",
-        "From the band of the person to that of the twin that was found: ",
+        "Bands, from the person's to the twin's: ",
         listed(turns, _SHOWN_TURNS),
         ".",
     )
@@ -359,12 +353,13 @@ def _confirmed(report: Report) -> str:
     twins = report.counterexamples.twins
     on_model, total = int(twins.on_model.sum()), len(twins)
     if on_model == total:
-        return "Both answers of every pair were confirmed by asking the model itself."
-    exact = "on the exact form of the model that was read from it"
+        return "The model's own library confirmed both answers of every pair."
+    exact = "the exact form that was read from the model"
     if not on_model:
-        return f"Both answers of every pair were confirmed {exact}."
+        return f"Both answers of every pair were confirmed on {exact}."
     return (
-        f"{on_model:,} were confirmed by asking the model itself, the others {exact}."
+        f"The model's own library confirmed {on_model:,} of all pairs; the others were "
+        f"confirmed on {exact}."
     )
 
 
@@ -373,7 +368,7 @@ def _card(case: Counterexample, ids: Sequence[str] | None) -> Markup:
 
 
 def person(index: int, ids: Sequence[str] | None) -> Part:
-    """Say who somebody is."""
+    """Name a person."""
     row = f"row {index}"
     if ids is None:
         return f"Person in {row}"

@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """How many people the model itself was asked about; its answers are reported.
+    """How many people the model's own library was asked about; its answers stand.
 
     Attributes
     ----------
     people
-        How many were asked about as they are.
+        How many of the people.
     similar
-        How many similar people of the fair were asked about: the spot checks.
+        How many people similar to the fair: the spot checks.
     reason
-        Why the model itself was not asked; empty if it was.
+        Why the library was not asked; empty if it was.
     rounded
-        How many of the people get another answer than was read from the model, since
-        its library does not fix the rounding of its sums.
+        How many of the people get another answer than fatt read from the model, since
+        the library does not fix how it rounds its sums.
     """
 
     people: int = 0
@@ -53,27 +53,25 @@ class Asked:
     def __str__(self) -> str:
         if not self.people:
             reason = f": {self.reason}" if self.reason else ""
-            return (
-                "The answers were not compared with those of the model's own library"
-                f"{reason}."
-            )
-        own = f"The model itself was asked about {_people(self.people)}"
+            return f"The model's own library was not asked{reason}."
+        similar = ""
+        if self.similar:
+            similar = f" and {_people(self.similar)} similar to the fair"
         but = ""
         if self.rounded:
             but = (
-                f", but for rounding in {self.rounded:,}: reported are the model's own"
+                f", but for rounding in {self.rounded:,}. The report states the "
+                "library's answers"
             )
-        if not self.similar:
-            return f"{own}, and gave the answer that was read from it{but}."
         return (
-            f"{own}, and about {_people(self.similar)} similar to the fair; it gave "
-            f"the answers that were read from it{but}."
+            f"The model's own library was asked about {_people(self.people)}{similar}. "
+            f"It gave the answers that fatt read from the model{but}."
         )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """Who is treated fairly, who is not, and of whom that is not known.
+    """Who is fair, unfair and unknown.
 
     A report keeps arrays, so that one on a million people is small. It has no truth
     value: ask ``report.fairness.lower >= 0.95``, or call `raise_if_unfair`.
@@ -89,13 +87,13 @@ class Report:
     budget
         The limits of the search.
     interrupted
-        Whether the run was interrupted; those not reached then are unknown.
+        Whether the run was interrupted. People not reached are unknown.
     sample_weight : ndarray of shape (n_people,), optional
         Weight of each person in the shares of fair people.
     asked
-        How many people the model itself was asked about.
+        How many people the model's own library was asked about.
     allowed
-        Which answers of similar people are still fair.
+        Which answers of similar people are fair.
     """
 
     findings: Findings
@@ -145,7 +143,7 @@ class Report:
 
     @property
     def fairness(self) -> Bounds:
-        """The share of fair people lies between these; unknown people lie between."""
+        """The share of fair people, between all and none of the unknown being fair."""
         return self.total.fairness
 
     @property
@@ -171,27 +169,27 @@ class Report:
 
     @functools.cached_property
     def alone(self) -> int:
-        """How many people are similar to nobody else: they are fair for no merit."""
-        return doubts.alone(self)
+        """How many people have nobody similar: they are trivially fair."""
+        return doubts.alone(self.people, self.similarity)
 
     @functools.cached_property
     def warnings(self) -> tuple[str, ...]:
         """Why the rows may not be those that the model was made for, in sentences."""
-        return doubts.warnings(self)
+        return doubts.warnings(self.people, self.findings, interrupted=self.interrupted)
 
     @functools.cached_property
     def notes(self) -> tuple[str, ...]:
         """What the similarity leaves out, or lets in without saying so, in sentences.
 
-        Such as people who are similar to nobody else, noise that covers all values of a
-        column, attributes that the model does not read, and columns that nearly give
-        away what varies and stayed fixed.
+        For example: people who have nobody similar, noise that covers all values of a
+        column, attributes that the model does not read, and columns that predict what
+        varies but stay fixed.
         """
-        return doubts.notes(self)
+        return doubts.notes(self.people, self.similarity, self.alone)
 
     @property
     def is_fair(self) -> NDArray[np.bool_]:
-        """Whether each person is proved to be treated fairly; the unknown are not."""
+        """Whether each person is proved to be fair; the unknown are not."""
         return np.asarray(self.findings.verdict == FAIR)
 
     def by_group(self, *names: Any, sensitive_features: Any = None) -> Groups:
@@ -205,8 +203,8 @@ class Report:
             intersections. By default all sensitive features. One column or table in
             place of names is taken as ``sensitive_features``.
         sensitive_features
-            Attributes of the people that stand in another table, as in `fatt.verify`;
-            by default those that it was given.
+            Attributes of the people from another table, as in `fatt.verify`; by default
+            those that it was given.
 
         Returns
         -------
@@ -219,7 +217,7 @@ class Report:
         SpecError
             If there is no such feature, variable or column.
         DataError
-            If the sensitive features do not tell one value per person.
+            If the sensitive features do not have one value per person.
 
         Examples
         --------
@@ -249,13 +247,11 @@ class Report:
     def plot(self, *names: Any, ax: Any = None) -> Any:
         """Draw who is fair, unfair and unknown, group by group.
 
-        The short form of `fatt.displays.FairnessDisplay`.
-
         Parameters
         ----------
         *names
-            As in `by_group`; without any, and without sensitive features, everybody is
-            drawn together.
+            As in `by_group`. Without names and sensitive features, everybody is one
+            group.
         ax
             Matplotlib's axes to draw into; by default those of a new figure.
 
@@ -283,10 +279,10 @@ class Report:
         Returns
         -------
         data frame
-            Of the kind that was verified; else pandas, polars or pyarrow, whichever is
-            installed. Columns: ``verdict``, ``label``, ``labels`` (a list of those
-            still possible), ``stopped`` (why the verdict is unknown), and for unfair
-            people ``twin_label``, ``changes`` in words, and ``replayed_on``.
+            The kind that was verified. For an array: pandas, polars or pyarrow, the
+            first that is installed. Columns: ``verdict``, ``label``, ``labels`` (a list
+            of the possible ones), ``stopped`` (why the verdict is unknown), and for
+            unfair people ``twin_label``, ``changes`` in words, and ``replayed_on``.
 
         Raises
         ------
@@ -303,20 +299,19 @@ class Report:
         Returns
         -------
         str
-            An object with ``format`` (``"fatt-report-1"``), ``model`` (its ``digest``,
-            ``library``, ``version``, ``kind``, ``classes``, the ``decision`` in words
-            if somebody gave it a cut-off, and in words which answers are ``fair`` if
-            somebody said so), ``similarity``, ``budget``,
-            ``interrupted``, ``counts``, ``alone`` (how many are similar to nobody
-            else), ``warnings`` and ``notes`` (sentences), ``stopped`` (how many are
-            unknown for which reason), ``asked`` (how many ``people``, and how many
-            people ``similar`` to the fair, the model itself was asked about, or the
-            ``reason`` why it was not), ``fairness`` (``lower`` and ``upper``),
-            ``findings`` (``verdict``, ``label``, ``labels`` and ``stopped`` of each, in
-            order) and ``counterexamples``, closest first (``index``, ``label``,
-            ``twin_label``, ``individual``, ``twin``, ``changes`` with ``before`` and
-            ``after``, ``replayed_on``). Missing values are null, and infinities the
-            texts ``"inf"`` and ``"-inf"``.
+            An object with these keys: ``format`` (``"fatt-report-1"``); ``model``
+            (``digest``, ``library``, ``version``, ``kind``, ``classes``, and in words
+            the ``decision`` and what is ``fair``, if either was told); ``similarity``;
+            ``budget``; ``interrupted``; ``counts``; ``alone`` (how many people have
+            nobody similar); ``warnings`` and ``notes`` (sentences); ``stopped`` (how
+            many are unknown for which reason); ``asked`` (how many ``people``, and
+            people ``similar`` to the fair, the model's own library was asked about, or
+            the ``reason`` why it was not); ``fairness`` (``lower`` and ``upper``);
+            ``findings`` (``verdict``, ``label``, ``labels`` and ``stopped`` of each
+            person, in order); ``counterexamples``, closest first (``index``,
+            ``label``, ``twin_label``, ``individual``, ``twin``, ``changes`` with
+            ``before`` and ``after``, ``replayed_on``). Missing values are null;
+            infinities are the texts ``"inf"`` and ``"-inf"``.
         """
         from fatt.report.rows import to_json
 
@@ -339,25 +334,25 @@ class Report:
         Parameters
         ----------
         groups
-            Columns to count by, each on its own and all together.
+            Columns to count by: each on its own, then all together.
         ids
-            What people are called, one text each.
+            The name of each person.
         min_fairness
-            The share of fair people that is asked for.
+            The required share of fair people.
         favourable, favorable
-            The answer that people want, for rates of selection; by default the second
-            of two classes.
+            The answer that people want, for selection rates. Default: the second of
+            two classes.
         details
-            More figures, as `fatt.audit.measures.measure` finds them.
+            More figures, from `fatt.audit.measures.measure`.
         provenance
             Where the report comes from: files, digests, command and date.
         summary
-            Whether to say only what fits on one printed sheet.
+            Whether to show only what fits on one printed sheet.
 
         Returns
         -------
         str
-            HTML without scripts. It loads nothing, and prints well.
+            HTML that has no scripts and loads nothing.
         """
         from fatt.report.page import to_html
 
@@ -388,13 +383,12 @@ class Report:
     ) -> Certificate:
         """Return evidence for this report that others can check without the search.
 
-        Everybody who is fair is proved to be so once more, with proofs that are cheap
-        to check.
+        Each fair verdict is proved once more, by a proof that is cheap to check.
 
         Parameters
         ----------
         most_boxes
-            How many boxes are tried for one person, at most. Whoever needs more is
+            The most boxes that are tried for one person. A person who needs more is
             claimed to be fair without a proof, and counted apart.
         progress
             As in `fatt.verify`.
@@ -402,7 +396,7 @@ class Report:
         Returns
         -------
         Certificate
-            It holds the values of the people: keep it as safely as these.
+            It holds people's values: keep it as safe as their data.
         """
         from fatt.certificate import TwinChanges, make
 
@@ -429,7 +423,7 @@ class Report:
             )
 
     def raise_if_unfair(self, min_fairness: float = 1.0) -> None:
-        """Raise unless a share of people is proved to be treated fairly.
+        """Raise unless a share of people is proved to be fair.
 
         Parameters
         ----------
@@ -439,8 +433,8 @@ class Report:
         Raises
         ------
         UnfairError
-            If fewer people are treated fairly, or if too many are unknown to say. The
-            report rides on the error.
+            If fewer people are fair, or too many are unknown. The error holds the
+            report.
         """
         if not 0 <= min_fairness <= 1:
             raise SpecError(
@@ -451,23 +445,23 @@ class Report:
             return
         counts = self.counts
         found = (
-            f"{counts['fair']:,} people are treated fairly, {counts['unfair']:,} "
-            f"unfairly, and {counts['unknown']:,} are unknown"
+            f"{counts['fair']:,} people are fair, {counts['unfair']:,} unfair, "
+            f"{counts['unknown']:,} unknown"
         )
         nearest = ""
         if len(self.counterexamples):
             nearest = f" The nearest twin: {self.counterexamples[0]}."
         if upper < min_fairness:
             raise UnfairError(
-                f"refuted: at most {upper:.4%} of the people are treated fairly, and "
-                f"{min_fairness:.4%} were asked for: {found}.{nearest}",
+                f"refuted: at most {upper:.4%} of the people are treated fairly, "
+                f"{min_fairness:.4%} required. {found}.{nearest}",
                 self,
             )
         [*_, why] = caveats(self)
         more = " Raise the budget to decide more." if "budget" in self.stopped else ""
         raise UnfairError(
             f"undecided: between {lower:.4%} and {upper:.4%} of the people are treated "
-            f"fairly, and {min_fairness:.4%} were asked for: {found}. {why}{more}"
+            f"fairly, {min_fairness:.4%} required. {found}. {why}{more}"
             f"{nearest}",
             self,
         )

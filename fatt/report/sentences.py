@@ -15,17 +15,19 @@ if TYPE_CHECKING:
     from fatt.report.report import Report
 
 
-_JUDGED = "What is judged is the answer that the model itself gives"
-#: In which order twins are shown, the closest first.
-CLOSEST = "those that differ in the fewest columns, then by the smallest steps"
-#: How rows are counted; who reads it may never have seen Python.
+_JUDGED = "Judged: the model's own answer"
+#: The order in which twins are shown.
+CLOSEST = "fewest columns that differ first, then the smallest steps"
+#: How rows are counted, for readers who never saw Python.
 ROWS = "row 0 is the first person, as in the CSV and in Python"
+#: What is unfair if only the same answer is fair.
+ANOTHER = "a different answer"
 #: So many answers are named.
 _FEW_ANSWERS = 6
 
 
 class Judgement(StrEnum):
-    """Whether the share of fair people that was asked for is there."""
+    """Whether the required share of fair people is reached."""
 
     PROVEN = "proven"
     REFUTED = "refuted"
@@ -33,7 +35,7 @@ class Judgement(StrEnum):
 
 
 def judge(fairness: Bounds, min_fairness: float) -> Judgement:
-    """Compare the share of fair people with the one that was asked for.
+    """Compare the share of fair people with the required one.
 
     Examples
     --------
@@ -64,33 +66,33 @@ def fair_of(group: Group) -> str:
 
 
 def headline(report: Report, min_fairness: float | None = None) -> str:
-    """Say in one sentence what was found.
+    """Say in one or two sentences what was found.
 
     Parameters
     ----------
     report
         The report.
     min_fairness
-        The share of fair people that was asked for.
+        The required share of fair people.
     """
     fair, unfair, unknown = report.counts.values()
-    alike = "treated like everybody similar to them"
-    found = [f"{_are(fair)} proved to be{f' {alike}' if min_fairness is None else ''}"]
+    of = f"of {len(report):,} {'person' if len(report) == 1 else 'people'}"
+    worse = unfair_answer(report)
     if unfair:
-        found.append(f"{_are(unfair)} not, each with a twin to show it")
-    if unknown:
-        found.append(f"{_are(unknown)} undecided")
-    counted = ", ".join(found)
-    everybody = f"{len(report):,} {'person' if len(report) == 1 else 'people'}"
-    if min_fairness is None:
-        return f"Of {everybody}, {counted}."
-    asked = {
-        Judgement.PROVEN: "Requirement met, as is proved: at least",
-        Judgement.REFUTED: "Requirement not met: fewer than",
-        Judgement.UNDECIDED: "Undecided: it is not known whether",
-    }[judge(report.fairness, min_fairness)]
-    wanted = f"{100 * min_fairness:.10g}%"
-    return f"{asked} {wanted} of {everybody} are {alike}; {counted}."
+        found = f"For {unfair:,} {of} we found a similar person with {worse}"
+        found += f"; for {fair:,} we proved that there is none" if fair else ""
+    else:
+        found = f"For {fair:,} {of} we proved that no similar person gets {worse}"
+    undecided = f"; {_are(unknown)} undecided" if unknown else ""
+    asked = ""
+    if min_fairness is not None:
+        met = {
+            Judgement.PROVEN: "Met",
+            Judgement.REFUTED: "Not met",
+            Judgement.UNDECIDED: "Undecided",
+        }[judge(report.fairness, min_fairness)]
+        asked = f"{met} ({100 * min_fairness:.10g}% required). "
+    return f"{asked}{found}{undecided}."
 
 
 def _are(count: int) -> str:
@@ -98,7 +100,7 @@ def _are(count: int) -> str:
 
 
 def decision(report: Report) -> list[str]:
-    """Say by which cut-off the model decides, and what is still fair, if told."""
+    """Say how the model decides and what is fair, if either was told."""
     model = report.people.variables.model
     words, found = rule_in_words(model), []
     if isinstance(model.decision, Prediction):
@@ -113,12 +115,12 @@ def decision(report: Report) -> list[str]:
 
 
 def unfair_answer(report: Report) -> str:
-    """Say what nobody similar to somebody fair gets."""
+    """Say what no person similar to a fair one gets."""
     allowed = report.allowed
     worse = {None: "", "not lower": "lower", "not higher": "higher"}[allowed.direction]
     if allowed.tolerance is None:
         if not worse:
-            return "another answer"
+            return ANOTHER
         if allowed.favorable is None:
             return f"a {worse} band"
         return "a worse answer" if worse == "lower" else "a better answer"
@@ -151,7 +153,7 @@ def _answers(report: Report) -> str:
     if not 1 < len(classes) <= _FEW_ANSWERS:
         return ""
     [*others, last] = map(in_words, classes)
-    return f": {', '.join(others)} or {last}"
+    return f", {', '.join(others)} or {last}"
 
 
 def caveats(report: Report) -> list[str]:
@@ -159,17 +161,14 @@ def caveats(report: Report) -> list[str]:
     unknown = report.counts["unknown"]
     found = []
     if report.interrupted:
-        found.append(
-            "The run was interrupted; whoever was not reached counts as unknown."
-        )
+        found.append("The run was interrupted. People not reached are unknown.")
     if unknown:
         reasons = report.findings.reasons
         why = [f"{count:,} {BECAUSE[reason]}" for reason, count in reasons.items()]
         [first, *others] = reasons
         told = f": {', '.join(why)}" if others else f" {BECAUSE[first]}"
         found.append(
-            f"{_are(unknown)} unknown{told}. Unknown counts neither as fair nor as "
-            "unfair."
+            f"{_are(unknown)} unknown{told}. Unknown is neither fair nor unfair."
         )
     return found
 

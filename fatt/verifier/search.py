@@ -298,7 +298,7 @@ class Verifier:
         )
         regions = Regions(*map(np.ascontiguousarray, parts))
         n_rivals = 2 if is_one_score else len(self.ensemble.classes)
-        sizes = Sizes(*people.shape, n_rivals, kept)
+        sizes = Sizes(count, people.shape[1], n_rivals, kept)
         limits = run.limits(self._shifts)
         # Whose label cannot become a worse one is fair, and none of the search's.
         unasked = None

@@ -53,7 +53,9 @@ def test_everybody_is_asked_and_counted() -> None:
     assert report.counts["fair"] == 4
     assert report.asked.people == 4
     assert report.asked.reason == ""
-    assert str(report.asked).startswith("The model itself was asked about 4 people")
+    assert str(report.asked).startswith(
+        "The model's own library was asked about 4 people"
+    )
 
 
 def test_an_own_answer_that_is_not_ours_ends_the_audit(
@@ -210,8 +212,7 @@ def test_without_the_model_itself_nothing_is_asked(tmp_path: Path) -> None:
     asked = fatt.verify(ensemble, AGES, similarity=STILL).asked
     assert asked.people == 0
     assert str(asked) == (
-        "The answers were not compared with those of the model's own library: only "
-        "the model's exact form is here."
+        "The model's own library was not asked: only the model's exact form is here."
     )
     ensemble.save(tmp_path / "tree.fatt")
     asked = fatt.verify(tmp_path / "tree.fatt", AGES, similarity=STILL).asked

@@ -131,7 +131,7 @@ def test_nobody_may_move_in_a_part_but_somebody_must(
     assert found.tallies[2].alone == sum(found.tallies[2].total)
     assert found.alone == json.loads(found.to_json())["alone"] == older < len(table)
     nobody = Similarity(noise={"age": 4}, where={"age": "> 200"})
-    with pytest.raises(SpecError, match="nobody in this table is similar to anybody"):
+    with pytest.raises(SpecError, match="nobody in this table has anybody similar"):
         verify_partitions(model, frame, similarity=nobody, output=tmp_path / "nobody")
     assert not (tmp_path / "nobody" / "summary.json").exists()
 

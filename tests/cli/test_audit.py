@@ -69,7 +69,7 @@ def test_the_summary_has_counts_groups_and_twins(files: tuple[str, str]) -> None
     unfair = report["counts"]["unfair"]
     assert unfair > 0
     text = audit(*files, *SIMILAR, "--group", "party", "--id", "name").stdout
-    assert f"{unfair} are not, each with a twin to show it." in text
+    assert f"For {unfair} of " in text
     assert "'income' may differ by up to 5%" in text
     assert "By party:\n  blue" in text
     case = report["counterexamples"][0]
@@ -100,7 +100,7 @@ def test_a_budget_can_leave_the_question_undecided(tmp_path: Path) -> None:
     share = (counts["fair"] + counts["unknown"] / 2) / sum(counts.values())
     result = audit(*words, "--min-fairness", str(share))
     assert result.exit_code == 3
-    assert result.stdout.startswith("Undecided: it is not known whether ")
+    assert result.stdout.startswith("Undecided (")
     assert f"{counts['unknown']} are unknown" in result.stdout
     assert audit(*words).exit_code == 0
 
@@ -109,10 +109,10 @@ def test_the_demo_needs_nothing() -> None:
     result = audit("--demo")
     assert result.exit_code == 0
     assert "1,000" in result.stdout
-    assert "own library: the bank is made up, and its model was" in result.stdout
+    assert "own library was not asked: the bank is made up, and its" in result.stdout
     assert (
-        "The closest twins (those that differ in the fewest columns, then by the "
-        "smallest steps; row 0 is the first person, as in the CSV and in Python):"
+        "The closest twins (fewest columns that differ first, then the smallest steps; "
+        "row 0 is the first person, as in the CSV and in Python):"
     ) in result.stdout
     assert "  row 18  denied → granted   sex female → male" in result.stdout
 
@@ -319,16 +319,21 @@ def test_the_model_itself_is_asked_about_people_and_some_similar(
     people = town.write_csv(tmp_path / "people.csv", columns)
     words = (str(tmp_path / "credit.json"), people, "--noise", "age=2")
     told = audit(*words).stdout
-    assert "The model itself was asked about 60 people, and about " in told
+    assert "The model's own library was asked about 60 people and " in told
     none = audit(*words, "--spot-checks", "0").stdout
-    assert "asked about 60 people, and gave the answer that was read from it." in none
+    assert "asked about 60 people. It gave the answers that fatt read" in none
     some = json.loads(audit(*words, "--spot-checks", "7", "--json").stdout)
-    assert some["asked"] == {"people": 60, "similar": 7, "reason": ""}
+    assert some["asked"] == {
+        "people": 60,
+        "similar": 7,
+        "reason": "",
+        "rounded": 0,
+    }
 
 
 def test_the_summary_says_that_nothing_was_asked(files: tuple[str, str]) -> None:
     told = audit(*files, *SIMILAR).stdout
-    assert "model's own library: only the model's exact form is here." in told
+    assert "own library was not asked: only the model's exact form is here." in told
 
 
 def test_groups_are_added_to_those_that_vary(files: tuple[str, str]) -> None:
@@ -383,9 +388,7 @@ def test_junit_tells_proven_from_refuted(
     found = suite("--min-fairness", "1")
     [failure] = found.iter("failure")
     assert failure.get("type") == "refuted"
-    assert (failure.get("message") or "").startswith(
-        "Requirement not met: fewer than 100% of 60"
-    )
+    assert (failure.get("message") or "").startswith("Not met (100% required). For ")
     assert " → " in (failure.text or "")
     assert (found.get("tests"), found.get("failures")) == ("2", "1")
     report = json.loads(audit(*files, *SIMILAR, "--json").stdout)

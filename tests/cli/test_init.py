@@ -79,7 +79,7 @@ def test_what_is_written_runs_as_it_is(
     else:
         assert said["columns"] == {"by_position": True}
         assert '"x0" is read from "age (years)"' in text
-    assert "'wife' (0." in text
+    assert "'wife' (Cramér's V 0." in text
     [similar] = said["similar"]
     assert similar["vary"] == ["sex"]
     # Each guess is marked, and told.
@@ -149,7 +149,10 @@ def test_a_warning_is_told_and_strict_ends_with_2(tmp_path: Path) -> None:
     words = ("audit", model, csv, "--vary", "sex", "--label", "outcome")
     told = run(*words, "--html", page)
     assert told.exit_code == 0
-    assert "warning: These rows may not be prepared as the model's were" in told.stderr
+    assert (
+        "warning: These rows may not be prepared as the model's rows were"
+        in told.stderr
+    )
     html = Path(page).read_text(encoding="utf-8")
     assert html.index("These rows may not") < html.index("<main>")
     assert run(*words, "--strict").exit_code == 2
@@ -179,7 +182,7 @@ def test_rows_that_do_not_fit_are_told_unless_what_prepares_them_is_given(
     coded.insert(1, "outcome", y.map({0: "bad", 1: "good"}))
     coded.to_csv("people.csv", index=False)
     begun = run("init", "scaled.fatt", "people.csv", "-o", "raw.toml")
-    doubt = "These rows may not be prepared as the model's were"
+    doubt = "These rows may not be prepared as the model's rows were"
     assert f"warning: {doubt}" in begun.stderr
     assert f"# WARNING: {doubt}" in Path("raw.toml").read_text(encoding="utf-8")
     prepare = ("--prepare", "scaler.pkl", "--allow-pickle")
@@ -208,7 +211,7 @@ def test_a_column_that_the_model_does_not_read_is_told_by_name(tmp_path: Path) -
     refused = CliRunner().invoke(fatt, [*words, "--vary", "sex"])
     message = str(refused.exception)
     assert "the model does not read the column 'sex' of this table" in message
-    assert "'wife' (0." in message
+    assert "'wife' (Cramér's V 0." in message
 
 
 def test_columns_of_a_one_hot_variable_are_read(tmp_path: Path) -> None:
@@ -227,7 +230,7 @@ def test_columns_of_a_one_hot_variable_are_read(tmp_path: Path) -> None:
     text = spec.read_text(encoding="utf-8")
     assert 'vary = ["sex"]' in text
     assert "varies below" not in text
-    assert "# No column that the model reads nearly gives away 'sex'.\n" in text
+    assert "# No column that the model reads predicts 'sex'.\n" in text
     assert "does not read" not in text
 
 
@@ -320,7 +323,7 @@ def test_whatever_one_is_handed_can_be_audited_at_once(
     *_, words = begun.stderr.strip().partition("then: fatt ")
     audited = run(*words.split(), "--strict")
     assert audited.exit_code == 0, audited.stderr
-    assert audited.stdout.startswith("Of 200 people, ")
+    assert audited.stdout.startswith("For ")
     said = tomllib.loads(spec.read_text(encoding="utf-8"))
     assert said["similar"] == [{"vary": ["sex", "race"], "noise": {"age": "0.2 sd"}}]
     # What is only proposed can be taken up as it is.

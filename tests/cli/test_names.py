@@ -71,7 +71,7 @@ def test_options_and_file_say_the_same(home: Path) -> None:
     assert said.stdout == written.stdout
     assert "denied → granted   race " in said.stdout
     assert "The model's answer is that of column 'y' for " in said.stdout
-    assert "The model itself was asked about 200 people" in said.stdout
+    assert "The model's own library was asked about 200 people" in said.stdout
 
 
 def test_a_certificate_is_checked_under_the_same_names(

@@ -11,7 +11,7 @@ import pytest
 from fatt.report import Asked
 from tests.report.made import report
 
-NOT_ASKED = "The answers were not compared with those of the model's own library"
+NOT_ASKED = "The model's own library was not asked"
 
 
 @pytest.mark.parametrize(
@@ -24,18 +24,19 @@ NOT_ASKED = "The answers were not compared with those of the model's own library
         ),
         (
             Asked(people=1),
-            "The model itself was asked about 1 person, and gave the answer that was "
-            "read from it.",
+            "The model's own library was asked about 1 person. It gave the answers "
+            "that fatt read from the model.",
         ),
         (
             Asked(people=15_000, similar=1_000),
-            "The model itself was asked about 15,000 people, and about 1,000 people "
-            "similar to the fair; it gave the answers that were read from it.",
+            "The model's own library was asked about 15,000 people and 1,000 people "
+            "similar to the fair. It gave the answers that fatt read from the model.",
         ),
         (
             Asked(people=200, rounded=3),
-            "The model itself was asked about 200 people, and gave the answer that was "
-            "read from it, but for rounding in 3: reported are the model's own.",
+            "The model's own library was asked about 200 people. It gave the answers "
+            "that fatt read from the model, but for rounding in 3. The report states "
+            "the library's answers.",
         ),
     ],
 )

@@ -80,7 +80,7 @@ def test_a_report_says_first_why_to_doubt_it() -> None:
     said = [
         "Report on 5 people: 1 to 2 of 5, 20.00% to 40.00% fair",
         "Warning. Rows & columns.",
-        "Of 5 people, 1 is proved to be treated like everybody similar to them",
+        "For 3 of 5 people we found a similar person with a different answer",
         "1 is unknown because the budget ended",
         "may differ by up to",
         "The closest twins",

@@ -120,7 +120,7 @@ def test_raise_if_unfair() -> None:
     assert caught.value.report is some
     with pytest.raises(UnfairError, match="refuted: at most 40") as caught:
         some.raise_if_unfair()
-    assert "1 people are treated fairly, 3 unfairly, and 1 are" in str(caught.value)
+    assert "1 people are fair, 3 unfair, 1 unknown." in str(caught.value)
     assert "#4  grant → deny   age 60 → 57" in str(caught.value)
     with pytest.raises(SpecError, match="from 0 to 1"):
         some.raise_if_unfair(min_fairness=95)
