@@ -17,7 +17,7 @@ from fatt.ensemble import Categorical, Ensemble, Label, Numeric
 from fatt.ensemble.joint import places_of
 from fatt.errors import SpecError
 from fatt.people import People
-from fatt.region import Number, Relation, Schema, Space
+from fatt.region import Category, Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
 from fatt.threads import CHUNK
 from fatt.verdict import answers_of
@@ -81,7 +81,7 @@ def warnings(report: Report, *, options: bool = True) -> tuple[str, ...]:
     labels, classes = np.unique(report.findings.label)[:2], report.findings.classes
     is_known = not report.interrupted and not (classes and labels[0] < 0)
     answers = answers_of(labels, classes) if is_known else []
-    return misfits(report.people, answers, options=options)
+    return (*misfits(report.people, answers, options=options), *_strangers(report))
 
 
 def misfits(
@@ -155,6 +155,13 @@ def notes(report: Report, *, options: bool = True) -> tuple[str, ...]:
             f"{report.alone:,} of {len(report):,} are similar to nobody else, and "
             "count as fair for that reason alone."
         )
+    found += [
+        f"{name!r} varies among the values that this table or the model's splits name. "
+        "The model does not say which others it was trained on; to vary to these as "
+        f"well: vary={{{name!r}: 'any'}}."
+        for _, name, feature in _categories(report)
+        if feature.is_open
+    ]
     found += [
         f"The model does not read {name!r}, so that it cannot matter. One must vary "
         "what stands for it in the columns that the model reads."
@@ -234,6 +241,38 @@ def _strange_categories(people: People) -> list[str]:
                 f"{', '.join(names)}{more})"
             )
     return found
+
+
+def _categories(report: Report) -> Iterator[tuple[int, str, Categorical]]:
+    """Yield the categories that vary among the values that are known."""
+    variables = report.people.variables
+    moves: dict[str, set[bool]] = {}
+    for name, move in report.similarity.moving(variables.schema):
+        moves.setdefault(name, set()).add(move.key == "vary" and move.values is None)
+    for index, feature in enumerate(variables.ensemble.features):
+        variable = variables.schema.variables[index]
+        if not isinstance(feature, Categorical) or not feature.may_be_unknown:
+            continue
+        has_others = isinstance(variable, Category) and variable.others
+        if moves.get(feature.name) == {True} and not has_others:
+            yield index, feature.name, feature
+
+
+def _strangers(report: Report) -> Iterator[str]:
+    """Name rows with a category that nobody else varies to."""
+    categories = list(_categories(report))
+    if not categories:
+        return
+    values = np.concatenate(list(_chunks(report)))
+    for index, name, feature in categories:
+        rows = np.flatnonzero(values[:, index] == feature.n_codes - 1)
+        if rows.size:
+            yield (
+                f"Row {rows[0]}: {name!r} has a value that the model does not know "
+                f"({rows.size:,} such rows), and nobody else varies to it. If it is "
+                "misspelt, correct it; if there are such people, write "
+                f"vary={{{name!r}: 'any'}}."
+            )
 
 
 def _moving(report: Report) -> tuple[dict[str, None], set[str]]:
