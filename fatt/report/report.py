@@ -142,9 +142,9 @@ class Report:
         features = variables.ensemble.features
         found = [getattr(variables.schema.find(f.name), "sd", None) for f in features]
         spread = np.array([deviation or 1.0 for deviation in found])
-        return Counterexamples.of(
-            self.findings.twins, features, self.findings.classes, spread
-        )
+        twins, classes = self.findings.twins, self.findings.classes
+        beside = functools.partial(self.people.beside, twins)
+        return Counterexamples.of(twins, features, classes, spread, beside)
 
     @functools.cached_property
     def alone(self) -> int:
