@@ -71,7 +71,7 @@ def check_spot_checks(count: Any) -> None:
 
 def _shown(value: Any) -> str:
     """Show a value briefly, with its type."""
-    return f"{reprlib.repr(value)}, a {type(value).__name__}"
+    return f"{reprlib.repr(value)} ({type(value).__name__})"
 
 
 def weights_of(given: Any, n_people: int) -> NDArray[np.float64] | None:

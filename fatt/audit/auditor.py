@@ -34,7 +34,7 @@ from fatt.progress import Progress, watched
 from fatt.region import Relation, Schema, Space, Variables
 from fatt.region.inference import infer, refuse_broken_groups
 from fatt.region.one_hot import SuspectGroups
-from fatt.region.similarity import moved_by, narrowed
+from fatt.region.similarity import narrowed
 from fatt.report import Report
 from fatt.report.doubts import refuse_vacuous
 from fatt.threads import CHUNK, n_threads
@@ -147,7 +147,8 @@ class Auditor:
         self.allowed = _allowed(loaded.ensemble, tolerance, direction, favorable)
         self._by_position = by_position or loaded.ensemble.inputs.named
         ensemble = loaded.ensemble
-        is_inferred = schema is not None and not isinstance(schema, Schema)
+        # Whether nobody said that a column is a number.
+        is_inferred = not isinstance(schema, Schema)
         if schema is None:
             schema = Schema.from_ensemble(ensemble)
         elif is_inferred:
@@ -215,13 +216,10 @@ class Auditor:
         """
         check_similarity(similarity)
         other, current = copy.copy(self), self.variables.schema
-        finite = {one.name for one in current.variables} - {
-            one.name for one in self._schema.variables if one in current.variables
-        }
-        if moved_by(similarity, self._schema) & finite or (
-            narrowed(current, similarity) != current
-        ):
-            # Other numbers have only the values that were seen.
+        wanted = narrowed(self._schema, similarity)
+        moving = {name for name, _ in similarity.moving(self._schema)}
+        if any(current.find(name) != wanted.find(name) for name in moving):
+            # Other numbers have only the values that are known.
             other._prepare(self.model, similarity, self._schema, self._is_inferred)
         else:
             other._bind(similarity, self._question.verifier)

@@ -70,9 +70,7 @@ class ScoreGap:
         return compared(f"Person {self.index}", self.individual, self.twin, answers)
 
     def _repr_html_(self) -> str:
-        lower, upper = self.bounds
-        title = f"Gap of at least {lower:.6g} and at most {upper:.6g}"
-        return notebook(title, self.card())
+        return notebook(f"Gap of {self.bounds:.6g}", self.card())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,8 +113,7 @@ class ScoreGaps(OnDemand[ScoreGap]):
         return len(self.lower)
 
     def __repr__(self) -> str:
-        lower, upper = self.largest
-        return f"<{len(self):,} gaps, the largest between {lower:.6g} and {upper:.6g}>"
+        return f"<{len(self):,} gaps, the largest {self.largest:.6g}>"
 
     @property
     def largest(self) -> Bounds:

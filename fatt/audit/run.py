@@ -182,14 +182,11 @@ class Run:
         """
         values = self.people.values(start, stop)
         try:
-            self._space.check_reach(values)
             return Chunk(start, stop, values, self.boxes(values))
         except DataError:
             if start:
                 # Again from the first row, so that the message counts from there.
-                everybody = self.people.values(0, stop)
-                self._space.check_reach(everybody)
-                self.boxes(everybody)
+                self.boxes(self.people.values(0, stop))
             raise
 
     def boxes(self, values: Matrix, *, scale: Matrix | None = None) -> Boxes:

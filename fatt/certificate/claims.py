@@ -321,7 +321,7 @@ def _rule(column: Column, rule: Rule) -> str:
 
 def _moves(column: Column, rule: Rule) -> Iterable[str]:
     if rule.is_free:
-        yield f"may be {_anything(column)}"
+        yield f"may be {_anything(column, rule)}"
     if rule.among is not None:
         yield f"may be any of {_or(map(repr, rule.among))} if it is one of them"
     if rule.amount is not None:
@@ -330,11 +330,12 @@ def _moves(column: Column, rule: Rule) -> Iterable[str]:
         yield "may be missing for one and known for the other"
 
 
-def _anything(column: Column) -> str:
+def _anything(column: Column, rule: Rule) -> str:
     if isinstance(column, Numbers):
         return _numbers(column, "any")
     # Ask the checker itself what everything is.
-    reach = reach_of(column, Rule(is_free=True), np.zeros(1))
+    free = Rule(is_free=True, is_open=rule.is_open)
+    reach = reach_of(column, free, np.zeros(1))
     words = [repr(label) for label in column.labels]
     words.append(_OTHER if column.labels else "any value")
     return _or(w for w, is_in in zip(words, reach.codes[0], strict=True) if is_in)

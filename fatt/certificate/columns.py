@@ -85,8 +85,8 @@ class Codes:
         What the columns hold for each code; None if the only column holds codes.
     accepts_missing, accepts_unknown
         Whether the library takes a missing value, and one without a label.
-    anything : ndarray of bool, shape (n_codes,)
-        The codes that a value has which may be anything.
+    anything, everything : ndarray of bool, shape (n_codes,)
+        The codes that a value has which may be anything: that is known, or at all.
     by_fingerprint
         Whether a text is the label with the same fingerprint.
     """
@@ -98,6 +98,7 @@ class Codes:
     accepts_missing: bool
     accepts_unknown: bool
     anything: NDArray[np.bool_]
+    everything: NDArray[np.bool_]
     by_fingerprint: bool = False
 
     @property
@@ -181,7 +182,7 @@ def _column(model: Ensemble, variable: AnyVariable, places: tuple[int, ...]) -> 
             None,
             first.accepts_missing,
             first.accepts_unknown,
-            _anything(variable, first),
+            *_anything(variable, first),
             first.coding == "fingerprint",
         )
     if isinstance(variable, Levels) and all(isinstance(f, Numeric) for f in features):
@@ -198,6 +199,7 @@ def _column(model: Ensemble, variable: AnyVariable, places: tuple[int, ...]) -> 
             accepts_missing,
             accepts_unknown,
             known,
+            known | accepts_unknown,
         )
     raise CertificateError(
         f"the schema says that {variable.name!r} is a {type(variable).__name__}, and "
@@ -205,12 +207,14 @@ def _column(model: Ensemble, variable: AnyVariable, places: tuple[int, ...]) -> 
     )
 
 
-def _anything(variable: Category | Ordinal, feature: Categorical) -> NDArray[np.bool_]:
-    """Return the codes of a value that may be anything.
+def _anything(
+    variable: Category | Ordinal, feature: Categorical
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the codes of a value that may be anything: that is known, or at all.
 
-    A code that is read as missing is nobody's. A value that is no category counts if
-    the categories are nothing but codes, of which there are more, or if the schema
-    says that there are people with others than the labels.
+    A code that is read as missing is nobody's. A value that is no category is known if
+    the schema says that there are people with one. XGBoost takes none for what it is
+    where it knows labels.
     """
     count = len(feature.categories)
     anything = np.ones(count + 1, dtype=bool)
@@ -219,8 +223,12 @@ def _anything(variable: Category | Ordinal, feature: Categorical) -> NDArray[np.
         codes = np.arange(count)
         anything[:count] = (codes < low) | (codes > high)
     others = isinstance(variable, Category) and variable.others
-    anything[count] = feature.is_open or (feature.accepts_unknown and others)
-    return anything
+    everything = anything.copy()
+    everything[count] = feature.accepts_unknown and not (
+        feature.coding == "floor" and feature.labelled
+    )
+    anything[count] = everything[count] and others
+    return anything, everything
 
 
 def _numbers(variable: Number, places: tuple[int, ...], feature: Numeric) -> Numbers:

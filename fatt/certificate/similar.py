@@ -54,7 +54,9 @@ class Rule:
     amount
         The noise, if any.
     is_free
-        Whether it may be anything.
+        Whether it may be anything that is known.
+    is_open
+        Whether it may then also be a value that nobody knows.
     among
         Labels that are interchangeable, if they are listed.
     may_miss
@@ -65,6 +67,7 @@ class Rule:
 
     amount: Step | Range | None = None
     is_free: bool = False
+    is_open: bool = False
     among: tuple[Label, ...] | None = None
     may_miss: bool = False
     condition: Between | OneOf | None = None
@@ -99,7 +102,11 @@ def _sayings(similarity: Similarity, schema: Schema) -> Iterator[tuple[str, str,
     varied = set()
     for name, labels in similarity.vary:
         varied.add(schema.find(name).name)
-        yield (name, "is_free", True) if labels is None else (name, "among", labels)
+        if isinstance(labels, tuple):
+            yield name, "among", labels
+        else:
+            yield name, "is_free", True
+            yield name, "is_open", labels == "any"
     if isinstance(similarity.noise, tuple):
         for name, amount in similarity.noise:
             _require_spread(amount, [schema.find(name)])
@@ -269,15 +276,16 @@ def _codes(column: Codes, rule: Rule, values: Floats) -> Reach:
     own = np.where(missing, 0, values).astype(np.int64)
     codes = np.zeros((len(values), column.n_codes), dtype=bool)
     codes[np.flatnonzero(~missing), own[~missing]] = True
+    anything = column.everything if rule.is_open else column.anything
     if rule.is_free:
-        codes[~missing] |= column.anything
+        codes[~missing] |= anything
     if rule.among is not None:
         members = _among(column, rule.among)
         codes[~missing & members[own]] |= members
     if rule.amount is not None:
         codes[~missing] |= _near_levels(column, rule.amount)[own[~missing]]
     if rule.may_miss:
-        codes[missing] |= column.anything
+        codes[missing] |= anything
         missing = np.ones(len(values), dtype=bool)
     if rule.condition is not None:
         codes &= _members(column, rule.condition)

@@ -162,7 +162,7 @@ def _check_favorable(ensemble: Ensemble, direction: Any, favorable: Label) -> No
     if favorable not in ensemble.classes:
         raise SpecError(
             f"favorable is {favorable!r}, which the model never answers. "
-            f"{hint(str(favorable), map(str, ensemble.classes))}"
+            f"{hint(favorable, ensemble.classes)}"
         )
 
 

@@ -115,13 +115,14 @@ def _codes_of_words(column: Column, feature: Categorical) -> Matrix:
     return codes
 
 
-def has_unknown(column: Column, feature: Categorical) -> bool:
-    """Tell whether a column has values that are no category; if it can be read."""
+def unknown_of(column: Column, feature: Categorical) -> list[Any]:
+    """Return the cells of a column that are no category; none if it cannot be read."""
     try:
         codes = codes_of(column, feature)
     except DataError:
-        return False
-    return bool((codes == len(feature.categories)).any())
+        return []
+    unknown: list[Any] = column.cells[codes == len(feature.categories)].tolist()
+    return unknown
 
 
 def _codes_of_column(column: Column, feature: Categorical) -> Matrix:

@@ -243,7 +243,7 @@ def _place(
             return classes.index(label)
         raise SpecError(
             f"pos_label is {label!r}, which the model never answers. "
-            f"{hint(str(label), map(str, classes))}"
+            f"{hint(label, classes)}"
         )
     if len(classes) != 2:
         raise SpecError(

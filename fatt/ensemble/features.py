@@ -206,6 +206,14 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
         is_list = self.labelled and self.coding != "fingerprint"
         return self.accepts_unknown and not is_list
 
+    @property
+    def may_be_unknown(self) -> bool:
+        """Whether a value that is no category can be handed to the library.
+
+        XGBoost takes a label that it does not know for the next one that it knows.
+        """
+        return self.accepts_unknown and not (self.labelled and self.coding == "floor")
+
     def reads_missing(self, code: float) -> bool:
         """Tell whether the library takes a code, as a number, for missing."""
         if self.missing_range is None or self.holds_labels:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,6 +123,11 @@ def as_array(rows: Any) -> NDArray[Any]:
     """Return rows that are no data frame as an array, of objects if there is text."""
     if isinstance(rows, np.ndarray):
         return rows
+    if isinstance(rows, Mapping):
+        raise DataError(
+            "the rows are a dict; pass a table with one row per person, such as "
+            "pandas.DataFrame([row]) for one person, or pandas.DataFrame(columns)."
+        )
     try:
         table = np.asarray(rows)
         # Of numbers and texts together numpy would make texts only.
@@ -133,14 +138,25 @@ def as_array(rows: Any) -> NDArray[Any]:
         ) from error
 
 
+def require_table(array: NDArray[Any]) -> None:
+    """Raise a DataError unless an array has rows and columns."""
+    if array.ndim == 2:
+        return
+    found = f"an array of shape {array.shape}"
+    if array.ndim == 0:
+        found = repr(array.item())
+    elif array.ndim == 1:
+        found = "one row or column of cells"
+    raise DataError(
+        f"the rows are {found}; pass a table with one row per person and one column "
+        "per feature. One person is a table with one row: [row]."
+    )
+
+
 def _from_array(
     array: NDArray[Any], features: Sequence[Feature]
 ) -> tuple[list[Callable[[], Column]], int]:
-    if array.ndim != 2:
-        raise DataError(
-            f"the rows have {array.ndim} dimension(s); pass a table with one row per "
-            "person and one column per feature."
-        )
+    require_table(array)
     if array.shape[1] != len(features):
         raise DataError(
             f"the rows have {array.shape[1]} columns and the model reads "

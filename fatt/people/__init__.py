@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical
 from fatt.ensemble.plain import Plain, is_pandas
-from fatt.ensemble.tables import as_array, as_frame
+from fatt.ensemble.tables import as_array, as_frame, require_table
 from fatt.errors import DataError, SpecError, first, hint
+from fatt.people.edits import with_changes
 from fatt.people.sensitive import Grouping, grouped, sensitive_features_of
 from fatt.region import Variables
 from fatt.region.inference import read_columns
 from fatt.threads import CHUNK
-from fatt.verdict import value_of
+from fatt.verdict import Twins, value_of
 
 
 class People:
@@ -50,11 +51,8 @@ class People:
         is_array = isinstance(table, np.ndarray)
         if not is_array and not is_pandas(table) and self.frame is None:
             self.table, is_array = as_array(table), True
-        if is_array and self.table.ndim != 2:
-            raise DataError(
-                f"the rows have {self.table.ndim} dimension(s); pass a table with one "
-                "row per person and one column per feature."
-            )
+        if is_array:
+            require_table(self.table)
         is_known = is_array or is_pandas(table)
         self._count = len(self.table if is_known else self.frame)
         if not self._count:
@@ -105,6 +103,21 @@ class People:
         if self.frame is None:
             return self.table[index]
         return self.frame[index, :].to_native()
+
+    def beside(self, twins: Twins, cases: NDArray[np.int64]) -> tuple[Any, Any]:
+        """Return some of those who are unfair, and their twins, as tables of that kind.
+
+        Parameters
+        ----------
+        twins
+            The twins of some of these people.
+        cases
+            Which of the cases.
+        """
+        rows, model = self.take(twins.index[cases]), self.variables.model
+        own, other = twins.people[cases], twins.everybody()[cases]
+        before, after = map(self.variables.scatter, (own, other))
+        return rows, with_changes(rows, before, after, model)
 
     def values(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return the numbers and codes of some rows, one column per variable.

@@ -121,7 +121,7 @@ def parse_amount(amount: Any, name: str) -> Amount:
     Parameters
     ----------
     amount
-        Number, text, or pair of numbers.
+        Number or text.
     name
         What it is said of, for the message.
 
@@ -134,7 +134,7 @@ def parse_amount(amount: Any, name: str) -> Amount:
     --------
     >>> parse_amount("+0.3 sd", "age")
     Step(below=0.0, above=0.3, unit='sd')
-    >>> parse_amount([18, 30], "age")
+    >>> parse_amount("18..30", "age")
     Range(low=18.0, high=30.0)
     """
     where = f"noise of {name!r}" if name else "noise"
@@ -151,8 +151,14 @@ def parse_amount(amount: Any, name: str) -> Amount:
         return Step(float(amount), float(amount))
     if isinstance(amount, Sequence) and len(amount) == 2:
         low, high = amount
-        if all(is_number(end) and abs(end) <= _LARGEST for end in amount):
-            return _range(float(low), float(high), amount)
+        if all(map(is_number, amount)):
+            size = max(abs(low), abs(high))
+            raise SpecError(
+                f"{where} is {amount!r}, which could mean two things. Write "
+                f"'{low}..{high}' if these numbers are interchangeable, "
+                f"or {size} if the value may move by up to {size} from where it is "
+                f"(one-sided '+{size}' or '-{size}')."
+            )
     raise SpecError(f"{where} is {amount!r}; {_FORMS}.")
 
 

@@ -72,8 +72,8 @@ _WORD = np.dtype(np.uint64)
 cdef struct Space:
     const Domain* domains
     const Move* moves
-    # Bit sets: codes that are interchangeable, those that meet the condition, and all
-    # that somebody may have.
+    # Bit sets: codes that are interchangeable, or that a free variable may have
+    # besides; those that meet the condition; and all that somebody may have.
     const uint64_t* members
     const uint64_t* meeting
     const uint64_t* anything
@@ -300,6 +300,7 @@ cdef void _grow_codes(
         _add(codes, <int64_t>value)
         if move.kind == TO_ANY:
             _add_all(codes, anything, n_words)
+            _add_all(codes, &space.members[here], n_words)
         elif move.kind == BY_LEVELS:
             _add_levels(
                 move, &space.orders[move.order], <int64_t>value, scale, codes
@@ -308,6 +309,8 @@ cdef void _grow_codes(
             _add_all(codes, &space.members[here], n_words)
     elif move.may_miss != 0:
         _add_all(codes, anything, n_words)
+        if move.kind == TO_ANY:
+            _add_all(codes, &space.members[here], n_words)
     if move.may_miss != 0:
         missing[0] = True
     if move.is_met != 0:

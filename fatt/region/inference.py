@@ -13,11 +13,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Ensemble, Feature, Inputs
+from fatt.ensemble import Categorical, Ensemble, Feature, Inputs
 from fatt.ensemble import Numeric as NumericFeature
-from fatt.ensemble.categories import has_unknown, text_of_category
+from fatt.ensemble.categories import text_of_category, unknown_of
 from fatt.ensemble.encoding import read
-from fatt.ensemble.numeric import gaps_of, mark_missing
+from fatt.ensemble.numeric import gaps_of, is_missing, mark_missing
 from fatt.ensemble.plain import Blocks
 from fatt.ensemble.tables import Column, as_frame, columns_of, places_of
 from fatt.errors import DataError, SpecError, hint
@@ -43,7 +43,10 @@ def from_features(features: Sequence[Feature]) -> Schema:
     """Return the schema of a model's features, one variable each."""
     return Schema(
         columns=tuple(feature.name for feature in features),
-        variables=tuple(_of_feature(f.name, f) for f in features),
+        variables=tuple(
+            _of_feature(f.name, f, has_others=isinstance(f, Categorical) and f.is_open)
+            for f in features
+        ),
     )
 
 
@@ -78,7 +81,7 @@ class Statistics:
     types
         The kinds of numpy's types that columns of numbers have.
     others
-        The columns with values that are none of the model's labels.
+        The columns with values that are none of the model's categories.
     groups
         The columns that may be one variable.
     moments
@@ -152,11 +155,9 @@ def _schema(ensemble: Ensemble, seen: Statistics) -> Schema:
     for name, feature in zip(seen.names, ensemble.features, strict=True):
         if name in taken:
             continue
+        texts = seen.texts.get(name, frozenset())
         variables[name] = _of_feature(
-            name,
-            feature,
-            has_others=name in seen.others,
-            texts=seen.texts.get(name, frozenset()),
+            name, feature, has_others=name in seen.others, texts=texts
         )
         if isinstance(feature, NumericFeature):
             whole = feature.integer or seen.types[name] in "iu"
@@ -285,9 +286,12 @@ class _Table:
                 zip(self.names, ensemble.features, strict=True)
             )
             if not isinstance(feature, NumericFeature)
-            and feature.labelled
-            and feature.accepts_unknown
-            and has_unknown(_distinct(ensemble, X, place) or columns[place](), feature)
+            and feature.may_be_unknown
+            and feature.coding != "fingerprint"
+            and _are_others(
+                unknown_of(_distinct(ensemble, X, place) or columns[place](), feature),
+                feature.categories,
+            )
         )
         self.texts = {
             name: _texts(_distinct(ensemble, X, place) or columns[place]())
@@ -412,6 +416,23 @@ def _texts(column: Column) -> frozenset[str]:
     return frozenset(text for text in texts if text is not None)
 
 
+def _are_others(unknown: Iterable[Any], known: Iterable[Any]) -> bool:
+    """Tell whether a value that is no category is more than a misspelt one.
+
+    One cell ``Male`` beside ``male`` does not make a third sex.
+    """
+    spellings = {_spelling(value) for value in known}
+    return any(_spelling(value) not in spellings for value in unknown)
+
+
+def _spelling(value: Any) -> Any:
+    """Return what is left of a text without case, spaces and punctuation."""
+    if not isinstance(value, str):
+        return None if is_missing(value) else value
+    text = value.casefold()
+    return "".join(filter(str.isalnum, text)) or text.strip()
+
+
 def _distinct(ensemble: Ensemble, X: Any, place: int) -> Column | None:
     """Return a column of a frame with each of its values once, if it can tell them."""
     frame = as_frame(X)
@@ -478,11 +499,12 @@ def _of_feature(
     texts: Collection[str] = (),
 ) -> AnyVariable:
     if not isinstance(feature, NumericFeature):
-        # Where only codes are known, there are always more of them.
-        others = has_others or feature.is_open
-        known = [text for text in texts if feature.code_of(text) is not None]
-        told = texts if len(texts) - len(known) <= _STRANGERS else known
+        known = {text for text in texts if feature.code_of(text) is not None}
+        unknown = set(texts) - known
         return Category(
-            name=name, columns=(name,), others=others, texts=tuple(sorted(told))
+            name=name,
+            columns=(name,),
+            others=has_others or _are_others(unknown, known),
+            texts=tuple(sorted(texts if len(unknown) <= _STRANGERS else known)),
         )
     return (Integer if feature.integer else Number)(name=name, columns=(name,))

@@ -118,8 +118,9 @@ class Category(Variable, frozen=True, kw_only=True, omit_defaults=True, tag="cat
     ----------
     others
         Whether there are people with a value that is none of them, so that `vary`
-        leads there too. It always does where the model knows its categories by their
-        codes or fingerprints only, since it does not know all of them.
+        leads there too. `Schema.infer` looks for one in the rows; a misspelt category
+        is none. Without rows it is true where the model knows its categories by their
+        codes or fingerprints only, since it does not know all of them then.
     texts
         What people have there, where the model stores only fingerprints of its
         categories: what to call them.
@@ -302,9 +303,12 @@ class OneHot(Levels, frozen=True, kw_only=True, tag="one-hot"):
 AnyVariable: TypeAlias = Number | Integer | Binary | Ordinal | Category | OneHot
 
 
-def anything(variable: AnyVariable) -> str:
-    """Say what a variable may be that may be anything."""
-    if isinstance(variable, Category) and variable.others:
+def anything(variable: AnyVariable, *, at_all: bool = False) -> str:
+    """Say what a variable may be that may be anything: that is known, or at all."""
+    has_others = isinstance(variable, Category) and (variable.others or at_all)
+    if has_others or (
+        at_all and isinstance(variable, Levels) and variable.unknown() is not None
+    ):
         return "anything, also a value that the model does not know"
     if isinstance(variable, Ordinal) and not variable.values:
         return f"any of {', '.join(map(str, variable.levels))}"

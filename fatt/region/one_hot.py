@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
@@ -22,6 +23,9 @@ from fatt.region.variables import places
 
 #: The level of a group of columns that are all 0.
 NONE = "none of these"
+
+#: So many columns are read at a time.
+_AT_A_TIME = 32
 
 
 def prefixes(names: list[str], numbers: Collection[str]) -> dict[str, list[str]]:
@@ -141,7 +145,7 @@ class SuspectGroups:
         *,
         inferred: bool = False,
     ) -> None:
-        self._lone = list(_lone_flags(relation, schema, model))
+        self._lone = list(_lone_flags(relation, schema, model, inferred))
         self._torn = list(_torn_groups(relation, schema, model, inferred))
 
     def refuse(
@@ -160,7 +164,7 @@ class SuspectGroups:
         """
         # One row alone never shows that several columns are 1 in turn.
         for said, stem, columns, wanted in self._lone if n_rows != 1 else ():
-            if _exclude_each_other(read(wanted)):
+            if _exclude_each_other(read, wanted):
                 raise SpecError(_one_variable(said, stem, columns))
         for said, prefix, columns, wanted in self._torn:
             _refuse(said, prefix, columns, read(wanted))
@@ -181,27 +185,47 @@ def _torn_groups(
 
 
 def _lone_flags(
-    relation: Relation, schema: Schema, model: Ensemble
+    relation: Relation, schema: Schema, model: Ensemble, inferred: bool
 ) -> Iterator[_Suspect]:
-    """Yield what names one of the columns that pandas makes of a variable.
+    """Yield what moves one of the columns that pandas makes of a variable.
 
-    To vary ``race_White`` alone would ask about people of no race, or of two. As a
+    To move ``race_White`` alone would ask about people of no race, or of two. As a
     condition it is fine.
     """
     known = {variable.name: variable for variable in schema.variables}
-    flags = [one.columns[0] for one in schema.variables if _may_be_flag(one)]
-    for said, name in _moved(relation, ()):
+    flags = {
+        one.columns[0]
+        for one in schema.variables
+        if _may_be_flag(one) and not (inferred and _has_many_values(one))
+    }
+    groups: dict[str, list[str]] = {}
+    for column in schema.columns:
+        for stem in _stems(column) if column in flags else ():
+            groups.setdefault(stem, []).append(column)
+    # Noise for all numbers moves all flags, or none of a whole step.
+    unnamed = [
+        (move.said, name)
+        for name, move in relation.moving(schema)
+        if move.name is None and not move.stays(known[name])
+    ]
+    found: dict[str, str] = {}
+    for said, name in [*_moved(relation, ()), *unnamed]:
         # A lone ``race_a=b`` is taken for a variable ``race_a``.
         column = known[name].columns[0] if name in known else name
-        parts = column.split("_")
-        # What comes before each underscore, the longest first; or all, if no variable.
-        stems = ["_".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
-        for stem in stems if column in schema.columns else [name]:
-            columns = flags_of(stem, flags)
+        for stem in _stems(column) if column in schema.columns else [name]:
+            columns = groups.get(stem, [])
             if stem not in known and len(columns) > 1 and column in {stem, *columns}:
-                place = places(schema, model)
-                wanted = [place[column] for column in columns]
-                yield _Suspect(said, stem, columns, wanted)
+                found.setdefault(stem, said)
+    place = places(schema, model) if found else {}
+    for stem, said in found.items():
+        wanted = [place[column] for column in groups[stem]]
+        yield _Suspect(said, stem, groups[stem], wanted)
+
+
+def _stems(column: str) -> list[str]:
+    """Return what comes before each underscore, the longest first."""
+    parts = column.split("_")
+    return ["_".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
 
 
 def _may_be_flag(variable: AnyVariable) -> bool:
@@ -218,11 +242,27 @@ def _may_be_flag(variable: AnyVariable) -> bool:
     return variable.levels == _pair(level)
 
 
-def _exclude_each_other(cells: NDArray[np.float64]) -> bool:
+def _has_many_values(variable: AnyVariable) -> bool:
+    """Tell whether rows have shown more values of a number than 0 and 1."""
+    if not isinstance(variable, Number) or variable.seen is UNSET:
+        return False
+    return not {0, 1}.issuperset(variable.seen)
+
+
+def _exclude_each_other(
+    read: Callable[[list[int]], NDArray[np.float64]], wanted: list[int]
+) -> bool:
     """Tell whether several columns are 1 in some row, but never two in the same."""
-    is_one = cells == 1
-    is_flag = bool(np.all(is_one | (cells == 0)))
-    return is_flag and is_one.sum(axis=1).max() == 1 and is_one.any(axis=0).sum() > 1
+    ones: NDArray[np.int64] | int = 0
+    used = 0
+    for start in range(0, len(wanted), _AT_A_TIME):
+        cells = read(wanted[start : start + _AT_A_TIME])
+        is_one = cells == 1
+        if not np.all(is_one | (cells == 0)):
+            return False
+        ones = ones + is_one.sum(axis=1)
+        used += int(is_one.any(axis=0).sum())
+    return used > 1 and int(np.max(ones)) == 1
 
 
 def _one_variable(said: str, stem: str, columns: list[str]) -> str:

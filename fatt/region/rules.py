@@ -13,9 +13,17 @@ from fatt.ensemble import Categorical, Numeric
 from fatt.ensemble.encoding import why_never_missing
 from fatt.ensemble.features import Label
 from fatt.errors import SpecError, hint
-from fatt.region.amounts import Amount, Between, Condition, Range, Step, is_number
+from fatt.region.amounts import (
+    Amount,
+    Between,
+    Condition,
+    Range,
+    Step,
+    from_to,
+    is_number,
+)
 from fatt.region.kinds import AnyVariable, Category, Number, Ordinal
-from fatt.region.similarity import Similarity
+from fatt.region.similarity import ANY, Similarity
 from fatt.region.variables import Variables
 
 Codes = NDArray[np.bool_]
@@ -33,7 +41,8 @@ class Rules:
     ranges
         Numbers that are interchangeable.
     free
-        Variables that may be any number, or any category that somebody may have.
+        Variables that may be any number, or any category that somebody may have, or
+        one of the codes in `sets`.
     levels
         Noise of ordinal variables, in levels, and the codes from lowest to highest.
     sets
@@ -66,10 +75,14 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
     rules = Rules()
     varied = _by_variable("vary", similarity.vary, variables)
     for index, values in varied.items():
-        if values is None:
-            rules.free.append(index)
-        else:
+        if isinstance(values, tuple):
             rules.sets[index] = _interchangeable(index, values, variables)
+            continue
+        rules.free.append(index)
+        feature = variables.ensemble.features[index]
+        if values == ANY and isinstance(feature, Categorical):
+            unknown = np.arange(feature.n_codes) == feature.n_codes - 1
+            rules.sets[index] = unknown & feature.may_be_unknown
     is_named = isinstance(similarity.noise, tuple)
     for index, amount in _amounts(similarity, varied, variables).items():
         _add_noise(rules, index, amount, variables, is_named=is_named)
@@ -193,11 +206,17 @@ def _interchangeable(
     index: int, values: tuple[Label, ...], variables: Variables
 ) -> Codes:
     variable = variables.schema.variables[index]
-    if isinstance(variables.ensemble.features[index], Numeric):
+    if isinstance(variable, Number):
+        low, high = variable.bounds
+        for value in values:
+            if isinstance(value, str) or not low <= value <= high:
+                raise SpecError(
+                    f"vary of {variable.name!r} lists {value!r}, and {variable.name!r} "
+                    f"is a number, {from_to(low, high)}; list such numbers."
+                )
         raise SpecError(
-            f"vary lists values of {variable.name!r}, which is a number; write "
-            f"noise={{{variable.name!r}: '18..30'}} for a range of numbers, or "
-            f"vary=[{variable.name!r}] for all."
+            f"vary lists values of {variable.name!r}, a number that is also moved by "
+            "an amount or to any number; list its values there as well."
         )
     return _codes(index, values, "vary", variables)
 

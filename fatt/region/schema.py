@@ -147,28 +147,6 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
 
         return from_features(ensemble_of(model).features)
 
-    @classmethod
-    def from_transformer(cls, transformer: Any) -> Schema:
-        """Derive a schema from the fitted ColumnTransformer before a model.
-
-        For a model that reads the transformed columns. A model that was loaded with
-        its pipeline reads the raw columns and needs no such schema.
-
-        Parameters
-        ----------
-        transformer
-            Fitted ``sklearn.compose.ColumnTransformer``. The columns behind a one-hot
-            or ordinal encoder become variables with the encoder's categories.
-
-        Raises
-        ------
-        SpecError
-            If the transformer is not fitted, or is of another kind.
-        """
-        from fatt.region.encoders import from_transformer
-
-        return from_transformer(transformer)
-
     def with_(
         self, kinds: Mapping[str, AnyVariable] | None = None, /, **more: AnyVariable
     ) -> Schema:

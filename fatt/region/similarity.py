@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,7 @@ from fatt.region.amounts import (
     parse_amount,
     parse_condition,
     parse_labels,
+    short,
 )
 from fatt.region.kinds import AnyVariable, Integer, Number, Ordinal, anything
 from fatt.region.schema import Schema
@@ -32,8 +33,11 @@ KEYS = ("noise", "vary", "where", "missing")
 #: What an audit's file may hold: who is similar, and what others read.
 SECTIONS = ("similar", "columns", "schema", "audit", "decision")
 
-#: Says of a variable in `vary` that every value it has may be taken.
-ANY = "any"
+#: Say of a variable in `vary` which values may be taken: those that the model or the
+#: table knows, or any at all.
+KNOWN, ANY = "known", "any"
+#: The values in `vary`: some by name, any at all, or None for those that are known.
+Values: TypeAlias = tuple[Label, ...] | Literal["any"] | None
 
 
 class Move(NamedTuple):
@@ -48,13 +52,14 @@ class Move(NamedTuple):
     amount
         How far it may move, if it may not take any value.
     values
-        The values that are interchangeable, if these are listed.
+        The values that are interchangeable, if these are listed; ``"any"`` if it may
+        also take values that neither the model nor the table knows.
     """
 
     key: str
     name: str | None
     amount: Amount | None = None
-    values: tuple[Label, ...] | None = None
+    values: Values = None
 
     @property
     def said(self) -> str:
@@ -251,10 +256,11 @@ class Similarity(Relation):
         interchangeable numbers. Of an ordinal variable it is a number of levels.
     vary
         Names of variables that may take any value they have; or for each name the
-        values that are interchangeable (``"any"`` for all). A category has those that
-        the model knows, and others where it knows codes only or a row shows one (see
-        `fatt.region.Category`). A number has those between its bounds; without bounds
-        those seen in the table, if these are at most 20, and else any at all.
+        values that are interchangeable. A category has the values that the model or the
+        table knows (see `fatt.region.Category`). A number has those between its bounds;
+        without bounds those seen in the table, if these are at most 20, and else any at
+        all. Instead of a list, ``"known"`` means just this, and ``"any"`` also values
+        that neither the model nor the table knows.
     where
         For each name a condition that both persons must meet: ``"<= 37"``,
         ``"18..30"``, a label, or a list of labels. Others are similar to nobody.
@@ -277,7 +283,7 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
     """
 
     noise: Amount | tuple[tuple[str, Amount], ...]
-    vary: tuple[tuple[str, tuple[Label, ...] | None], ...]
+    vary: tuple[tuple[str, Values], ...]
     where: tuple[tuple[str, Condition], ...]
     missing: tuple[str, ...]
 
@@ -329,7 +335,7 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
             noise = noise.plain()
         vary: Any = [name for name, values in self.vary]
         if any(values is not None for _, values in self.vary):
-            vary = {name: ANY if v is None else list(v) for name, v in self.vary}
+            vary = {name: _plain(values) for name, values in self.vary}
         where = {name: condition.plain() for name, condition in self.where}
         given = {
             "noise": noise,
@@ -382,10 +388,11 @@ class Similarities(Relation):
 
 
 def narrowed(schema: Schema, similarity: Relation) -> Schema:
-    """Return the schema in which numbers that may vary have the values seen.
+    """Return the schema in which numbers that may vary have the values that are known.
 
-    That is so where these are known and few, no bounds say what else there is, and no
-    alternative moves the number by an amount.
+    Those are the values that `vary` lists, and the ones in the table if these are few.
+    A number stays one if an alternative moves it by an amount or to any number: so does
+    `vary` without a list where the values are not known, or bounds say what there is.
 
     Parameters
     ----------
@@ -394,26 +401,26 @@ def narrowed(schema: Schema, similarity: Relation) -> Schema:
     similarity
         Who is similar to whom.
     """
-    free = {
-        name
-        for name, move in similarity.moving(schema)
-        if move.varies and move.values is None
-    }
+    values: dict[str, list[Values]] = {}
+    for name, move in similarity.moving(schema):
+        if move.key != "missing":
+            # What noise reaches may be any number, too.
+            values.setdefault(name, []).append(move.values if move.varies else "any")
     kinds: dict[str, AnyVariable] = {}
-    for name in sorted(free - moved_by(similarity, schema)):
-        variable = schema.find(name)
-        if (
-            isinstance(variable, Number)
-            and variable.seen is not msgspec.UNSET
-            and variable.lower is variable.upper is None
-        ):
-            kinds[name] = Ordinal(levels=variable.seen)
+    for name in sorted(values):
+        variable, said = schema.find(name), values[name]
+        if not isinstance(variable, Number):
+            continue
+        seen = () if variable.seen is msgspec.UNSET else variable.seen
+        is_bounded = not variable.lower is variable.upper is None
+        if ANY in said or (None in said and (is_bounded or not seen)):
+            continue
+        listed = {x for some in said if isinstance(some, tuple) for x in some}
+        low, high = variable.bounds
+        if all(isinstance(x, int | float) and low <= x <= high for x in listed):
+            numbers = sorted(map(float, {*seen, *listed}))
+            kinds[name] = Ordinal(levels=tuple(map(short, numbers)))
     return schema.with_(kinds) if kinds else schema
-
-
-def moved_by(similarity: Relation, schema: Schema) -> set[str]:
-    """Return the names of the variables that an alternative moves by an amount."""
-    return {name for name, move in similarity.moving(schema) if move.amount is not None}
 
 
 def _moves_of(similarity: Similarity) -> Iterator[Move]:
@@ -440,7 +447,7 @@ def _made_of(
         elif move.amount is not None:
             given["noise"][move.name] = move.amount
         elif move.varies:
-            given["vary"][move.name] = ANY if move.values is None else move.values
+            given["vary"][move.name] = _plain(move.values)
         else:
             given["missing"].append(move.name)
     return Similarity(**given, where=dict(where))
@@ -483,21 +490,30 @@ def _noise(given: Any) -> Amount | tuple[tuple[str, Amount], ...]:
     return amount
 
 
-def _vary(given: Any) -> tuple[tuple[str, tuple[Label, ...] | None], ...]:
+def _vary(given: Any) -> tuple[tuple[str, Values], ...]:
     if not isinstance(given, Mapping):
         return tuple((name, None) for name in _names(given, "vary"))
-    varied: dict[str, tuple[Label, ...] | None] = {}
+    varied: dict[str, Values] = {}
     for name, values in given.items():
-        if isinstance(values, str) and values != ANY:
-            raise SpecError(
-                f"vary of {name!r} is {values!r}; write a list of the values that are "
-                f"interchangeable, or {ANY!r}."
-            )
         where = f"vary of {name!r}"
-        varied[_name(name, "vary")] = (
-            None if isinstance(values, str) else parse_labels(values, where)
-        )
+        if not isinstance(values, str):
+            varied[_name(name, "vary")] = parse_labels(values, where)
+        elif values in {KNOWN, ANY}:
+            varied[_name(name, "vary")] = "any" if values == ANY else None
+        else:
+            raise SpecError(
+                f"{where} is {values!r}; write a list of the values that are "
+                f"interchangeable, {KNOWN!r} for those that the model or the table "
+                f"knows, or {ANY!r}."
+            )
     return tuple(sorted(varied.items(), key=lambda item: item[0]))
+
+
+def _plain(values: Values) -> str | list[Label]:
+    """Return values in `vary` as people write them."""
+    if values is None:
+        return KNOWN
+    return ANY if values == ANY else list(values)
 
 
 def _where(given: Any) -> tuple[tuple[str, Condition], ...]:
@@ -566,12 +582,13 @@ def _change(name: str, move: Move, schema: Schema | None) -> str:
             else ""
         )
         return f"{name!r} {move.amount.in_words(sd)}{levels}{stays}"
-    if move.values is not None:
+    if isinstance(move.values, tuple):
         shown = ", ".join(map(repr, move.values))
         return f"the values {shown} of {name!r} are interchangeable"
     if move.varies:
         variable = None if schema is None else schema.find(name)
-        return (
-            f"{name!r} may be {'anything' if variable is None else anything(variable)}"
-        )
+        at_all = move.values == ANY
+        if variable is None:
+            return f"{name!r} may be anything{' at all' * at_all}"
+        return f"{name!r} may be {anything(variable, at_all=at_all)}"
     return f"{name!r} may be missing for one and known for the other"

@@ -14,14 +14,7 @@ from fatt.errors import DataError, SpecError
 from fatt.region import growth
 from fatt.region.amounts import from_to
 from fatt.region.boxes import Boxes, code_words
-from fatt.region.kinds import (
-    AnyVariable,
-    Category,
-    Integer,
-    Number,
-    OneHot,
-    Ordinal,
-)
+from fatt.region.kinds import AnyVariable, Category, Integer, Number
 from fatt.region.rules import Rules, bind
 from fatt.region.similarity import Relation
 from fatt.region.variables import Variables
@@ -67,48 +60,15 @@ class Space:
         )
         self._prepared = (domains, moves, members, meeting, anything, orders)
         growth.check_space(self._prepared)
-        self._closed = [
-            (number, index)
-            for number, one in enumerate(rules)
-            for index in sorted({*one.free, *one.missing})
-            if self._is_closed(index, anything)
-        ]
-        self._with_open_category = [
+        # Of a column that nothing asks for, no value is known, and there are many.
+        self._with_unasked_category = [
             number
             for number, one in enumerate(rules)
-            if any(self._is_open(index) for index in one.free)
+            if any(
+                isinstance(feature, Categorical) and not feature.categories
+                for feature in map(variables.ensemble.features.__getitem__, one.free)
+            )
         ]
-
-    def _is_open(self, index: int) -> bool:
-        feature = self._variables.ensemble.features[index]
-        # Of a column that nothing asks for, no value is known, and there are many.
-        return isinstance(feature, Categorical) and (
-            feature.is_open or not feature.categories
-        )
-
-    def check_reach(self, people: Matrix) -> None:
-        """Raise `DataError` if a person has a value that nobody could come to have.
-
-        That is so if a value may be anything, the schema says that all people have one
-        of the model's categories, and a person has another value.
-
-        Parameters
-        ----------
-        people : ndarray of shape (n_people, n_variables)
-            What `Variables.gather` returned.
-        """
-        for number, index in self._closed:
-            feature = self._variables.ensemble.features[index]
-            outside = people[:, index] == feature.n_codes - 1
-            if outside.any():
-                outside &= self._meets(people, number)
-            if outside.any():
-                raise DataError(
-                    f"row {int(np.argmax(outside))}: {feature.name!r} has a value that "
-                    "the model does not know. The similarity lets it be anything, and "
-                    "by the schema nobody else could have that value. "
-                    + _way_out(self._variables.schema.variables[index])
-                )
 
     def alone(self, people: Matrix) -> NDArray[np.bool_]:
         """Tell which people are similar to nobody else.
@@ -133,8 +93,7 @@ class Space:
         moves |= (boxes.lower < boxes.upper).any(axis=1)
         is_alone = np.ones(len(people), dtype=bool)
         is_alone[boxes.person[moves]] = False
-        for number in self._with_open_category:
-            # The values that the model does not know are one code, and many people.
+        for number in self._with_unasked_category:
             is_alone &= ~self._meets(people, number)
         return is_alone
 
@@ -264,15 +223,6 @@ class Space:
         """Return the words of a variable's bit set."""
         return slice(int(self._words[index]), int(self._words[index + 1]))
 
-    def _is_closed(self, index: int, anything: Words) -> bool:
-        """Tell whether nobody has a value that is none of the model's categories."""
-        feature = self._variables.ensemble.features[index]
-        if not isinstance(feature, Categorical):
-            return False
-        unknown = feature.n_codes - 1
-        word = int(anything[self._span(index)][unknown // 64])
-        return not word >> unknown % 64 & 1
-
     def _meets(self, people: Matrix, number: int) -> Mask:
         """Tell who meets the conditions of an alternative."""
         meeting = np.empty(len(people), dtype=np.bool_)
@@ -320,29 +270,9 @@ def _bits(codes: Mask) -> Words:
 def _codes_of_anybody(feature: Categorical, variable: AnyVariable) -> Mask:
     """Tell which codes somebody may have.
 
-    The last code stands for all values that are no category. Where categories are but
-    numbered codes, the rest of the numbers are values like any other; labels are a
-    list, and it is for the schema to say that there are people beyond it.
+    The last code stands for all values that are no category. It is for the schema to
+    say that there are people who have one.
     """
     codes = [not feature.reads_missing(code) for code in range(len(feature.categories))]
     has_others = isinstance(variable, Category) and variable.others
-    beyond = feature.is_open or (feature.accepts_unknown and has_others)
-    return np.array([*codes, beyond])
-
-
-def _way_out(variable: AnyVariable) -> str:
-    """Say how a schema tells that there are people beyond its levels."""
-    name = variable.name
-    if isinstance(variable, OneHot):
-        made = (
-            "name the level for which all columns are 0: "
-            f"schema.with_({{{name!r}: OneHot(dropped=...)}})"
-        )
-    elif isinstance(variable, Ordinal) and variable.unknown_value is not None:
-        made = f"make {variable.unknown_value} a level of its own"
-    else:
-        made = (
-            "say that there are others: "
-            f"schema.with_({{{name!r}: Category(others=True)}})"
-        )
-    return f"Correct the schema, or {made}."
+    return np.array([*codes, feature.may_be_unknown and has_others])

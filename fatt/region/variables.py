@@ -334,8 +334,9 @@ def _no_level(row: int, cells: Matrix, variable: AnyVariable) -> DataError:
         return DataError(
             f"row {row}: column {variable.columns[0]!r} is {cells[0]}, which is no "
             f"level of the variable {variable.name!r}; correct the row or the schema. "
-            "(Of a number that may vary, the levels are the values in the rows from "
-            "which the schema was inferred, if they are few and it has no bounds.)"
+            "(Of a number that may vary, the levels are the values that vary lists, "
+            "and those in the rows from which the schema was inferred, if these are "
+            "few.)"
         )
     ones = [name for name, cell in zip(variable.columns, cells, strict=True) if cell]
     return DataError(

@@ -8,7 +8,7 @@ predict the attribute that varies.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import NoReturn
 
 import numpy as np
@@ -18,7 +18,7 @@ from fatt.ensemble import Categorical, Ensemble, Label, Numeric, joint
 from fatt.ensemble.tables import places_of
 from fatt.errors import SpecError, first
 from fatt.people import People
-from fatt.region import Number, Relation, Schema, Space
+from fatt.region import Category, Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
 from fatt.threads import CHUNK
 from fatt.verdict import Findings, answers_of
@@ -73,7 +73,7 @@ def refuse_vacuous(similarity: Relation, schema: Schema) -> NoReturn:
 
 
 def warnings(
-    people: People, findings: Findings, *, interrupted: bool
+    people: People, findings: Findings, similarity: Relation, *, interrupted: bool
 ) -> tuple[str, ...]:
     """Say why the rows may not be those that the model was made for.
 
@@ -81,6 +81,8 @@ def warnings(
     ----------
     people, findings
         The people, and what was found about them.
+    similarity
+        Who is similar.
     interrupted
         Whether some were not reached. The others may all get the same answer because
         of their order.
@@ -88,7 +90,7 @@ def warnings(
     known = findings.label[findings.answered][: 0 if interrupted else None]
     # Whether there are several answers is all that matters.
     answers = answers_of(np.unique(known)[:2], findings.classes)
-    return misfits(people, answers)
+    return (*misfits(people, answers), *_misspelt(people, similarity))
 
 
 def misfits(people: People, answers: Collection[Label]) -> tuple[str, ...]:
@@ -156,6 +158,13 @@ def notes(people: People, similarity: Relation, alone: int) -> tuple[str, ...]:
             f"{alone:,} of {len(people):,} people have nobody similar, and are "
             "trivially fair."
         )
+    found += [
+        f"{name!r} varies among the values that this table or the model's splits name. "
+        "The model does not say which others it was trained on. To vary to these as "
+        f"well: vary={{{name!r}: 'any'}}."
+        for _, name, feature in _categories(people, similarity)
+        if feature.is_open
+    ]
     found += [
         f"The model does not read {name!r}, so varying it changes nothing. Vary the "
         "columns that stand for it."
@@ -284,6 +293,37 @@ def _infinite(people: People) -> list[str]:
         for feature, count in zip(features, count_cells(people, np.isinf), strict=True)
         if count
     ]
+
+
+def _categories(
+    people: People, similarity: Relation
+) -> Iterator[tuple[int, str, Categorical]]:
+    """Yield the categories that vary among the values that are known."""
+    variables = people.variables
+    moves: dict[str, set[bool]] = {}
+    for name, move in similarity.moving(variables.schema):
+        moves.setdefault(name, set()).add(move.key == "vary" and move.values is None)
+    for index, feature in enumerate(variables.ensemble.features):
+        variable = variables.schema.variables[index]
+        if not isinstance(feature, Categorical) or not feature.may_be_unknown:
+            continue
+        has_others = isinstance(variable, Category) and variable.others
+        if moves.get(feature.name) == {True} and not has_others:
+            yield index, feature.name, feature
+
+
+def _misspelt(people: People, similarity: Relation) -> Iterator[str]:
+    """Name rows with a category that no other row varies to."""
+    for index, name, feature in _categories(people, similarity):
+        values = people.values(0, len(people))[:, index]
+        rows = np.flatnonzero(values == feature.other_code)
+        if rows.size:
+            yield (
+                f"Row {rows[0]}: {name!r} has a value that the model does not know "
+                f"({rows.size:,} such rows), and no other row varies to it. If it is "
+                "misspelt, correct it. If there are such people, write "
+                f"vary={{{name!r}: 'any'}}."
+            )
 
 
 def _moving(people: People, similarity: Relation) -> tuple[dict[str, None], set[str]]:

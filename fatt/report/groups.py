@@ -343,7 +343,7 @@ def favourable_label(classes: Sequence[Label], given: Label | None) -> Label | N
         )
     raise SpecError(
         f"the model has no answer {str(given)!r} that could be favourable. "
-        f"{hint(str(given), [str(label) for label in classes])}"
+        f"{hint(given, classes)}"
     )
 
 

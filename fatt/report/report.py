@@ -163,9 +163,9 @@ class Report:
         features = variables.ensemble.features
         found = [getattr(variables.schema.find(f.name), "sd", None) for f in features]
         spread = np.array([deviation or 1.0 for deviation in found])
-        return Counterexamples.of(
-            self.findings.twins, features, self.findings.classes, spread
-        )
+        twins, classes = self.findings.twins, self.findings.classes
+        beside = functools.partial(self.people.beside, twins)
+        return Counterexamples.of(twins, features, classes, spread, beside)
 
     @functools.cached_property
     def alone(self) -> int:
@@ -175,7 +175,9 @@ class Report:
     @functools.cached_property
     def warnings(self) -> tuple[str, ...]:
         """Why the rows may not be those that the model was made for, in sentences."""
-        return doubts.warnings(self.people, self.findings, interrupted=self.interrupted)
+        return doubts.warnings(
+            self.people, self.findings, self.similarity, interrupted=self.interrupted
+        )
 
     @functools.cached_property
     def notes(self) -> tuple[str, ...]:

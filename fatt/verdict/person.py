@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -79,14 +80,70 @@ BECAUSE = {
 class Bounds(NamedTuple):
     """A number that is known to lie between two others, both included.
 
+    A comparison is true only if it is proved: ``bounds >= 0.9`` says that the number is
+    at least 0.9 wherever it lies. So ``bounds >= 0.9`` and ``bounds < 0.9`` can both be
+    false. A format such as ``.1%`` writes both ends, or one figure if they are equal;
+    `lower` is rounded down, `upper` is rounded up, and one figure down.
+
     Attributes
     ----------
     lower, upper
         The two numbers; equal if the number is known exactly.
+
+    Examples
+    --------
+    >>> Bounds(0.5, 0.75) >= 0.5, Bounds(0.5, 0.75) > 0.5, Bounds(0.5, 0.75) <= 0.5
+    (True, False, False)
+    >>> f"{Bounds(0.5, 0.75):.1%}", f"{Bounds(0.9996, 0.9996):.1%}"
+    ('50.0% to 75.0%', '99.9%')
     """
 
     lower: float
     upper: float
+
+    def __ge__(self, other: object) -> bool:  # type: ignore[override]
+        return self.lower >= _ends(other).upper
+
+    def __gt__(self, other: object) -> bool:  # type: ignore[override]
+        return self.lower > _ends(other).upper
+
+    def __le__(self, other: object) -> bool:  # type: ignore[override]
+        return self.upper <= _ends(other).lower
+
+    def __lt__(self, other: object) -> bool:  # type: ignore[override]
+        return self.upper < _ends(other).lower
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        lower = _rounded(self.lower, spec, ROUND_FLOOR)
+        if self.lower == self.upper:
+            return lower
+        return f"{lower} to {_rounded(self.upper, spec, ROUND_CEILING)}"
+
+
+# NumPy's numbers leave comparisons to `Bounds`, and make no array of both ends.
+Bounds.__array_ufunc__ = None  # type: ignore[attr-defined]
+
+
+def _ends(other: object) -> Bounds:
+    """Return the ends of bounds, or of a number; these are the number itself."""
+    if isinstance(other, Bounds):
+        return other
+    if isinstance(other, int | float | np.integer | np.floating):
+        return Bounds(float(other), float(other))
+    raise TypeError(
+        f"bounds are compared with {other!r}; compare them with a number, or compare "
+        "bounds.lower and bounds.upper."
+    )
+
+
+def _rounded(number: float, spec: str, rounding: str) -> str:
+    """Write a number that is rounded to one side; but for its last bits."""
+    if not math.isfinite(number):
+        return format(number, spec)
+    with localcontext(rounding=rounding):
+        return format(Decimal(f"{number:.12g}"), spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,19 +368,7 @@ def share(fairness: Bounds) -> str:
     >>> share(Bounds(0.99999, 0.99999)), share(Bounds(0.5, 0.75))
     ('99.99%', '50.00% to 75.00%')
     """
-    lower, upper = fairness
-    if lower == upper:
-        return f"{_down(lower)}%"
-    return f"{_down(lower)}% to {_up(upper)}%"
-
-
-def _down(number: float) -> str:
-    # A share such as 0.29 is a little less than 29 hundredths.
-    return f"{math.floor(number * 1e4 + 1e-9) / 100:.2f}"
-
-
-def _up(number: float) -> str:
-    return f"{math.ceil(number * 1e4 - 1e-9) / 100:.2f}"
+    return f"{fairness:.2%}"
 
 
 def value_of(feature: Feature, number: float, *, is_made: bool = False) -> Value:

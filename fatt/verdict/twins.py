@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -31,7 +31,7 @@ Integers = NDArray[np.int64]
 _LINES, _CARDS = 10, 6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Twins:
     """The unfair people and their twins, as arrays.
 
@@ -69,6 +69,9 @@ class Twins:
 
     def __len__(self) -> int:
         return len(self.index)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} twins>"
 
     @classmethod
     def of(
@@ -263,12 +266,15 @@ class Counterexamples(Sequence[Counterexample]):
         The variables.
     classes
         The model's labels.
+    beside
+        Makes tables of some cases, for `tables`; None if the people are not known.
     """
 
     twins: Twins
     order: NDArray[np.int64]
     features: tuple[Feature, ...]
     classes: tuple[Label, ...]
+    beside: Callable[[Integers], tuple[Any, Any]] | None = None
 
     @classmethod
     def of(
@@ -277,12 +283,13 @@ class Counterexamples(Sequence[Counterexample]):
         features: tuple[Feature, ...],
         classes: tuple[Label, ...],
         spread: Floats,
+        beside: Callable[[Integers], tuple[Any, Any]] | None = None,
     ) -> Counterexamples:
         """Return all cases, closest first; see `Twins.closest_first`."""
         order = np.empty(0, dtype=np.int64)
         if len(twins):
             order = twins.closest_first(features, spread)
-        return cls(twins, order, features, classes)
+        return cls(twins, order, features, classes, beside)
 
     def __len__(self) -> int:
         return len(self.order)
@@ -337,10 +344,29 @@ class Counterexamples(Sequence[Counterexample]):
 
     def __getitem__(self, index: int | slice) -> Counterexample | Counterexamples:
         if isinstance(index, slice):
-            return Counterexamples(
-                self.twins, self.order[index], self.features, self.classes
-            )
+            return replace(self, order=self.order[index])
         return self._case(int(self.order[index]))
+
+    def tables(self) -> tuple[Any, Any]:
+        """Return the people and their twins as two tables like the one that was passed.
+
+        Both have its columns, types and index, so that the model itself takes them. A
+        column has another type only where its own cannot hold the value of a twin.
+
+        Examples
+        --------
+        >>> import fatt
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> ages = [[20.0], [30.0], [40.0], [50.0]]
+        >>> tree = DecisionTreeClassifier().fit(ages, [0, 0, 1, 1])
+        >>> near = fatt.Similarity(noise={"x0": 6})
+        >>> report = fatt.verify(tree, ages, similarity=near)
+        >>> people, twins = report.counterexamples[:1].tables()
+        >>> tree.predict(people), tree.predict(twins)
+        (array([1]), array([0]))
+        """
+        assert self.beside is not None
+        return self.beside(self.order)
 
     def closest(self, count: int) -> Counterexamples:
         """Return the `count` closest pairs; all of them if there are fewer.

@@ -82,7 +82,7 @@ def test_a_tree_changes_by_all_or_nothing() -> None:
     assert gaps[1].label in {"deny", "grant"}
     assert len(gaps) == 3
     assert gaps[-1].index == gaps[1:][1].index == 2
-    assert repr(gaps) == "<3 gaps, the largest between 1 and 1.125>"
+    assert repr(gaps) == "<3 gaps, the largest 1 to 1.125>"
 
 
 @pytest.mark.parametrize("of", ["score", "probability"])

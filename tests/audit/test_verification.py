@@ -373,16 +373,30 @@ def test_nobody_and_nonsense() -> None:
     ("given", "words"),
     [
         ({"similarity": {"noise": {"x0": 1}}}, r"write Similarity\(\.\.\.\)"),
-        ({"budget": 1.0}, r"1\.0, a float; write Budget\(seconds=1\.0\)"),
+        ({"budget": 1.0}, r"1\.0 \(float\); write Budget\(seconds=1\.0\)"),
         ({"budget": {"seconds": 2}}, r"write Budget\(seconds=1\.0\)"),
-        ({"schema": {"x0": "integer"}}, r"a dict; write Schema\.infer"),
-        ({"n_jobs": "2"}, "'2', a str; write a number of threads"),
+        ({"schema": {"x0": "integer"}}, r"\(dict\); write Schema\.infer"),
+        ({"n_jobs": "2"}, r"'2' \(str\); write a number of threads"),
         ({"n_jobs": True}, "write a number of threads"),
     ],
 )
 def test_wrong_types_are_told_what_to_write(given: Any, words: str) -> None:
     with pytest.raises(SpecError, match=words):
         fatt.verify(tree(), AGES, **{"similarity": NOISE, **given})
+
+
+def test_labels_that_are_numbers_are_told_as_numbers() -> None:
+    model = DecisionTreeClassifier().fit(AGES, [0, 0, 1, 1])
+    similarity = Similarity(noise={"x0": 1})
+    for label in ("1", 2):
+        with pytest.raises(SpecError, match="There are: 0, 1"):
+            fatt.verify(
+                model,
+                AGES,
+                similarity=similarity,
+                direction="not lower",
+                favorable=label,
+            )
 
 
 def races(*rows: list[float]) -> tuple[DecisionTreeClassifier, pd.DataFrame]:

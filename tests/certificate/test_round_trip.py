@@ -86,7 +86,9 @@ AMOUNTS = st.one_of(
     NUMBERS.map(abs),
     NUMBERS.map(lambda number: f"{float(abs(number))!r} sd"),
     NUMBERS.map(lambda number: f"+{float(abs(number))!r}%"),
-    st.tuples(NUMBERS, NUMBERS).map(sorted),
+    st.tuples(NUMBERS, NUMBERS).map(
+        lambda ends: f"{float(min(ends))!r}..{float(max(ends))!r}"
+    ),
 )
 CONDITIONS = st.one_of(
     NUMBERS.map(lambda number: f"<= {float(number)!r}"),
@@ -102,7 +104,9 @@ def similarities(draw: Draw) -> Relation:
     for _ in range(draw(st.integers(1, 3))):
         noise = {name: draw(AMOUNTS) for name in draw(names)}
         free = [name for name in draw(names) if name not in noise]
-        some = st.one_of(st.just("any"), st.lists(LABELS, min_size=1, max_size=3))
+        some = st.one_of(
+            st.sampled_from(["any", "known"]), st.lists(LABELS, min_size=1, max_size=3)
+        )
         ways.append(
             Similarity(
                 noise=noise,

@@ -9,6 +9,10 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Similarity
@@ -17,7 +21,7 @@ from fatt.certificate.certificate import contents_of
 from fatt.certificate.columns import columns_of
 from fatt.certificate.similar import Similar
 from fatt.ensemble import Categorical, Feature, Numeric
-from fatt.errors import CertificateError, DataError, SpecError
+from fatt.errors import CertificateError, SpecError
 from fatt.region import Category, Ordinal, Schema, Space, Variables
 from fatt.region.boxes import code_words
 from tests.certificate.forgery import changes_of
@@ -25,11 +29,13 @@ from tests.laws.effort import for_seeds
 from tests.region import town
 
 CODES = [*range(21), -1, 1_000_000]
-ANY = Similarity(vary=["f0"])
-GAPS = Similarity(vary=["f0"], missing=["f0"])
+KNOWN = Similarity(vary=["f0"])
+KNOWN_GAPS = Similarity(vary=["f0"], missing=["f0"])
+ANY = Similarity(vary={"f0": "any"})
+GAPS = Similarity(vary={"f0": "any"}, missing=["f0"])
 #: The same in LightGBM's own names.
-ANY_COLUMN = Similarity(vary=["Column_0"])
-GAPS_COLUMN = Similarity(vary=["Column_0"], missing=["Column_0"])
+ANY_COLUMN = Similarity(vary={"Column_0": "any"})
+GAPS_COLUMN = Similarity(vary={"Column_0": "any"}, missing=["Column_0"])
 
 
 def xgboost_model(X: Any, y: Any, **options: Any) -> Any:
@@ -139,6 +145,20 @@ def test_a_rare_code_that_lightgbm_does_not_list() -> None:
     check(clf, X[::40], GAPS_COLUMN, [*CODES, math.nan])
 
 
+def text_model(frame: Any, y: Any, seed: int) -> Any:
+    catboost = pytest.importorskip("catboost")
+    return catboost.CatBoostClassifier(
+        iterations=3,
+        depth=3,
+        learning_rate=1.0,
+        cat_features=["f0"],
+        one_hot_max_size=[2, 20][seed % 2],
+        max_ctr_complexity=1,
+        verbose=0,
+        allow_writing_files=False,
+    ).fit(frame, y)
+
+
 def people(rng: np.random.Generator, n_codes: int, n_rows: int) -> Any:
     X = np.column_stack(
         [rng.integers(0, n_codes, n_rows), rng.integers(0, 4, n_rows) / 2]
@@ -187,21 +207,11 @@ def test_any_code_of_lightgbm(seed: int) -> None:
 @for_seeds(8)
 def test_any_text_of_catboost(seed: int) -> None:
     """Known texts, whole numbers, and texts that the model never saw."""
-    catboost = pytest.importorskip("catboost")
     rng = np.random.default_rng(seed)
     X, y = people(rng, int(rng.integers(2, 9)), 150)
     known = np.array(["a", "b", "Ulm", "3", "", "x y", "São", "7"], dtype=object)
     frame = pd.DataFrame({"f0": known[X[:, 0].astype(int)], "f1": X[:, 1]})
-    clf = catboost.CatBoostClassifier(
-        iterations=3,
-        depth=3,
-        learning_rate=1.0,
-        cat_features=["f0"],
-        one_hot_max_size=int(rng.choice([2, 20])),
-        max_ctr_complexity=1,
-        verbose=0,
-        allow_writing_files=False,
-    ).fit(frame, y)
+    clf = text_model(frame, y, seed)
     rows = frame[:40].copy()
     strangers = rng.random(40) < 0.3
     rows.loc[strangers, "f0"] = rng.choice(["new", "100"], int(strangers.sum()))
@@ -243,13 +253,15 @@ def test_labels_are_a_list_that_holds_the_tables(library: str, seed: int) -> Non
     both = both.reset_index(drop=True)
     report = check(clf, both, ANY, [*"abcdez"])
     assert report.people.variables.schema.find("f0").others
-    # Who says that there are no others is told who is one.
+    # By another schema nobody else varies to their value, and they are named.
     schema = Schema.infer(fatt.load(clf), frame)
-    with pytest.raises(DataError, match=r"row 30: 'f0' .*Category\(others=True\)"):
-        fatt.verify(clf, both, similarity=ANY, schema=schema)
+    fewer = fatt.verify(clf, both, similarity=KNOWN, schema=schema)
+    assert any("Row 30: 'f0'" in one for one in fewer.warnings)
+    assert fewer.counts["unfair"] <= report.counts["unfair"]
     with_others = schema.with_(f0=Category(others=True))
-    again = fatt.verify(clf, both, similarity=ANY, schema=with_others)
+    again = fatt.verify(clf, both, similarity=KNOWN, schema=with_others)
     assert again.counts == report.counts
+    assert not any("Row 30" in one for one in again.warnings)
 
 
 def random_feature(rng: np.random.Generator) -> Categorical:
@@ -278,7 +290,7 @@ def test_search_and_checker_agree_on_anything(seed: int) -> None:
     if feature.categories and rng.integers(3) == 0:
         kind = Ordinal(name="f0", columns="f0", levels=feature.categories[:2])
     schema = Schema.from_ensemble(model).with_(f0=kind)
-    similarity = GAPS if rng.integers(2) else ANY
+    similarity = (KNOWN, KNOWN_GAPS, ANY, GAPS)[rng.integers(4)]
     codes = np.arange(feature.n_codes + 1.0)
     codes[-1] = np.nan
     rows = np.column_stack([codes, np.zeros(len(codes))])
@@ -294,7 +306,7 @@ def test_search_and_checker_agree_on_anything(seed: int) -> None:
     np.testing.assert_array_equal(boxes.missing[:, 0], reach.missing)
     if len(members) > 1:
         others = isinstance(kind, Category) and kind.others
-        beyond = feature.accepts_unknown and (others or not feature.labelled)
+        beyond = feature.accepts_unknown and (others or similarity in (ANY, GAPS))
         assert members[0, -1] == (beyond or feature.n_codes == 1)
 
 
@@ -351,3 +363,63 @@ def test_a_proof_about_known_codes_is_no_proof_about_all() -> None:
     assert claimed(Similarity(vary={"f0": [0, 1]})).check(model).fair == 1
     with pytest.raises(CertificateError):
         claimed(ANY).check(model)
+
+
+@pytest.mark.catboost
+@for_seeds(6)
+def test_texts_that_nobody_has_are_left_out_unless_asked_for(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = people(rng, 4, 150)
+    texts = np.array(["ab", "cd", "ef", "gh"], dtype=object)
+    frame = pd.DataFrame({"f0": texts[X[:, 0].astype(int)], "f1": X[:, 1]})
+    clf = text_model(frame, y, seed)
+    own = np.asarray(clf.predict(frame))
+    fair = np.ones(len(frame), dtype=bool)
+    for text in texts:
+        fair &= np.asarray(clf.predict(frame.assign(f0=text))) == own
+    report = fatt.verify(clf, frame, similarity=KNOWN)
+    np.testing.assert_array_equal(verdicts(report), fair)
+    others = report.people.variables.schema.find("f0").others
+    twins = {case.twin["f0"] for case in report.counterexamples}
+    assert twins <= {*texts, *["(other)"] * others}
+    is_told = any("vary={'f0': 'any'}" in note for note in report.notes)
+    assert is_told != others
+    fair &= np.asarray(clf.predict(frame.assign(f0="never"))) == own
+    wider = fatt.verify(clf, frame, similarity=ANY)
+    np.testing.assert_array_equal(verdicts(wider), fair)
+    assert not any("vary={'f0': 'any'}" in note for note in wider.notes)
+    for one in (report, wider):
+        checked = one.certificate().check(clf)
+        assert checked.fair + checked.claimed == one.counts["fair"]
+
+
+@pytest.mark.parametrize("kind", ["one-hot", "text"])
+def test_a_misspelt_cell_makes_no_level_for_others(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    texts = np.array(["male", "female", "?"])[rng.integers(3, size=200)]
+    frame = pd.DataFrame({"f0": texts.astype(object), "f1": rng.normal(size=200)})
+    y = ((frame["f1"] > 0) ^ (texts == "male")).astype(int)
+    if kind == "text":
+        clf = text_model(frame, y, 0)
+    else:
+        columns = make_column_transformer(
+            (OneHotEncoder(handle_unknown="ignore"), ["f0"]), remainder="passthrough"
+        )
+        clf = make_pipeline(columns, DecisionTreeClassifier(random_state=0))
+        clf.fit(frame, y)
+    rows = frame[:50].copy()
+    rows.loc[17, "f0"] = "Male "
+    report = fatt.verify(clf, rows, similarity=KNOWN)
+    assert not report.people.variables.schema.find("f0").others
+    assert {case.twin["f0"] for case in report.counterexamples} <= {
+        "male",
+        "female",
+        "?",
+    }
+    [warning] = [one for one in report.warnings if "Row 17" in one]
+    assert "'f0' has a value that the model does not know (1 such rows)" in warning
+    # A new value is no misspelt one.
+    rows.loc[17, "f0"] = "divers"
+    report = fatt.verify(clf, rows, similarity=KNOWN)
+    assert report.people.variables.schema.find("f0").others
+    assert not any("Row 17" in one for one in report.warnings)

@@ -180,8 +180,8 @@ _SIMILAR = [
         "columns.py",
         CODES,
         (
-            "anything[count] = feature.is_open or",
-            "anything[count] = False or",
+            "anything[count] = everything[count] and others",
+            "anything[count] = False",
         ),
     ),
 ]

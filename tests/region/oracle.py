@@ -101,12 +101,17 @@ class _One:
             return False
         if isinstance(self.variable, Number):
             return self.is_valid(y) and self._moves(x, y)
-        return y != UNKNOWN and self._exchanges(x, y)
+        return (y != UNKNOWN or self._is_open()) and self._exchanges(x, y)
+
+    def _is_open(self) -> bool:
+        vary = self.spec.get("vary", [])
+        is_any = isinstance(vary, dict) and vary.get(self.name) == "any"
+        return is_any and self.feature.accepts_unknown
 
     def _is_anything(self, y: Any) -> bool:
         if isinstance(self.variable, Number):
             return self.is_valid(y)
-        return bool(y != UNKNOWN)
+        return bool(y != UNKNOWN) or self._is_open()
 
     def _amount(self) -> Any:
         noise = self.spec.get("noise")
@@ -143,8 +148,8 @@ class _One:
     def _exchanges(self, x: Any, y: Any) -> bool:
         vary = self.spec.get("vary", [])
         if self.name in vary:
-            values = vary[self.name] if isinstance(vary, dict) else "any"
-            return values == "any" or (x in values and y in values)
+            values = vary[self.name] if isinstance(vary, dict) else "known"
+            return values in ("any", "known") or (x in values and y in values)
         noise = self.spec.get("noise")
         if isinstance(self.variable, Ordinal) and isinstance(noise, dict):
             levels, text = list(self.variable.levels), str(noise.get(self.name, 0))

@@ -36,7 +36,7 @@ def specs(draw: st.DrawFn) -> dict[str, Any]:
     varied = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=3))
     if draw(st.booleans()):
         spec["vary"] = {
-            name: "any"
+            name: draw(st.sampled_from(["any", "known"]))
             if name in NUMBERS or draw(st.booleans())
             else draw(st.lists(st.sampled_from(LEVELS[name]), unique=True, min_size=1))
             for name in varied
@@ -177,7 +177,7 @@ def levels(made: Boxes, name: str, box: int = 0) -> set[Any]:
         ("age", "17.5..30", 20, (18, 30)),
         ("age", "18..30", 18, (18, 30)),
         ("age", "18..30", 30, (18, 30)),
-        ("age", [18, 30], 31, (31, 31)),
+        ("age", "18..30", 31, (31, 31)),
         ("income", 3, 1.0, (0, 4)),
         ("income", 3, 998.0, (995, 1000)),
         ("income", "10%", 500.0, (450, 550)),

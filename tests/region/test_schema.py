@@ -500,6 +500,53 @@ def test_one_of_the_columns_of_a_variable_cannot_vary_alone(
     assert len(fatt.verify(model, table, similarity=alone, schema=schema)) == 4
 
 
+@pytest.mark.parametrize("dtype", [int, float])
+@pytest.mark.parametrize("told", ["people", "schema", "nothing"])
+def test_noise_for_all_numbers_makes_nobody_of_two_races(
+    dtype: type, told: str
+) -> None:
+    model, table = dummies(dtype=dtype)
+    schema = {"people": table, "schema": Schema.infer(model, table), "nothing": None}
+    words = "noise is for all numbers, .*'race_A', 'race_B', 'race_C' look like one"
+    for noise in (1, "5 sd", "+200%"):
+        similarity = fatt.Similarity(noise=noise)
+        if told == "nothing" and noise == "5 sd":
+            continue
+        with pytest.raises(SpecError, match=words):
+            fatt.Auditor(model, similarity=similarity, schema=schema[told]).verify(
+                table
+            )
+    # Columns that do not move, or are no flags, are no people of two races.
+    similarity = fatt.Similarity(noise=0.5)
+    if dtype is int:
+        halves = table.assign(age=table["age"] + 0.5)
+        assert len(fatt.verify(model, halves, similarity=similarity)) == 4
+    table["race_A"] = [3, 1, 0, 0]
+    similarity = fatt.Similarity(noise=1)
+    words = "'race_B', 'race_C' look like one variable 'race'"
+    with pytest.raises(SpecError, match=words):
+        fatt.verify(model, table, similarity=similarity)
+    flags = {"race_B": Binary(), "race_C": Binary()}
+    said = Schema.infer(model, table).with_(flags)
+    assert len(fatt.verify(model, table, similarity=similarity, schema=said)) == 4
+
+
+@pytest.mark.parametrize("inferred", [False, True])
+def test_noise_for_all_numbers_tears_no_group_without_a_schema(inferred: bool) -> None:
+    rows = pd.DataFrame({"race=A": [1.0, 0, 1], "race=B": [0, 1.0, 1], "age": 3.0})
+    tree = DecisionTreeClassifier(random_state=0).fit(rows, [0, 1, 1])
+    auditor = fatt.Auditor(
+        tree,
+        similarity=fatt.Similarity(noise=1),
+        schema=rows[:2] if inferred else None,
+    )
+    if inferred:
+        assert len(auditor.verify(rows[:2])) == 2
+        return
+    with pytest.raises(SpecError, match="not one variable 'race'"):
+        auditor.verify(rows)
+
+
 def amounts(dtype: type) -> tuple[Ensemble, pd.DataFrame]:
     """People whose levels are comparisons, as in public tables on credit."""
     levels = ["lt_0", "0_lt=_x_lt_200", "gt=_200", "gt=_900", "<=_0", "none"]

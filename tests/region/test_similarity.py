@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import pickle
 from pathlib import Path
@@ -10,14 +11,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt.ensemble import Numeric
-from fatt.errors import SpecError
-from fatt.region import Integer, Number, Schema, Similarities, Similarity, Variables
+from fatt.errors import DataError, SpecError
+from fatt.region import (
+    Integer,
+    Number,
+    Ordinal,
+    Schema,
+    Similarities,
+    Similarity,
+    Variables,
+)
 from fatt.region.amounts import Range, Step
 from fatt.region.rules import bind
-from fatt.region.similarity import Relation, any_of
+from fatt.region.similarity import Relation, any_of, narrowed
 from tests.region import town
 
 sizes = st.floats(0, 1e300)
@@ -30,7 +40,9 @@ amounts = st.one_of(
         sizes,
         st.sampled_from(["", " sd", "%", "sd", " %"]),
     ),
-    st.tuples(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9)).map(sorted),
+    st.tuples(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9)).map(
+        lambda ends: f"{min(ends)!r}..{max(ends)!r}"
+    ),
 )
 names = st.text(min_size=1, max_size=5) | st.sampled_from(["age", "h w", 'a"b', "a=b"])
 labels = st.lists(
@@ -58,7 +70,7 @@ def similarities(draw: st.DrawFn) -> Similarity:
     noise: Any = draw(st.dictionaries(names, amounts, max_size=3))
     free = names.filter(lambda name: name not in noise)
     vary: Any = draw(
-        st.dictionaries(free, labels | st.just("any"), max_size=3)
+        st.dictionaries(free, labels | st.sampled_from(["any", "known"]), max_size=3)
         | st.lists(free, max_size=3)
     )
     missing = draw(st.lists(names, max_size=2))
@@ -89,7 +101,7 @@ def test_equal_things_are_equal() -> None:
     assert first == second
     assert hash(first) == hash(second)
     assert first != Similarity(noise={"a": 3}, vary=["x", "y"])
-    assert Similarity(noise={"a": [18, 30]}) == Similarity(noise={"a": "18 .. 30.0"})
+    assert Similarity(noise={"a": "18..30"}) == Similarity(noise={"a": "18 .. 30.0"})
     assert Similarity(noise={"a": "+3"}) != Similarity(noise={"a": 3})
     assert Similarity(noise=np.float64(0.3)) == Similarity(noise=0.3)
     where = Similarity(vary=["x"], where={"a": "<=37", "b": ["q", "p"]})
@@ -142,7 +154,8 @@ def test_what_has_no_meaning_says_what_to_write() -> None:
         ({"noise": {"age": True}}, "write a number"),
         ({"noise": {"age": None}}, "write a number"),
         ({"noise": {"age": [1, 2, 3]}}, "write a number"),
-        ({"noise": {"age": [30, 18]}}, "smaller number first"),
+        ({"noise": {"age": [18, 30]}}, r"two things. Write '18\.\.30' if .* or 30 if"),
+        ({"noise": {"gain": (-1000, 1000)}}, r"one-sided '\+1000' or '-1000'"),
         ({"noise": {"age": "30..18"}}, "smaller number first"),
         ({"noise": "18..30"}, "name the variable"),
         ({"noise": {3: 3}}, "names are texts"),
@@ -181,7 +194,9 @@ def test_senseless_similarities_are_refused(given: Any, words: str) -> None:
         ({"noise": {"income": "1 sd"}}, "deviation is not known"),
         ({"noise": "1 sd"}, "deviation is not known"),
         ({"vary": {"city": ["city 01"]}}, "'city 01', which is none.*Did you mean"),
-        ({"vary": {"age": [18, 19]}}, "write noise={'age': '18..30'}"),
+        ({"vary": {"age": [18, 19]}}, "a number that is also moved"),
+        ({"vary": {"age": [18, 200]}}, "lists 200, and 'age' .* from 0 to 120"),
+        ({"vary": {"age": ["young"]}}, "lists 'young', and 'age' is a number"),
         ({"vary": {"sex": ["male"], "sex=male": ["not male"]}}, "two things of 'sex'"),
         ({"noise": {"age": 3}, "vary": ["sex"], "where": {"sex": "mal"}}, "'mal'"),
         (
@@ -254,7 +269,7 @@ def test_labels_are_found_by_value_or_text() -> None:
 def test_one_at_a_time() -> None:
     similarity = Similarity(
         noise={"age": 3},
-        vary={"sex": "any", "race": ["a", "b"]},
+        vary={"sex": "known", "job": "any", "race": ["a", "b"]},
         where={"age": "> 3"},
         missing=["age", "job"],
     )
@@ -263,7 +278,7 @@ def test_one_at_a_time() -> None:
         Similarity(noise={"age": 3}, where=where, missing=["age"]),
         Similarity(vary=["sex"], where=where),
         Similarity(vary={"race": ["a", "b"]}, where=where),
-        Similarity(missing=["job"], where=where),
+        Similarity(vary={"job": "any"}, missing=["job"], where=where),
     )
     union = Similarity(vary=["a", "b"]) | Similarity(vary=["c"])
     assert len(union.one_at_a_time().alternatives) == 3
@@ -340,7 +355,7 @@ def test_titles_of_what_may_change() -> None:
 def test_words() -> None:
     similarity: Relation = Similarity(
         noise={"age": "2 sd", "size": 1, "income": "-5%", "score": "0..1"},
-        vary={"race": ["A", "B"], "sex": "any"},
+        vary={"race": ["A", "B"], "sex": "any", "grade": "any"},
         where={"age": "> 18", "city": ["city 1", "city 2"]},
         missing=["job"],
     ) | Similarity(noise="+1", vary=["age"])
@@ -351,6 +366,7 @@ def test_words() -> None:
         "- 'income' may be up to 5% lower",
         "- 'score' may be any number from 0 to 1 if it is one of them",
         "- 'size' may differ by up to 1 levels",
+        "- 'grade' may be anything, also a value that the model does not know",
         "- the values 'A', 'B' of 'race' are interchangeable",
         "- 'sex' may be anything",
         "- 'job' may be missing for one and known for the other",
@@ -366,7 +382,7 @@ def test_words() -> None:
 def test_toml_is_read_from_files(tmp_path: Path) -> None:
     path = tmp_path / "audit.toml"
     path.write_text(
-        '[[similar]]\nnoise = { age = 3, "hours per week" = "0.3 sd", x = [1, 2] }\n'
+        '[[similar]]\nnoise = { age = 3, "hours per week" = "0.3 sd", x = "1..2" }\n'
         'vary = ["sex"]\n\n[similar.where]\nage = "<= 37"\n\n'
         '[[similar]]\nvary = { race = ["a", "b"] }\n',
         encoding="utf-8",
@@ -416,3 +432,58 @@ def test_noise_below_a_whole_step_is_told_to_move_nothing() -> None:
         assert stays not in debt
     # Of hundredths that depends on the person.
     assert stays not in Similarity(noise={"age": "1%"}).describe(schema)
+
+
+def test_a_number_takes_the_values_that_are_listed() -> None:
+    columns = ("sex", "job", "age")
+    variables = (
+        Integer(name="sex", columns=("sex",), sd=0.5, seen=(0, 1)),
+        Integer(name="job", columns=("job",), lower=0, upper=9),
+        Number(name="age", columns=("age",)),
+    )
+    schema = Schema(columns=columns, variables=variables)
+    codes = Similarity(vary={"sex": [1, 0], "job": [2, 7.0]})
+    found = narrowed(schema, codes)
+    assert found.find("sex") == Ordinal(name="sex", columns=("sex",), levels=(0, 1))
+    assert found.find("job") == Ordinal(name="job", columns=("job",), levels=(2, 7))
+    assert found.find("age") == variables[2]
+    assert Similarity.from_toml(codes.to_toml()) == codes
+    assert "the values 0, 1 of 'sex' are interchangeable" in codes.describe(found)
+    # Somebody with another value that was seen stays as is.
+    more = narrowed(schema, Similarity(vary={"sex": [1, 2]}))
+    assert more.find("sex").labels == (0, 1, 2)
+    # What noise or `any` reaches may be any number.
+    for other in (Similarity(noise={"sex": 1}), Similarity(vary={"sex": "any"})):
+        assert narrowed(schema, codes | other).find("sex") == variables[0]
+    assert narrowed(schema, Similarity(vary={"sex": "any"})) == schema
+    assert narrowed(schema, Similarity(vary={"sex": "known"})) != schema
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1))
+def test_codes_vary_among_those_that_are_listed(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, 4, 60), rng.integers(0, 5, 60)])
+    X = X.astype(float)
+    clf = DecisionTreeClassifier(random_state=0).fit(X, rng.integers(0, 2, 60))
+    similarity = Similarity(vary={"x0": [0, 2], "x1": [1, 3]}) | Similarity(vary=["x0"])
+    own = clf.predict(X)
+    fair = np.ones(len(X), dtype=bool)
+    for row, (one, two) in enumerate(X):
+        ones = {one} | ({0, 2} if one in {0, 2} else set())
+        twos = {two} | ({1, 3} if two in {1, 3} else set())
+        near = [*itertools.product(ones, twos), *((x, two) for x in range(4))]
+        fair[row] = (clf.predict(near) == own[row]).all()
+    report = fatt.verify(clf, X, similarity=similarity)
+    np.testing.assert_array_equal(report.is_fair, fair)
+    assert report.certificate().check(clf).fair == report.counts["fair"]
+    with pytest.raises(DataError, match=r"x0' is 5.0, .* the values that vary lists"):
+        fatt.verify(
+            clf,
+            [[0, 1], [5, 1]],
+            similarity=similarity,
+            schema=(Schema.infer(fatt.load(clf), X)),
+        )
+    auditor = fatt.Auditor(clf, similarity=Similarity(vary=["x0"]), schema=X)
+    wider = auditor.with_similarity(Similarity(vary={"x0": [0, 9]}))
+    assert wider.variables.schema.find("x0").labels == (0, 1, 2, 3, 9)

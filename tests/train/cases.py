@@ -51,11 +51,11 @@ def relation(rng: Generator) -> Relation:
     """Return a similarity, or a union of two."""
     found = []
     for _ in range(1 + int(rng.integers(2))):
-        vary: dict[str, object] = {"sex": "any"} if rng.random() < 0.5 else {}
+        vary: dict[str, object] = {"sex": "known"} if rng.random() < 0.5 else {}
         if rng.random() < 0.4:
             vary["job"] = rng.permutation(JOBS)[: rng.integers(1, 5)].tolist()
         if rng.random() < 0.3:
-            vary["town"] = "any"
+            vary["town"] = "known"
         found.append(
             Similarity(
                 noise={

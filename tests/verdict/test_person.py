@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fatt.verdict import VERDICTS, Bounds, Change, Counterexample, Finding, Verdict
 
@@ -64,3 +69,38 @@ def test_findings_and_counterexamples_do_not_change() -> None:
         finding.label = 2  # type: ignore[misc]
     with pytest.raises(AttributeError):
         case({}, {}).index = 2  # type: ignore[misc]
+
+
+@given(st.lists(st.floats(-9, 9), min_size=3, max_size=3))
+def test_comparisons_of_bounds_are_true_only_if_proved(numbers: list[float]) -> None:
+    lower, upper, other = sorted(numbers[:2]) + numbers[2:]
+    bounds = Bounds(lower, upper)
+    for at in (other, np.float64(other), Bounds(other, other)):
+        assert (bounds >= at) is (lower >= other)
+        assert (bounds > at) is (lower > other)
+        assert (bounds <= at) is (upper <= other)
+        assert (bounds < at) is (upper < other)
+        assert (at <= bounds) is (lower >= other)
+        assert (at > bounds) is (upper < other)
+    assert bounds == (lower, upper)
+    for odd in ("0.9", None, (0.9, 0.9)):
+        with pytest.raises(TypeError, match="compare them with a number"):
+            _ = bounds >= odd
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "spec", "text"),
+    [
+        (0.931, 0.931, ".1%", "93.1%"),
+        (0.99999, 0.99999, ".1%", "99.9%"),
+        (0.93101, 0.93109, ".1%", "93.1% to 93.2%"),
+        (0.29, 0.1 + 0.2, ".2%", "29.00% to 30.00%"),
+        (1.0, 1.0, ".0%", "100%"),
+        (2.0, math.inf, ".3g", "2 to inf"),
+    ],
+)
+def test_bounds_are_written_so_that_they_claim_no_more(
+    lower: float, upper: float, spec: str, text: str
+) -> None:
+    assert format(Bounds(lower, upper), spec) == text
+    assert f"{Bounds(lower, upper)}" == repr(Bounds(lower, upper))
