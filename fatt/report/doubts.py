@@ -7,7 +7,7 @@ attribute that may vary, is told here; all of it is measured on the table.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Label, Numeric
 from fatt.ensemble.joint import places_of
-from fatt.errors import SpecError
+from fatt.ensemble.numeric import is_missing
+from fatt.ensemble.tables import places_of as places_in
+from fatt.errors import DataError, SpecError
 from fatt.people import People
 from fatt.region import Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
@@ -214,26 +216,88 @@ def _strange_categories(people: People) -> list[str]:
     Many others may be none: a model needs to know only what it asks for, and of a
     column that it never asks about nothing.
     """
-    variables = people.variables
-    used = _used(variables.ensemble)
-    values = people.values(0, min(_LOOKED_AT, len(people)))
-    own = {one.name for one in variables.model.features if isinstance(one, Categorical)}
     found = []
-    for index, feature in enumerate(variables.ensemble.features):
-        if not isinstance(feature, Categorical) or feature.name not in own:
-            continue
-        if not used[index]:
-            continue
-        known = values[~np.isnan(values[:, index]), index]
-        count = int(np.count_nonzero(known == feature.other_code))
-        if count and count >= _MOST * known.size:
-            names = [repr(one) for one in feature.categories[:_SHOWN]]
-            more = ", ..." if len(feature.categories) > _SHOWN else ""
+    for feature, count, total in _unknown(people, min(_LOOKED_AT, len(people))):
+        if count and count >= _MOST * total:
             found.append(
-                f"{feature.name!r} ({count:,} of {len(known):,}; the model knows "
-                f"{', '.join(names)}{more})"
+                f"{feature.name!r} ({count:,} of {total:,}; the model knows "
+                f"{_some(feature.categories)})"
             )
     return found
+
+
+def refuse_unknown(people: People) -> None:
+    """Refuse a table if all values of a column are no category that the model knows.
+
+    A few people tell nothing. Nor does one value alone: a table may be about a part of
+    all, and a model needs to know only what it asks for.
+
+    Raises
+    ------
+    DataError
+        If there is such a column, whose values are then all the same to the model.
+    """
+    if len(people) < _ENOUGH:
+        return
+    # Most tables are known to fit after a look at the first rows.
+    if all(count < total for _, count, total in _unknown(people, _ENOUGH)):
+        return
+    for feature, count, total in _unknown(people, len(people)):
+        values = _values_in(people, feature) if 0 < count == total else []
+        if len(values) > 1:
+            raise DataError(
+                f"column {feature.name!r} holds {_some(values)}, none of which the "
+                f"model knows: to it they are all the same. It knows "
+                f"{_some(feature.categories)}. Spell them as the model does, say what "
+                "codes mean (--codes, in Python codes=), or load the model with its "
+                "preparation (--prepare, in Python prepare=)."
+            )
+
+
+def _unknown(people: People, count: int) -> Iterator[tuple[Categorical, int, int]]:
+    """Yield each column of categories that a split asks about, and two numbers.
+
+    How many of the first `count` people have a category that is not known, and how
+    many have any.
+    """
+    variables = people.variables
+    used = _used(variables.ensemble)
+    own = {one.name for one in variables.model.features if isinstance(one, Categorical)}
+    columns = [
+        (place, feature)
+        for place, feature in enumerate(variables.ensemble.features)
+        if isinstance(feature, Categorical) and feature.name in own and used[place]
+    ]
+    if not columns:
+        return
+    places = [place for place, _ in columns]
+    codes = np.concatenate(
+        [
+            people.values(start, min(start + CHUNK, count))[:, places]
+            for start in range(0, count, CHUNK)
+        ]
+    )
+    for (_, feature), column in zip(columns, codes.T, strict=True):
+        n_unknown = int(np.count_nonzero(column == feature.other_code))
+        yield feature, n_unknown, int(np.count_nonzero(~np.isnan(column)))
+
+
+def _values_in(people: People, feature: Categorical) -> list[object]:
+    """Return the different values that a column has in the table."""
+    model = people.variables.model
+    place = [one.name for one in model.features].index(feature.name)
+    if people.frame is None:
+        cells = people.table[:, place].tolist()
+    else:
+        places = places_in(people.frame, model.features, model.inputs)
+        cells = people.frame[:, places[place]].to_list()
+    return [cell for cell in dict.fromkeys(cells) if not is_missing(cell)]
+
+
+def _some(values: Sequence[object]) -> str:
+    """List the first of some values."""
+    more = ", ..." if len(values) > _SHOWN else ""
+    return f"{', '.join(map(repr, values[:_SHOWN]))}{more}"
 
 
 def _moving(report: Report) -> tuple[dict[str, None], set[str]]:

@@ -167,13 +167,14 @@ def test_categories_that_the_model_does_not_know_are_doubted(people: Any) -> Non
     asked = {"similarity": Similarity(noise={"age": 2})}
     assert fatt.verify(own, known, **asked).warnings == ()
     lower = known.assign(town=known["town"].str.lower())
+    lower.loc[7, "town"] = "Rom"
     report = fatt.verify(own, lower, **asked)
     [warning] = report.warnings
     # The sheet for a board spells no options.
     [in_words] = doubts.warnings(report, options=False)
     assert "say what codes mean, or" in in_words
     assert "--" not in in_words
-    assert "'town' (300 of 300; the model knows 'Rom', 'Ulm')" in warning
+    assert "'town' (299 of 300; the model knows 'Rom', 'Ulm')" in warning
     assert "--codes" in warning
     # Nor is anything about a column that no tree asks about.
     blind = make_pipeline(encoder, DecisionTreeClassifier(max_depth=6, random_state=0))
@@ -182,6 +183,39 @@ def test_categories_that_the_model_does_not_know_are_doubted(people: Any) -> Non
     # That some people are from elsewhere is nothing strange.
     some = known.assign(town=known["town"].where(known.index % 3 == 0, "Oslo"))
     assert fatt.verify(own, some, **asked).warnings == ()
+
+
+@pytest.mark.parametrize("form", ["frame", "array"])
+def test_a_column_of_which_the_model_knows_nothing_is_refused(
+    form: str, people: Any
+) -> None:
+    known = people[["age"]].assign(town=np.where(people["wife"], "Ulm", "Rom"))
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), [1]), remainder="passthrough"
+    )
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0)
+    train = known if form == "frame" else known.to_numpy()
+    own = make_pipeline(encoder, tree).fit(train, town()[1])
+    lower = known.assign(town=known["town"].str.lower())
+    age = "age" if form == "frame" else "x0"
+    asked = {"similarity": Similarity(noise={age: 2})}
+
+    def rows(frame: Any) -> Any:
+        return frame if form == "frame" else frame.to_numpy()
+
+    message = (
+        r"holds '(rom|ulm)', '(rom|ulm)', none of .* It knows 'Rom', 'Ulm'\. .*--cod"
+    )
+    with pytest.raises(DataError, match=message):
+        fatt.verify(own, rows(lower), **asked)
+    # The first ten alone decide nothing.
+    late = lower.copy()
+    late.loc[299, "town"] = "Rom"
+    assert len(fatt.verify(own, rows(late), **asked)) == 300
+    # Nor do a few people, or people who all have the same.
+    assert len(fatt.verify(own, rows(lower[:9]), **asked)) == 9
+    same = lower[lower["town"] == "ulm"]
+    assert len(fatt.verify(own, rows(same), **asked)) == len(same)
 
 
 def test_few_people_tell_nothing(people: Any, model: Any) -> None:
