@@ -36,7 +36,7 @@ from fatt.region.inference import infer, refuse_broken_groups
 from fatt.region.one_hot import SuspectGroups
 from fatt.region.similarity import narrowed
 from fatt.report import Report
-from fatt.report.doubts import refuse_vacuous
+from fatt.report.doubts import refuse_unknown, refuse_vacuous
 from fatt.threads import CHUNK, n_threads
 from fatt.verdict import Findings
 from fatt.verifier import Budget
@@ -278,9 +278,12 @@ spot_checks
 
         Raises
         ------
+        DataError
+            If the model knows no value of a column, of several people with several.
         SpecError
             If there are several people, and none of them is similar to anybody else.
         """
+        refuse_unknown(People(people, self.variables))
         report = self.verify_part(
             people,
             budget=budget,

@@ -21,6 +21,9 @@ from fatt.importers.versions import release
 #: From this version on, leaves of classifiers hold shares; before, counts.
 SHARES = (1, 4)
 
+#: From this version on, AdaBoost takes votes for one class from the others.
+_VOTES = (1, 3)
+
 _LOSSES = "sklearn._loss._loss"
 #: What ensembles called the pattern of their members before version 1.2.
 _RENAMED = {"base_estimator": "estimator", "base_estimator_": "estimator_"}
@@ -76,6 +79,12 @@ class _Unpickler(numpy_pickle.NumpyUnpickler):  # type: ignore[misc]
         # A copy: objects take parts of their state out of it.
         held = self.stack[-1] = _mended(state)
         written = release(held.get("_sklearn_version", ""))
+        if {"estimator_weights_", "n_classes_"} <= set(held) and written < _VOTES:
+            raise UnsupportedModelError(
+                "an AdaBoostClassifier of scikit-learn before 1.3 adds up its votes in "
+                "another way, whose last bits later versions do not follow. Train the "
+                "model again."
+            )
         super().load_build()
         if "tree_" in held and "classes_" in held and written < SHARES:
             _turn_into_shares(owner.tree_.value)

@@ -62,6 +62,8 @@ def unpickle(data: bytes) -> tuple[Any, tuple[str, ...]]:
     """Load an object, and return also the versions of scikit-learn that saved it."""
     try:
         return with_versions(lambda: old_pickles.load(data))
+    except FattError:
+        raise
     except Exception as error:
         raise _unloadable(data, error) from error
 

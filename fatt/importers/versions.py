@@ -16,7 +16,9 @@ from fatt.errors import UnsupportedModelError
 #: What the tests hold of each library: its versions, or those of its file format.
 TESTED: dict[str, tuple[str, ...]] = {
     "scikit-learn": ("1.5.2", "1.7.2", "1.9.1"),
-    "scikit-learn pickle": ("1.1.3", "1.2.2", "1.3.2", "1.4.2", "1.6.1", "1.9.1"),
+    "scikit-learn pickle": (
+        *("1.0.2", "1.1.3", "1.2.2", "1.3.2", "1.4.2", "1.6.1", "1.9.1"),
+    ),
     "skops protocol": ("2",),
     "XGBoost": (
         *("0.90", "1.0.2", "1.3.3", "1.6.2", "1.7.6", "2.0.3", "2.1.4"),

@@ -180,6 +180,7 @@ def labels_of(feature: Categorical, cells: Cells) -> list[Any]:
     for code, text in zip(feature.codes, feature.categories, strict=False):
         table.update(dict.fromkeys(_spellings([code]), text))
     table.update(_spellings(feature.categories))
+    table.update(_truths_of(feature, cells))
     known = feature.codes or feature.categories
     has_numbers = any(not isinstance(label, str) for label in known)
     for cell in dict.fromkeys(cells):
@@ -187,6 +188,21 @@ def labels_of(feature: Categorical, cells: Cells) -> list[Any]:
             number = _number(cell) if has_numbers and isinstance(cell, str) else None
             table[cell] = cell if number is None else number
     return [table[cell] if _is_text(cell) else cell for cell in cells]
+
+
+def _truths_of(feature: Categorical, cells: Cells) -> dict[Cell, bool]:
+    """Return what texts mean that are plainly booleans, to a model of fingerprints.
+
+    CatBoost takes a boolean for the number 1 or 0, and a file writes it as a text.
+    """
+    words = [cell for cell in dict.fromkeys(cells) if cell not in {None, ""}]
+    if feature.coding != "fingerprint" or not all(map(_is_truth, words)):
+        return {}
+    knows_words = any(feature.code_of(str(word)) is not None for word in words)
+    knows_numbers = any(feature.code_of(number) is not None for number in "01")
+    if knows_words or not knows_numbers:
+        return {}
+    return {word: bool(_number(word)) for word in words}
 
 
 def _is_text(cell: Cell) -> bool:

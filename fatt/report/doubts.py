@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Label, Numeric, joint
 from fatt.ensemble.tables import places_of
-from fatt.errors import SpecError, first
+from fatt.errors import DataError, SpecError, first
 from fatt.people import People
 from fatt.region import Category, Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
@@ -215,7 +215,9 @@ def _beyond_thresholds(people: People) -> list[str]:
 
 
 def count_cells(
-    people: People, chosen: Callable[[Matrix], NDArray[np.bool_]]
+    people: People,
+    chosen: Callable[[Matrix], NDArray[np.bool_]],
+    n_rows: int | None = None,
 ) -> NDArray[np.int64]:
     """Count the chosen cells of each variable.
 
@@ -225,10 +227,13 @@ def count_cells(
         The people.
     chosen
         Tells which cells of some rows are chosen.
+    n_rows
+        How many rows are looked at. Default: all.
     """
+    n_rows = len(people) if n_rows is None else n_rows
     counts = np.zeros(len(people.variables.ensemble.features), dtype=np.int64)
-    for start in range(0, len(people), CHUNK):
-        values = people.values(start, min(start + CHUNK, len(people)))
+    for start in range(0, n_rows, CHUNK):
+        values = people.values(start, min(start + CHUNK, n_rows))
         counts += np.count_nonzero(chosen(values), axis=0)
     return counts
 
@@ -239,50 +244,91 @@ def _unknown_categories(people: People) -> list[str]:
     A model that lists only the categories of its splits may have been trained on many
     more: there, only a column of hardly any other value is doubtful.
     """
+    found = []
+    for index, feature, count, total in _unknown(people, len(people)):
+        most = max(_ENOUGH, _MOST * total)
+        if not count or (feature.is_open and count < most):
+            continue
+        such = first(_unknown_cells(people, index, feature), _SHOWN)
+        names = first([repr(one) for one in feature.categories], _SHOWN)
+        found.append(
+            f"{feature.name!r} ({count:,} of {total:,}, such as {such}; the model "
+            f"knows {names})"
+        )
+    return found
+
+
+def refuse_unknown(people: People) -> None:
+    """Refuse a table if the model knows no category of a column.
+
+    A few rows prove nothing. Nor does one value alone, since a table may be about a
+    part of all people.
+
+    Raises
+    ------
+    DataError
+        If there is such a column. The model treats all its values alike.
+    """
+    if len(people) < _ENOUGH:
+        return
+    # Most tables are known to fit after a look at the first rows.
+    if all(count < total for *_, count, total in _unknown(people, _ENOUGH)):
+        return
+    for index, feature, count, total in _unknown(people, len(people)):
+        values = _unknown_cells(people, index, feature) if 0 < count == total else []
+        if len(values) > 1:
+            names = first([repr(one) for one in feature.categories], _SHOWN)
+            raise DataError(
+                f"the model knows no value of column {feature.name!r}: the table has "
+                f"{first(values, _SHOWN)}, the model knows {names}. It treats unknown "
+                "values alike. Spell them as the model does, say what the codes mean "
+                "(codes), or load the model with its preparation (prepare)."
+            )
+
+
+def _unknown(
+    people: People, n_rows: int
+) -> Iterator[tuple[int, Categorical, int, int]]:
+    """Yield each category that a split asks about, and two counts in the first rows.
+
+    The first counts values that the model does not know, the second all values.
+    """
     variables = people.variables
     used = _used(variables.ensemble)
-    columns = [one.name for one in variables.model.features]
+    columns = {one.name for one in variables.model.features}
     own = {
         index: feature
         for index, feature in enumerate(variables.ensemble.features)
         if isinstance(feature, Categorical) and feature.name in columns and used[index]
     }
     if not own:
-        return []
+        return
     codes = np.full(len(used), np.nan)
     codes[[*own]] = [feature.other_code for feature in own.values()]
-    unknown = count_cells(people, lambda values: values == codes)
-    present = count_cells(people, lambda values: ~np.isnan(values))
-    found = []
+    unknown = count_cells(people, lambda values: values == codes, n_rows)
+    present = count_cells(people, lambda values: ~np.isnan(values), n_rows)
     for index, feature in own.items():
-        count, most = unknown[index], max(_ENOUGH, _MOST * present[index])
-        if not count or (feature.is_open and count < most):
-            continue
-        such = _cells_of_code(people, index, columns.index(feature.name))
-        names = first([repr(one) for one in feature.categories], _SHOWN)
-        found.append(
-            f"{feature.name!r} ({count:,} of {present[index]:,}, such as "
-            f"{', '.join(such)}; the model knows {names})"
-        )
-    return found
+        yield index, feature, int(unknown[index]), int(present[index])
 
 
-def _cells_of_code(people: People, index: int, column: int) -> list[str]:
-    """Return the most frequent unknown values of a column, as the table has them."""
-    feature = people.variables.ensemble.features[index]
-    assert isinstance(feature, Categorical)
+def _unknown_cells(people: People, index: int, feature: Categorical) -> list[str]:
+    """Return the unknown values of a column as the table has them, most frequent first.
+
+    They are those of the first rows that have any.
+    """
+    model = people.variables.model
+    column = [one.name for one in model.features].index(feature.name)
     for start in range(0, len(people), CHUNK):
         values = people.values(start, min(start + CHUNK, len(people)))[:, index]
         rows = np.flatnonzero(values == feature.other_code)
         if len(rows):
             break
-    model = people.variables.model
     if people.frame is None:
         cells = people.take(start + rows)[:, column].tolist()
     else:
         place = places_of(people.frame, model.features, model.inputs)[column]
         cells = people.frame[start + rows, place].to_list()
-    return [cell for cell, _ in Counter(map(repr, cells)).most_common(_SHOWN)]
+    return [cell for cell, _ in Counter(map(repr, cells)).most_common()]
 
 
 def _infinite(people: People) -> list[str]:

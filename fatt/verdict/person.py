@@ -101,16 +101,16 @@ class Bounds(NamedTuple):
     lower: float
     upper: float
 
-    def __ge__(self, other: object) -> bool:  # type: ignore[override]
+    def __ge__(self, other: object) -> bool:
         return self.lower >= _ends(other).upper
 
-    def __gt__(self, other: object) -> bool:  # type: ignore[override]
+    def __gt__(self, other: object) -> bool:
         return self.lower > _ends(other).upper
 
-    def __le__(self, other: object) -> bool:  # type: ignore[override]
+    def __le__(self, other: object) -> bool:
         return self.upper <= _ends(other).lower
 
-    def __lt__(self, other: object) -> bool:  # type: ignore[override]
+    def __lt__(self, other: object) -> bool:
         return self.upper < _ends(other).lower
 
     def __format__(self, spec: str) -> str:

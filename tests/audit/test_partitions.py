@@ -146,7 +146,12 @@ def test_parts_share_the_spot_checks(
     assert found.asked == Asked(people=len(table), similar=similar)
     assert 90 <= similar <= 100
     document = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert document["asked"] == {"people": len(table), "similar": similar, "reason": ""}
+    assert document["asked"] == {
+        "people": len(table),
+        "similar": similar,
+        "reason": "",
+        "rounded": 0,
+    }
     again = run(model, frame, tmp_path / "out", spot_checks=100)
     assert again.to_json() == found.to_json()
     none = run(model, frame, tmp_path / "none", spot_checks=0)

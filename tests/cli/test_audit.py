@@ -323,12 +323,8 @@ def test_the_model_itself_is_asked_about_people_and_some_similar(
     none = audit(*words, "--spot-checks", "0").stdout
     assert "asked about 60 people. It gave the answers that fatt read" in none
     some = json.loads(audit(*words, "--spot-checks", "7", "--json").stdout)
-    assert some["asked"] == {
-        "people": 60,
-        "similar": 7,
-        "reason": "",
-        "rounded": 0,
-    }
+    asked = {"people": 60, "similar": 7, "reason": "", "rounded": 0}
+    assert some["asked"] == asked
 
 
 def test_the_summary_says_that_nothing_was_asked(files: tuple[str, str]) -> None:

@@ -24,6 +24,8 @@ ENVIRONMENTS = {
         ["scikit-learn==1.9.1", "skops==0.16.0"],
     ],
     "make_pickles.py": [
+        # It needs Python 3.10 at most.
+        ["scikit-learn==1.0.2", "numpy<1.24", "scipy<1.10"],
         ["scikit-learn==1.1.3", "numpy<2"],
         ["scikit-learn==1.2.2", "numpy<2"],
         ["scikit-learn==1.3.2", "numpy<2"],

@@ -36,6 +36,8 @@ from fatt.errors import (
 from fatt.importers import catboost as importer
 from fatt.importers.catboost import cbm, convert, json_file, read
 from fatt.importers.catboost.live import written
+from fatt.people.files import read_table
+from fatt.people.typed import type_for_model
 from tests.probes import probe_rows, same_bits
 
 catboost = pytest.importorskip("catboost")
@@ -514,6 +516,35 @@ def test_frames_go_by_name_and_arrays_by_place() -> None:
     for names in (["2", "1", "0"], ["1", "0", "z"], [2, 1, 0]):
         with pytest.raises(DataError, match="other names"):
             found.predict(numbers.set_axis(names, axis=1))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"one_hot_max_size": 9}, {"one_hot_max_size": 1, "max_ctr_complexity": 1}],
+)
+@pytest.mark.parametrize("words", [("True", "False"), ("true", "false")])
+def test_booleans_of_a_file(settings: Any, words: Any, tmp_path: Path) -> None:
+    """As a text, CatBoost itself would take the word for a level it never saw."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(18, 60, 200), "c": rng.random(200) < 0.5})
+    model = fit(X, X["c"] ^ (X["age"] > 50), cat_features=["c"], **settings)
+    ensemble = convert(model, missing=None).ensemble
+    path = tmp_path / "people.csv"
+    texts = X.assign(c=X["c"].map(dict(zip((True, False), words, strict=True))))
+    texts.to_csv(path, index=False)
+    typed = type_for_model(read_table(str(path)), ensemble)
+    assert typed.table["c"].dtype == bool
+    assert np.array_equal(ensemble.predict(typed.table), ensemble.predict(X))
+    # If the model knows the words, or one is something else, they are texts.
+    texts.loc[3, "c"] = "perhaps"
+    texts.to_csv(path, index=False)
+    kept = type_for_model(read_table(str(path)), ensemble).table["c"].tolist()
+    assert kept == texts["c"].tolist()
+    spelt = fit(texts, X["c"] ^ (X["age"] > 50), cat_features=["c"], **settings)
+    texts[:3].to_csv(path, index=False)
+    known = convert(spelt, missing=None).ensemble
+    kept = type_for_model(read_table(str(path)), known).table["c"].tolist()
+    assert kept == texts["c"][:3].tolist()
 
 
 def test_cells_of_a_category() -> None:

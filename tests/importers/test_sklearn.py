@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import platform
 import warnings
 from typing import Any
@@ -19,6 +20,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -39,7 +41,13 @@ from sklearn.tree import (
 
 import fatt
 from fatt.ensemble import Categorical, Cut, Ensemble, Numeric
-from fatt.errors import DataError, SpecError, UnsupportedModelError
+from fatt.errors import (
+    DataError,
+    MalformedModelError,
+    SpecError,
+    UnsupportedModelError,
+)
+from fatt.importers import pickles
 from tests.probes import probe_rows, same_bits
 
 drawn = settings(max_examples=100, deadline=None, derandomize=True)
@@ -51,7 +59,7 @@ def library_scores(model: Any, rows: Any) -> np.ndarray:
     """The scores that the library's label rests on."""
     if isinstance(model, HistGradientBoostingClassifier):
         return np.ascontiguousarray(model._raw_predict(rows))
-    if isinstance(model, GradientBoostingClassifier):
+    if isinstance(model, GradientBoostingClassifier | AdaBoostClassifier):
         scores = model.decision_function(rows)
         return scores if scores.ndim == 2 else scores[:, np.newaxis]
     return model.predict_proba(rows)
@@ -216,6 +224,96 @@ def test_bagging_follows_a_changed_number_of_trees():
     for n_trees in (3, 5, 7):
         model.set_params(n_estimators=n_trees)
         assert_same(model, X)
+
+
+def votes(**settings: Any) -> AdaBoostClassifier:
+    """An AdaBoostClassifier that counts votes, in every version."""
+    if "algorithm" in AdaBoostClassifier().get_params() and VERSION < (1, 6):
+        settings["algorithm"] = "SAMME"
+    return AdaBoostClassifier(**settings)
+
+
+@drawn
+@given(
+    seed=seeds,
+    kind=st.sampled_from([DecisionTreeClassifier, ExtraTreeClassifier]),
+    depth=st.integers(1, 4),
+    n_classes=st.integers(2, 4),
+    n_trees=st.integers(1, 15),
+    rate=st.sampled_from([0.1, 1.0, 0.07]),
+    weighted=st.booleans(),
+)
+def test_adaboost(seed, kind, depth, n_classes, n_trees, rate, weighted):
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(10, 50))
+    member = kind(max_depth=depth)
+    model = votes(
+        estimator=member,
+        n_estimators=n_trees,
+        learning_rate=rate,
+        random_state=seed % 2**31,
+    )
+    y = answers(rng, n_rows, n_classes)
+    weight = rng.choice([0.1, 0.5, 1.0, 3.0], n_rows) if weighted else None
+    try:
+        model.fit(table(rng, n_rows, 3, False), y, sample_weight=weight)
+    except ValueError:  # the first tree is worse than random
+        return
+    assert_same_everywhere(model, seed)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_votes_of_adaboost_that_tie(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = table(rng, 60, 3, False), answers(rng, 60, n_classes)
+    model = votes(n_estimators=6, random_state=0).fit(X, y)
+    model.estimator_weights_[:] = 0.1
+    found = fatt.load(model).ensemble
+    assert_same(model, X, found)
+    scores = np.sort(model.decision_function(X).reshape(60, -1), axis=1)
+    assert (scores[:, -1] == (0 if n_classes == 2 else scores[:, -2])).any()
+
+
+def test_adaboost_whose_trees_were_cut_short():
+    rng = np.random.default_rng(0)
+    X, y = table(rng, 60, 3, False), answers(rng, 60, 2)
+    model = votes(n_estimators=9, random_state=0).fit(X, y)
+    model.estimators_ = model.estimators_[:4]
+    assert_same(model, X)
+    model.estimator_weights_ = model.estimator_weights_[:3]
+    with pytest.raises(MalformedModelError, match="4 trees with weights"):
+        fatt.load(model)
+
+
+def test_adaboost_that_is_no_longer_computed_is_refused():
+    X, y = SIMPLE
+    model = AdaBoostClassifier(n_estimators=2).fit(X, y)
+    model.algorithm = "SAMME.R"
+    with pytest.raises(UnsupportedModelError, match="logarithms of probabilities"):
+        fatt.load(model)
+
+
+@pytest.mark.parametrize(("version", "is_read"), [("1.2.2", False), ("1.3.2", True)])
+def test_pickles_of_adaboost_that_added_otherwise(version, is_read):
+    X, y = SIMPLE
+    model = votes(n_estimators=2).fit(X, y)
+    own = sklearn.__version__.encode()
+    data = pickle.dumps(model)
+    assert len(own) == len(version)
+    data = data.replace(own, version.encode())
+    if is_read:
+        assert_same(model, X, pickles.read(data, missing=None).ensemble)
+        return
+    with pytest.raises(UnsupportedModelError, match="adds up its votes in another way"):
+        pickles.read(data, missing=None)
+
+
+def test_trees_of_adaboost_that_know_other_classes_are_refused():
+    X, y = SIMPLE
+    model = votes(n_estimators=2).fit(X, y)
+    model.estimators_[0].classes_ = np.array(["left", "right"])
+    with pytest.raises(MalformedModelError, match="knows other classes"):
+        fatt.load(model)
 
 
 @drawn
@@ -632,7 +730,7 @@ REFUSED = [
     (FixedThresholdClassifier(LogisticRegression()), "LogisticRegression"),
     (TunedThresholdClassifierCV(LogisticRegression(), cv=2), "LogisticRegression"),
     (GridSearchCV(TREE, {"max_depth": [1]}, cv=2), "best_estimator_"),
-    (forests.AdaBoostClassifier(TREE), "AdaBoostClassifier"),
+    (forests.AdaBoostClassifier(RandomForestClassifier(2)), "holds a RandomForest"),
     (
         forests.VotingClassifier([("t", LogisticRegression())]),
         "cannot import a scikit-learn LogisticRegression",

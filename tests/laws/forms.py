@@ -535,7 +535,7 @@ def _small(kind: str, **options: Any) -> Any:
     module = sklearn.tree if hasattr(sklearn.tree, kind) else sklearn.ensemble
     if "Hist" in kind:
         options |= {"max_iter": 4, "min_samples_leaf": 3, "max_leaf_nodes": 8}
-    elif kind != "BaggingClassifier":
+    elif kind not in {"BaggingClassifier", "AdaBoostClassifier"}:
         options["max_depth"] = 5
     if "Tree" not in kind.removesuffix("Classifier")[-4:] and "Hist" not in kind:
         options["n_estimators"] = 4
@@ -723,6 +723,7 @@ MODELS: dict[str, Callable[[], Kind]] = {
     "forest": lambda: _fitted(_small(FOREST), gaps=("x", "n")),
     "extra trees": lambda: _fitted(_small("ExtraTreesClassifier")),
     "bagging": lambda: _fitted(_small("BaggingClassifier")),
+    "adaboost": lambda: _fitted(_small("AdaBoostClassifier")),
     "gb": lambda: _fitted(_small("GradientBoostingClassifier")),
     "hgb": lambda: _fitted(_small(HIST), gaps=("x", "n")),
     "hgb of an array": lambda: _fitted(_small(HIST), as_array=True),

@@ -97,6 +97,7 @@ def made() -> dict[str, Any]:
     of_labels: list[Any] = [
         tree,
         ensemble.VotingClassifier([("a", tree), ("b", forest)], voting="soft"),
+        ensemble.AdaBoostClassifier(tree, n_estimators=3, random_state=0),
         ensemble.BaggingClassifier(tree, 2, max_features=0.5, random_state=0),
         ensemble.HistGradientBoostingClassifier(max_iter=2, max_depth=2),
         FixedThresholdClassifier(forest, threshold=0.3),

@@ -166,6 +166,8 @@ def _classes() -> dict[str, Kind]:
         "forest": Kind(_of("RandomForestClassifier", **_FEW), gaps=True, target=2),
         "extra trees": Kind(_of("ExtraTreesClassifier", **_FEW), target=2),
         "bagging": Kind(_of("BaggingClassifier", n_estimators=4), target=2),
+        "adaboost": Kind(_of("AdaBoostClassifier", n_estimators=6), target=2),
+        "adaboost of 3": Kind(_of("AdaBoostClassifier", n_estimators=6), target=3),
         "votes": Kind(_voting, target=2),
         "one against the rest": Kind(_one_against_the_rest, target=3),
         "forest of 3": Kind(_of("RandomForestClassifier", **_FEW), target=3),

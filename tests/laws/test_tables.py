@@ -92,7 +92,7 @@ def cases_of(kind: Kind) -> Iterator[Case]:
 def family_of(name: str) -> str:
     """The models that read tables alike."""
     first = name.replace(",", "").split()[0]
-    if first in ("xgboost", "lightgbm", "catboost", "onnx"):
+    if first in ("xgboost", "lightgbm", "catboost", "onnx", "adaboost"):
         return first
     if first in ("tree", "extra", "forest", "bagging", "gb", "hgb"):
         return "categories" if "with" in name and first == "hgb" else "trees"
@@ -366,3 +366,16 @@ ANSWERED: dict[str, str] = {
         "reordered; polars with more; pyarrow batch; pyarrow reordered; tuples"
     ),
 }
+
+#: AdaBoost looks for NaN alone, and its trees take a None among objects for missing.
+_GAPS = {
+    "pandas": "object Decimal; object None",
+    "polars": "Object",
+    "pyarrow": "bool (f); decimal; null",
+    "whole": "object None",
+}
+REFUSED |= {
+    f"adaboost, {container}": f"{REFUSED[f'trees, {container}']}; {more}"
+    for container, more in _GAPS.items()
+}
+ANSWERED["adaboost, whole"] = ANSWERED["trees, whole"]

@@ -168,11 +168,12 @@ def test_categories_that_the_model_does_not_know_are_doubted(people: Any) -> Non
     asked = {"similarity": Similarity(noise={"age": 2})}
     assert fatt.verify(own, known, **asked).warnings == ()
     lower = known.assign(town=known["town"].str.lower())
+    lower.loc[7, "town"] = "Rom"
     report = fatt.verify(own, lower, **asked)
     [warning] = report.warnings
-    count = int((known["town"] == "Rom").sum())
-    such = "'rom', 'ulm'" if count > 150 else "'ulm', 'rom'"
-    said = f"'town' (300 of 300, such as {such}; the model knows 'Rom', 'Ulm')"
+    count = int((lower["town"] == "rom").sum())
+    such = "'rom', 'ulm'" if count > 149 else "'ulm', 'rom'"
+    said = f"'town' (299 of 300, such as {such}; the model knows 'Rom', 'Ulm')"
     assert said in warning
     assert "say what the codes mean (codes), or load" in warning
     assert "--" not in warning
@@ -251,6 +252,39 @@ def test_infinite_numbers_are_told(people: Any) -> None:
         assert "infinite" in " ".join(fatt.verify(own, table, **asked).warnings)
     huge = people.assign(age=np.where(people.index % 2, 1.7e308, -1.7e308))
     assert "Infinite" not in fatt.verify(own, huge, **asked).to_html()
+
+
+@pytest.mark.parametrize("form", ["frame", "array"])
+def test_a_column_of_which_the_model_knows_nothing_is_refused(
+    form: str, people: Any
+) -> None:
+    known = people[["age"]].assign(town=np.where(people["wife"], "Ulm", "Rom"))
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), [1]), remainder="passthrough"
+    )
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0)
+    train = known if form == "frame" else known.to_numpy()
+    own = make_pipeline(encoder, tree).fit(train, town()[1])
+    lower = known.assign(town=known["town"].str.lower())
+    age = "age" if form == "frame" else "x0"
+    asked = {"similarity": Similarity(noise={age: 2})}
+
+    def rows(frame: Any) -> Any:
+        return frame if form == "frame" else frame.to_numpy()
+
+    message = (
+        r"column 'town': .* '(rom|ulm)', '(rom|ulm)', the model knows 'Rom', 'Ulm'"
+    )
+    with pytest.raises(DataError, match=message):
+        fatt.verify(own, rows(lower), **asked)
+    # The first ten alone decide nothing.
+    late = lower.copy()
+    late.loc[299, "town"] = "Rom"
+    assert len(fatt.verify(own, rows(late), **asked)) == 300
+    # Nor do a few people, or people who all have the same.
+    assert len(fatt.verify(own, rows(lower[:9]), **asked)) == 9
+    same = lower[lower["town"] == "ulm"]
+    assert len(fatt.verify(own, rows(same), **asked)) == len(same)
 
 
 def test_few_people_tell_nothing(people: Any, model: Any) -> None:

@@ -19,9 +19,10 @@ from fatt.model import Model
 
 _SUPPORTED = (
     "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, "
-    "ExtraTreesClassifier, BaggingClassifier of trees, GradientBoostingClassifier, "
-    "HistGradientBoostingClassifier, their regressors, votes, cut-offs, calibrators "
-    "and transformed targets around these, and pipelines that end in one of them"
+    "ExtraTreesClassifier, BaggingClassifier and AdaBoostClassifier of trees, "
+    "GradientBoostingClassifier, HistGradientBoostingClassifier, regressors of all of "
+    "them but AdaBoost, votes, cut-offs, calibrators and transformed targets around "
+    "these, and pipelines that end in one of them"
 )
 
 _SEARCH = "it is a search, not a model: pass its best_estimator_."
@@ -34,7 +35,6 @@ _NO_LABEL = "it gives no class labels: pass a classifier."
 
 #: What to do about models that hold tree models, or look like them.
 _HINTS = {
-    "AdaBoostClassifier": _SEVERAL,
     "AdaBoostRegressor": "it answers a weighted median, which is no sum of leaves. "
     "Train a forest or a boosted model.",
     "ClassifierChain": _COLUMNS,
@@ -153,6 +153,7 @@ def _converter_for(model: Any) -> Callable[[Any], Ensemble]:
         ensemble.RandomForestClassifier: forests.convert_forest,
         ensemble.ExtraTreesClassifier: forests.convert_forest,
         ensemble.BaggingClassifier: forests.convert_bagging,
+        ensemble.AdaBoostClassifier: forests.convert_adaboost,
         ensemble.GradientBoostingClassifier: gradient_boosting.convert,
         ensemble.HistGradientBoostingClassifier: histograms.convert,
         tree.DecisionTreeRegressor: forests.convert_tree,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Ensemble, Link, Numeric, Prediction, Scoring, Trees
+from fatt.ensemble import (
+    Argmax,
+    Cut,
+    Ensemble,
+    Link,
+    Numeric,
+    Prediction,
+    Scoring,
+    Trees,
+)
 from fatt.ensemble.floats import FLOAT32_LIMIT, at_most_float32
 from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import members
 from fatt.importers.sklearn.members import TRAIN_ANEW, check_members, check_tree
+from fatt.importers.versions import releases_of
 
 _LEAF = -1
 
@@ -182,6 +193,78 @@ def convert_bagging(model: Any) -> Ensemble:
         n_jobs=model.n_jobs,
     )
     return _convert(model, forest)
+
+
+def convert_adaboost(model: Any) -> Ensemble:
+    """Convert an AdaBoostClassifier, whose trees vote with a weight each (SAMME).
+
+    A tree adds its weight to the class that it predicts and takes a share of it from
+    each other class; of two classes, the sum of the second alone decides.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it was trained by another algorithm, which scikit-learn no longer computes.
+    """
+    if vars(model).get("algorithm") == "SAMME.R":
+        raise UnsupportedModelError(
+            "the AdaBoostClassifier was trained with algorithm='SAMME.R', which adds "
+            "logarithms of probabilities: scikit-learn 1.6 and later count votes in "
+            "their place, and give other answers. Train it with scikit-learn "
+            f"{releases_of('scikit-learn')} and algorithm='SAMME'."
+        )
+    estimators = list(model.estimators_)
+    _check_estimators(model, estimators)
+    classes = members.classes(model)
+    weights = np.asarray(model.estimator_weights_, dtype=np.float64)
+    total = float(weights.sum())
+    if len(classes) < 2 or not (len(weights) >= len(estimators) and 0 < total < np.inf):
+        raise MalformedModelError(
+            f"the AdaBoostClassifier has {len(estimators)} trees with weights that add "
+            f"up to {total}, and {len(classes)} class(es)."
+        )
+    is_binary = len(classes) == 2
+    # Of two classes the score is twice what the second gets of all weights.
+    divisor = total / 2 if is_binary else total
+    scale = scale_to_one(divisor)
+    values = []
+    for member, weight in zip(estimators, weights.tolist(), strict=False):
+        if not np.array_equal(member.classes_, model.classes_):
+            raise MalformedModelError("a tree knows other classes than the model.")
+        votes = table_of(member).argmax(axis=1)
+        others = -1 / (len(classes) - 1) * weight
+        table = np.where(votes[:, np.newaxis] == range(len(classes)), weight, others)
+        values.append(scale * (table[:, 1:] if is_binary else table))
+    return Ensemble(
+        features=tuple(
+            bounded(name, accepts_missing=False)
+            for name in members.feature_names(model)
+        ),
+        classes=classes,
+        trees=lay_out(
+            [member.tree_ for member in estimators],
+            columns=[all_columns(model)] * len(estimators),
+            values=values,
+            targets=[0 if is_binary else -1] * len(estimators),
+        ),
+        scoring=Scoring(
+            dtype="float64",
+            base=(0.0,) if is_binary else (0.0,) * len(classes),
+            divisor=scale * divisor,
+        ),
+        # The second class needs a score above zero: the first float above is the cut.
+        decision=Cut(at=5e-324) if is_binary else Argmax(),
+        inputs=members.inputs(model),
+        source=members.source(model),
+    )
+
+
+def scale_to_one(divisor: float) -> float:
+    """Return a power of two by which a divisor becomes 1 or more.
+
+    Powers of two change no other bit of what is divided.
+    """
+    return math.ldexp(1.0, max(0, 1 - math.frexp(divisor)[1]))
 
 
 def _subset(chosen: Any, n_features: int) -> NDArray[np.int64]:

@@ -85,6 +85,11 @@ _KNOWN = {
     "RandomForestRegressor": f"{_FOREST} oob_prediction_",
     "ExtraTreesRegressor": f"{_FOREST} oob_prediction_",
     "BaggingClassifier": _BAGGING,
+    "AdaBoostClassifier": """
+        algorithm estimator learning_rate n_estimators random_state
+        classes_ estimator_ estimator_errors_ estimator_params estimator_weights_
+        estimators_ n_classes_
+    """,
     "BaggingRegressor": f"{_BAGGING} oob_prediction_",
     "GradientBoostingClassifier": _BOOSTING,
     "GradientBoostingRegressor": _BOOSTING,

@@ -29,6 +29,7 @@ from fatt.ensemble.cutoff import one_output, turn
 from fatt.ensemble.scoring import decide
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import members
+from fatt.importers.sklearn.forests import scale_to_one
 from fatt.importers.sklearn.members import check_members
 from fatt.importers.sklearn.wrappers import around, read, unfrozen
 from fatt.importers.unfitted import unfitted
@@ -114,9 +115,8 @@ def _averaged(
     decision: Decision = Argmax() if classes else Prediction()
     link = Link() if classes else None
     if all(_is_tree(part) for part in parts):
-        # Weights may add up to less than 1, by which nothing is divided; powers of two
-        # change no other bit.
-        scale = math.ldexp(1.0, max(0, 1 - math.frexp(total)[1]))
+        # Weights may add up to less than 1, by which nothing is divided.
+        scale = scale_to_one(total)
         scoring = Scoring(
             dtype="float64",
             base=(0.0,) * max(1, len(classes)),
