@@ -308,6 +308,7 @@ def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
             named=_are_names(file.feature_names),
             objects=False,
             by_position=caller.by_position,
+            undeclared=caller.format != "fitted object",
         ),
         source=Source(
             library="xgboost",
