@@ -151,7 +151,7 @@ def notes(report: Report, *, options: bool = True) -> tuple[str, ...]:
     report, options
         As for `warnings`.
     """
-    found = []
+    found = report.people.variables.model.source.counted
     if len(report) == 1 and report.alone:
         found.append(
             "This person is similar to nobody else, and counts as fair for that "
