@@ -257,7 +257,7 @@ class ModelRequest:
     def counted(self) -> Any:
         """Which iterations count, as the option says, or else the file."""
         said = self.iteration or self.file.audit.iteration
-        return int(said) if str(said).isdecimal() else said
+        return int(str(said)) if str(said).isdecimal() else said
 
     def decision(self, classes: tuple[Label, ...]) -> dict[str, Any]:
         """Return what options or the file say of how the model decides.
