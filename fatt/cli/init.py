@@ -371,6 +371,8 @@ def _prepared(request: ModelRequest, folder: Path) -> Iterator[str]:
     if request.prepare:
         files = [os.path.relpath(file, folder) for file in request.prepare]
         yield f"prepare = {in_toml(files)}"
+    if request.counted is not None:
+        yield f"iteration = {in_toml(request.counted)}"
 
 
 def _decision(request: ModelRequest, ensemble: Ensemble) -> Iterator[str]:

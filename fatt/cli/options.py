@@ -42,6 +42,12 @@ model_options = _all(
         help="The number that an XGBoost model takes for missing; files do not tell.",
     ),
     click.option(
+        "--iteration",
+        metavar="WHICH",
+        help="The iterations of an XGBoost model that count: best (up to the best one "
+        "of early stopping), all, or how many.",
+    ),
+    click.option(
         "--threshold",
         type=float,
         metavar="NUMBER",
@@ -204,6 +210,7 @@ class ModelRequest:
     """What the user said of the model; the names are those of the options."""
 
     missing_value: float | None
+    iteration: str | None
     threshold: float | None
     cuts: str | None
     pos_label: str | None
@@ -237,6 +244,7 @@ class ModelRequest:
             columns=said.names,
             codes=said.codes,
             answers=said.answers,
+            iteration=self.counted,
             prepare=list(self.prepare) or self.file.audit.prepare or None,
         )
         decision, fair = self.decision(named.classes), self.fair(named.classes, None)
@@ -244,6 +252,12 @@ class ModelRequest:
             # Of several probabilities, whose it is that may move so far.
             return named.predicting(decision["pos_label"])
         return load(named, **decision)
+
+    @property
+    def counted(self) -> Any:
+        """Which iterations count, as the option says, or else the file."""
+        said = self.iteration or self.file.audit.iteration
+        return int(str(said)) if str(said).isdecimal() else said
 
     def decision(self, classes: tuple[Label, ...]) -> dict[str, Any]:
         """Return what options or the file say of how the model decides.
@@ -307,6 +321,8 @@ class ModelRequest:
             words.append(f"--missing-value={self.missing_value}")
         if self.allow_pickle:
             words.append("--allow-pickle")
+        if self.counted is not None:
+            words += ["--iteration", str(self.counted)]
         decision = ("threshold", "cuts", "pos_label", "tolerance", "direction")
         for name in (*decision, "columns", "codes", "answers", "rename"):
             if getattr(self, name) is not None:

@@ -59,6 +59,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Columns that the model does not read.
     prepare
         Paths of what stands before the model, in the order in which they work.
+    iteration
+        Which iterations of an XGBoost model count, as in `fatt.load`.
     """
 
     model: str | None = None
@@ -67,6 +69,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     id: str | None = None
     ignore: list[str] = []
     prepare: list[str] = []
+    iteration: str | int | None = None
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

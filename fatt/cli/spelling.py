@@ -129,6 +129,7 @@ _OPTIONS: dict[str, tuple[Callable[[str, Any], str], str]] = {
     "codes": (_file, "--codes"),
     "rename": (_file, "--rename"),
     "prepare": (_file, "--prepare"),
+    "iteration": (_one, "--iteration"),
     "answers": (_pairs, "--answers"),
     "sensitive_features": (_file, "--sensitive-features"),
     "by_position": (_flag, "--by-position"),

@@ -46,15 +46,8 @@ def codes_of(column: Column, feature: Categorical) -> Matrix:
             "codes they have; pass the codes that it was trained on (those of a pandas "
             "column are in its cat.codes)."
         )
-    if by_label and feature.coding == "floor" and column.wide_label:
-        # XGBoost counts letters and stores bytes, so that it cuts the labels of such
-        # a column in the wrong places.
-        raise DataError(
-            f"column {feature.name!r} lists the category {column.wide_label!r} before "
-            "others, and XGBoost takes all of them for other categories, because of "
-            "the letters beyond ASCII. Drop the categories that no row has: "
-            f"rows[{feature.name!r}].cat.remove_unused_categories()."
-        )
+    if by_label and feature.coding == "floor":
+        _refuse_wide_labels(column, feature)
     if by_label:
         codes = _codes_of_column(column, feature)
     elif column.in_frame and feature.labelled:
@@ -79,6 +72,22 @@ def codes_of(column: Column, feature: Categorical) -> Matrix:
             f"model never saw and refuses; it knows {known}."
         )
     return codes
+
+
+def _refuse_wide_labels(column: Column, feature: Categorical) -> None:
+    """Refuse labels of pandas that XGBoost cuts in the wrong places.
+
+    It counts letters and stores bytes, so that it takes a label beyond ASCII, and all
+    that the column lists after it, for others.
+    """
+    for label in (column.categories or [])[:-1]:
+        if not str(label).isascii():
+            raise DataError(
+                f"column {feature.name!r} lists the category {label!r} before others, "
+                "and XGBoost takes all of them for other categories, because of the "
+                "letters beyond ASCII. Drop the categories that no row has: "
+                f"rows[{feature.name!r}].cat.remove_unused_categories()."
+            )
 
 
 def _codes_of_words(column: Column, feature: Categorical) -> Matrix:

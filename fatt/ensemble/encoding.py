@@ -70,6 +70,7 @@ def read(rows: Any, features: Sequence[Feature], inputs: Inputs) -> Matrix:
     matrix = np.empty((n_rows, len(features)))
     for index, (feature, make) in enumerate(zip(features, columns, strict=True)):
         column = make()
+        _check_frame(column, feature, inputs)
         _check_type(column, feature, inputs)
         if isinstance(feature, Numeric):
             values = numbers_of(column, feature, inputs)
@@ -107,6 +108,24 @@ def _are_taken(rows: Matrix, limits: Limits) -> bool:
     if not taken.all():
         taken |= np.isnan(rows) & limits.missing
     return bool(taken.all())
+
+
+def _check_frame(column: Column, feature: Feature, inputs: Inputs) -> None:
+    """Refuse columns of pandas that the library refuses for their type."""
+    if isinstance(feature, Categorical) and feature.labelled:
+        is_plain = column.is_numeric or column.categories is not None
+        taken, wanted = (
+            inputs.undeclared or not column.in_pandas or is_plain,
+            "category",
+        )
+    else:
+        taken, wanted = inputs.in_arrow or not column.in_arrow, "float"
+    if not taken:
+        raise DataError(
+            f"column {feature.name!r} has type {column.native}, which the model's "
+            "library refuses there; pass "
+            f"rows.astype({{{feature.name!r}: {wanted!r}}})."
+        )
 
 
 def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:

@@ -31,6 +31,9 @@ from fatt.ensemble.trees import Trees
 from fatt.ensemble.validation import check
 from fatt.errors import DataError, SpecError, UnsupportedModelError
 
+#: How a note begins that says which trees of a model count.
+COUNTED = "Trees that count: "
+
 
 class Source(Record, frozen=True, kw_only=True):
     """Where an ensemble came from; it has no part in what the ensemble computes.
@@ -55,6 +58,11 @@ class Source(Record, frozen=True, kw_only=True):
     model: str = ""
     objective: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def counted(self) -> list[str]:
+        """The notes on which trees count, where callers of the library may differ."""
+        return [note for note in self.notes if note.startswith(COUNTED)]
 
     @property
     def kind(self) -> str:

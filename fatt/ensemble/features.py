@@ -284,6 +284,12 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
         Whether float32 columns give what their float64 copies give.
     objects
         Whether numbers held as Python objects give what their float64 copies give.
+    in_arrow
+        Whether the library takes pandas columns that keep their cells in pyarrow.
+        It has no part in the digest, since it changes no answer.
+    undeclared
+        Whether the library takes categories of pandas frames in columns of another
+        type than category. It has no part in the digest either.
     by_position
         Which data frames the library takes by position although it knows the names of
         the columns: none, all, or those of other packages than pandas. From one in
@@ -307,6 +313,8 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     integer_limit: int = 2**53
     float32: bool = True
     objects: bool = True
+    in_arrow: bool = True
+    undeclared: bool = True
     by_position: Literal["none", "all", "others", "whole", "names"] = "none"
     bounds_of: Literal["library", "fatt"] = "library"
     open_below: tuple[int, ...] = ()

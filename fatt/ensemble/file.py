@@ -31,7 +31,10 @@ MAGIC = b"fatt-ensemble-1\n"
 
 #: Tell which tables are refused and why, not what is answered: a fitted model and its
 #: file have one digest, though only the file leaves the order of the columns open.
-_ASIDE = ("by_position", "bounds_of", "renamed", "other", "of_one_kind")
+_ASIDE = (
+    *("by_position", "bounds_of", "renamed", "other", "of_one_kind"),
+    *("in_arrow", "undeclared"),
+)
 
 #: Up to here float64 knows all whole numbers.
 _LARGEST_WHOLE = 2.0**53 - 1

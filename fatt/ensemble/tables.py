@@ -37,11 +37,8 @@ class Column:
     held_in : dtype, or None
         The type of numbers among which some are missing, if the table has another one
         for them than `cells`.
-    in_numpy
-        Whether numpy holds the numbers, or another package that computes in its way.
-    wide_label
-        The first category beyond ASCII that a pandas column lists before another one;
-        empty if there is none.
+    native
+        The type that the column has in its own data frame; None in an array.
     """
 
     cells: NDArray[Any]
@@ -49,13 +46,33 @@ class Column:
     is_objects: bool
     distinct: tuple[NDArray[Any], NDArray[np.int64]] | None = None
     held_in: np.dtype[Any] | None = None
-    in_numpy: bool = True
-    wide_label: str = ""
+    native: Any = None
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the cells in the table."""
         return self.cells.dtype if self.held_in is None else self.held_in
+
+    @property
+    def in_numpy(self) -> bool:
+        """Whether numpy holds the cells; other packages compute in their own way."""
+        return self.native is None or isinstance(self.native, np.dtype)
+
+    @property
+    def in_pandas(self) -> bool:
+        """Whether it is a column of a pandas frame."""
+        return type(self.native).__module__.partition(".")[0] in {"numpy", "pandas"}
+
+    @property
+    def in_arrow(self) -> bool:
+        """Whether it is a column of a pandas frame that keeps its cells in pyarrow."""
+        return type(self.native).__name__ == "ArrowDtype"
+
+    @property
+    def categories(self) -> list[Any] | None:
+        """What a category column of a pandas frame lists; None for other columns."""
+        is_category = type(self.native).__name__ == "CategoricalDtype"
+        return list(self.native.categories) if is_category else None
 
     @property
     def is_numeric(self) -> bool:
@@ -375,10 +392,9 @@ def _from_series(get: Callable[[], Any]) -> Column:
 
     series = get()
     numbers = numbers_of(series)
-    native = getattr(series.to_native(), "dtype", None)
+    native = _type_of(series)
     if numbers is not None:
-        in_numpy = isinstance(native, np.dtype)
-        return Column(numbers, True, is_objects=False, in_numpy=in_numpy)
+        return Column(numbers, True, is_objects=False, native=native)
     dtype = series.dtype
     if dtype.is_temporal() or dtype in {nw.Int128, nw.UInt128}:
         raise DataError(
@@ -400,7 +416,13 @@ def _from_series(get: Callable[[], Any]) -> Column:
     if dtype == nw.Boolean:
         series = series.cast(nw.Int8)
     numbers = series.cast(nw.Float64).to_numpy()
-    return Column(numbers, True, is_objects=False, held_in=held_in, in_numpy=False)
+    return Column(numbers, True, is_objects=False, held_in=held_in, native=native)
+
+
+def _type_of(series: Any) -> Any:
+    """Return the type of a column in its own frame, which pyarrow calls otherwise."""
+    own = series.to_native()
+    return own.dtype if hasattr(own, "dtype") else own.type
 
 
 def numbers_of(series: Any) -> NDArray[Any] | None:
@@ -437,7 +459,7 @@ def _of_objects(series: Any, is_nullable_category: bool) -> Column:
     distinct = _distinct_texts(series)
     if distinct is not None:
         texts, places = distinct
-        return Column(texts[places], True, is_objects=False, distinct=distinct)
+        return Column(texts[places], True, False, distinct, native=_type_of(series))
     cells = np.empty(len(series), dtype=object)
     cells[:] = series.to_list()
     if series.implementation.is_pyarrow() and series.dtype == nw.Categorical:
@@ -450,16 +472,7 @@ def _of_objects(series: Any, is_nullable_category: bool) -> Column:
             "libraries see as numbers; pass it as type boolean."
         )
     kinds = (nw.Object, nw.Categorical, nw.Enum, nw.Boolean)
-    is_objects = series.dtype in kinds
-    return Column(cells, True, is_objects, wide_label=_wide_label(series))
-
-
-def _wide_label(series: Any) -> str:
-    native = series.to_native()
-    if not (series.implementation.is_pandas_like() and hasattr(native, "cat")):
-        return ""
-    labels = map(str, native.cat.categories[:-1])
-    return next((label for label in labels if not label.isascii()), "")
+    return Column(cells, True, series.dtype in kinds, native=_type_of(series))
 
 
 def _refuse_nulls(series: Any, cells: NDArray[Any]) -> None:

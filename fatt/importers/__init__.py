@@ -34,7 +34,7 @@ def load(
     rename: Rename | None = None,
     codes: Codes | None = None,
     answers: Answers | None = None,
-    iteration: Literal["best", "all"] | None = None,
+    iteration: Literal["best", "all"] | int | None = None,
     prepare: Any = None,
     threshold: float | None = None,
     strict: bool = False,
@@ -69,9 +69,10 @@ def load(
     answers
         The words for some answers, such as ``{0: "denied", 1: "granted"}``.
     iteration
-        Which trees of an XGBoost model with early stopping count: up to the ``"best"``
-        iteration, or ``"all"``. By default those that its own `predict` takes: a
-        `Booster` all, `XGBClassifier` up to the best, and so do files.
+        Which iterations of an XGBoost model count: up to the ``"best"`` one of early
+        stopping, ``"all"``, or a number: so many, from the first on. By default those
+        that its own `predict` takes: a `Booster` all, `XGBClassifier` up to the best,
+        and so do files.
     prepare
         What stands before the model, so that people and similarities are in raw
         columns: a fitted transformer of scikit-learn, ``{column: {text: code}}`` (or a
@@ -168,8 +169,12 @@ def load(
 def _loaded(
     model: Any, missing: float | None, allow_pickle: bool, iteration: Any
 ) -> Model:
-    if iteration not in {None, "best", "all"}:
-        raise SpecError(f"iteration is {iteration!r}; write 'best' or 'all'.")
+    is_count = isinstance(iteration, int) and not isinstance(iteration, bool)
+    if iteration not in (None, "best", "all") and not (is_count and iteration > 0):
+        raise SpecError(
+            f"iteration is {iteration!r}; write 'best', 'all', or how many iterations "
+            "count, such as 59."
+        )
     # What only one library takes is handed to that one alone.
     more = {} if iteration is None else {"iteration": iteration}
     if isinstance(model, Model | Ensemble):

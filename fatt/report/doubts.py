@@ -150,7 +150,7 @@ def notes(people: People, similarity: Relation, alone: int) -> tuple[str, ...]:
     alone
         How many people have nobody similar.
     """
-    found = []
+    found = people.variables.model.source.counted
     if len(people) == 1 and alone:
         found.append("This person has nobody similar, and is trivially fair.")
     elif alone:

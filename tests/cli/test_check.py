@@ -175,6 +175,56 @@ def test_the_command_on_the_page_reads_the_model_as_the_audit_did(
         assert checked.exit_code == 0
 
 
+@pytest.mark.parametrize("said", ["best", "all", "3"])
+def test_the_iterations_that_count_are_chosen_and_said(
+    said: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 9, (200, 2)).astype(float), columns=["a", "b"])
+    label = (table["a"] + rng.normal(size=200) > 4).astype(int)
+    model = xgboost.XGBClassifier(n_estimators=40, early_stopping_rounds=9, max_depth=2)
+    half = (table[100:], label[100:])
+    model.fit(table[:100], label[:100], eval_set=[half], verbose=False)
+    model.save_model(tmp_path / "model.json")
+    n_trees, few = model.get_booster().num_boosted_rounds(), model.best_iteration + 1
+    assert few < n_trees
+    said_so = f"{few if said == 'best' else said} of {n_trees}"
+    note = f"Trees that count: {f'all {n_trees}' if said == 'all' else said_so}"
+    table.to_csv(tmp_path / "people.csv", index=False)
+    files = [str(tmp_path / name) for name in ("model.json", "people.csv")]
+    page, certificate = tmp_path / "audit.html", str(tmp_path / "audit.cert")
+    wanted = ("--html", str(page), "--certificate", certificate)
+    told = run("audit", *files, "--noise", "a=1", "--iteration", said, *wanted).stdout
+    assert note in told
+    text = page.read_text(encoding="utf-8").replace("\\\n", "")
+    assert note in text
+    shown = re.search("fatt (check .*?)<", text)
+    assert shown is not None
+    assert run(*shlex.split(html.unescape(shown[1]))).exit_code == 0
+    inspected = run("inspect", files[0], "--iteration", said).stdout
+    assert note in " ".join(inspected.split())
+    made = tmp_path / "made.toml"
+    run("init", *files, "--iteration", said, "--output", str(made))
+    assert re.search(f"^iteration = .?{said}", made.read_text("utf-8"), re.MULTILINE)
+    toml = f"[[similar]]\nnoise = {{ a = 1 }}\n[audit]\niteration = '{said}'\n"
+    by_file = run("audit", *files, "--spec", spec(tmp_path / "audit.toml", toml))
+    assert note in by_file.stdout
+
+
+def test_iterations_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    X = np.arange(40.0).reshape(-1, 1)
+    trees = xgboost.XGBClassifier(n_estimators=2, max_depth=2).fit(X, X[:, 0] > 9)
+    trees.save_model(tmp_path / "model.json")
+    for said, reason in (
+        ("best", "has no best iteration"),
+        ("last", "iteration is 'last'; write 'best', 'all', or how many"),
+        ("0", "iteration is 0; write"),
+        ("9", "iteration is 9, and the XGBoost model has 2 iterations"),
+    ):
+        with pytest.raises(SpecError, match=reason):
+            run("inspect", str(tmp_path / "model.json"), "--iteration", said)
+
+
 def spec(path: Path, text: str) -> str:
     path.write_text(text, encoding="utf-8")
     return str(path)

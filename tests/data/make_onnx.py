@@ -103,17 +103,16 @@ def boosted_models() -> dict[str, Any]:
 
 
 def new_operator(double: bool) -> Any:
-    """Return a TreeEnsemble with a node of every mode."""
+    """Return a TreeEnsemble with a node of every mode that fatt reads."""
     dtype = np.float64 if double else np.float32
     kind = TensorProto.DOUBLE if double else TensorProto.FLOAT
     leaves = np.arange(8)
     tensors = {
-        "nodes_modes": np.arange(7, dtype=np.uint8),
+        "nodes_modes": np.array([*range(6), 4], dtype=np.uint8),
         "nodes_splits": np.array([2, 0.5, 1.25, 3, 1, 2, 0], dtype=dtype),
         "leaf_weights": np.array(
             [0.5, -0.25, 0.1, 0.7, -0.9, 1, 0.3, 0.2], dtype=dtype
         ),
-        "membership_values": np.array([0, 1, 2, np.nan], dtype=dtype),
     }
     node = helper.make_node(
         "TreeEnsemble",

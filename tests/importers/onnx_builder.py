@@ -136,7 +136,6 @@ def ensemble(
     nodes: dict[str, list[Any]] = {f"nodes_{name}": [] for name in names.split()}
     nodes["nodes_missing_value_tracks_true"] = []
     leaves: list[tuple[int, float]] = []
-    members: list[float] = []
 
     def add(split: Split) -> int:
         place = len(nodes["nodes_modes"])
@@ -145,10 +144,7 @@ def ensemble(
         nodes["nodes_featureids"][place] = split.feature
         nodes["nodes_modes"][place] = MODES.index(split.mode)
         nodes["nodes_missing_value_tracks_true"][place] = split.tracks
-        if isinstance(split.value, list):
-            members.extend([*split.value, np.nan])
-        else:
-            nodes["nodes_splits"][place] = split.value
+        nodes["nodes_splits"][place] = split.value
         for side, child in (("true", split.true), ("false", split.false)):
             if isinstance(child, Leaf):
                 nodes[f"nodes_{side}leafs"][place] = 1
@@ -166,8 +162,6 @@ def ensemble(
     attributes["leaf_targetids"] = [target for target, _ in leaves]
     attributes["leaf_weights"] = _tensor([number for _, number in leaves], dtype)
     attributes["tree_roots"] = roots
-    if members:
-        attributes["membership_values"] = _tensor(members, dtype)
     attributes.update(
         n_targets=count,
         aggregate_function=0 if average else 1,

@@ -346,6 +346,60 @@ def test_dtypes(dtype: str) -> None:
         assert_same(ensemble, booster, pl.DataFrame(X))
 
 
+@pytest.mark.parametrize("dtype", ["int64", "double", "bool"])
+@pytest.mark.parametrize("gap", [False, True])
+def test_what_pandas_keeps_in_pyarrow_is_refused(dtype: str, gap: bool) -> None:
+    X = np.random.default_rng(0).integers(0, 2, (200, 3))
+    booster = train({"objective": "binary"}, X.astype(float), X[:, 0] > X[:, 1])
+    model = convert(booster, missing=None)
+    frame = pd.DataFrame(X, columns=booster.feature_name())
+    held = frame.astype({"Column_1": f"{dtype}[pyarrow]"})
+    if gap:
+        held.loc[3, "Column_1"] = pd.NA
+    with pytest.raises(ValueError, match="dtypes must be int, float or bool"):
+        booster.predict(held)
+    with pytest.raises(DataError, match=r"rows.astype\(\{'Column_1': 'float'\}\)"):
+        model.predict(held)
+    assert_same(model.ensemble, booster, held.astype({"Column_1": float}))
+    for mask in ("Int64", "Float64", "boolean"):
+        masked = frame.astype({"Column_1": mask})
+        masked.loc[5, "Column_1"] = pd.NA
+        assert_same(model.ensemble, booster, masked)
+
+
+def test_texts_in_a_frame_are_refused_with_the_way_out() -> None:
+    rng = np.random.default_rng(0)
+    texts = rng.choice(["x", "y"], 200)
+    frame = pd.DataFrame({"n": rng.normal(size=200), "t": pd.Categorical(texts)})
+    booster = train({"objective": "binary"}, frame, (texts == "x") ^ (frame["n"] > 0))
+    raw = frame.astype({"t": str})
+    with pytest.raises(ValueError, match="categorical_feature do not match"):
+        booster.predict(raw)
+    similarity = fatt.Similarity(vary=["t"])
+    for table in (raw, frame.astype({"t": object})):
+        with pytest.raises(DataError, match=r"rows.astype\(\{'t': 'category'\}\)"):
+            fatt.verify(booster, table, similarity=similarity)
+    # Rows of a file come as texts.
+    model = read(booster.model_to_string().encode(), missing=None)
+    assert_same(model.ensemble, booster, frame)
+    assert np.array_equal(model.predict(raw), model.predict(frame))
+
+
+def test_more_columns_than_the_model_has_are_no_alarm(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    X, y = data(5)
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
+    booster = train({"objective": "binary"}, frame, y)
+    similarity = fatt.Similarity(noise={"c0": 0.1})
+    own = fatt.verify(booster, frame, similarity=similarity)
+    more = fatt.verify(booster, frame.assign(label=y), similarity=similarity)
+    assert more.counts == own.counts
+    assert "Fatal" not in capfd.readouterr().out + capfd.readouterr().err
+    with pytest.raises(ValueError, match="the rows have 2 columns and the model"):
+        fatt.load(booster).ask(frame[["c0", "c1"]])
+
+
 def test_large_integers_are_rounded_by_the_library() -> None:
     X = 2**24 + np.random.default_rng(0).integers(0, 9, (200, 1))
     booster = train(

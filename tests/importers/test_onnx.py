@@ -131,9 +131,6 @@ def trees(draw: Any, modes: tuple[str, ...], leaves: Any, depth: int) -> Any:
         return draw(leaves)
     mode = draw(st.sampled_from(modes))
     value: Any = float(np.float32(draw(st.sampled_from(NUMBERS))))
-    if mode == "MEMBER":
-        members = st.lists(st.integers(0, 30), min_size=1, max_size=5, unique=True)
-        value = [float(member) for member in draw(members)]
     return Split(
         mode,
         draw(st.integers(0, 1)),
@@ -200,7 +197,7 @@ def test_classifiers_of_every_layout_agree(data: Any) -> None:
 def test_the_new_operator_agrees_in_every_mode(data: Any) -> None:
     n_targets = data.draw(st.integers(1, 3))
     leaf = leaves("one", n_targets, weights(0.5, 0.25, -0.5, 0.1, 0.7, 0))
-    modes = data.draw(st.sampled_from([(*PLAIN_MODES, "MEMBER"), ("MEMBER",), ("LT",)]))
+    modes = data.draw(st.sampled_from([PLAIN_MODES, ("EQ",), ("LT",)]))
     tree = trees(modes, leaf, 3).filter(lambda node: isinstance(node, Split))
     model = ensemble(
         data.draw(st.lists(tree, min_size=1, max_size=4)),
@@ -417,12 +414,15 @@ def test_equalities_that_onnxruntime_folds_wrongly_are_refused() -> None:
     assert answers[1].tolist() == [[2.0, 1.0, 1.0]]
 
 
-def test_sets_with_large_numbers_are_refused_because_decimals_are_cut_off() -> None:
+def test_sets_are_refused() -> None:
     yes, no = Leaf([(0, 1.0)]), Leaf([(0, -1.0)])
-    model = ensemble([Split("MEMBER", 0, [1.0, 40.0], yes, no)], 1)
-    labels, _ = run(model, {"X": np.array([[1.5, 0]], dtype=np.float32)})
-    assert labels.tolist() == [[1]]
-    with pytest.raises(UnsupportedModelError, match="cuts off"):
+    model = ensemble([Split("MEMBER", 0, 0.0, yes, no)], 1)
+    with pytest.raises(UnsupportedModelError, match="mode 6; fatt reads 0 to 5"):
+        fatt.load(model)
+    values = numpy_helper.from_array(np.array([1, np.nan], np.float32), "values")
+    [node, *_] = model.graph.node
+    node.attribute.append(helper.make_attribute("membership_values", values))
+    with pytest.raises(UnsupportedModelError, match="'membership_values' is not"):
         fatt.load(model)
 
 

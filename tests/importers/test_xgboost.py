@@ -326,13 +326,14 @@ def test_iterations_on_request(booster: str, tmp_path: Path) -> None:
     clf.save_model(path)
     best, rounds = clf.best_iteration + 1, plain.num_boosted_rounds()
     assert best < rounds
-    for iteration, count in (("best", best), ("all", rounds)):
+    middle = (best + rounds) // 2
+    for iteration, count in (("best", best), ("all", rounds), (middle, middle)):
         for source in (clf, path, plain):
             model = fatt.load(source, iteration=iteration)  # type: ignore[arg-type]
             assert len(model.ensemble.trees) == count
-            told = [note for note in model.ensemble.source.notes if "iteration" in note]
-            assert str(best) in told[0]
-            assert str(rounds) in told[0]
+            [told] = model.ensemble.source.counted
+            assert str(count) in told
+            assert str(rounds) in told
             assert model.ask(X) == model.predict(X).tolist()
             if source is plain:
                 matrix = xgboost.DMatrix(X)
@@ -342,7 +343,11 @@ def test_iterations_on_request(booster: str, tmp_path: Path) -> None:
             assert same_bits(model.predict_proba(X)[:, 1], asked)
     for source, iteration, reason in (
         (classifier().fit(X, two), "best", "no best iteration"),
-        (clf, "last", "'best' or 'all'"),
+        (clf, "last", "'best', 'all', or how many"),
+        (clf, 0, "iteration is 0"),
+        (clf, True, "iteration is True"),
+        (plain, rounds + 1, f"has {rounds} iterations"),
+        (path, rounds + 1, f"has {rounds} iterations"),
         (fatt.load(clf), "all", "loaded before"),
     ):
         with pytest.raises(SpecError, match=reason):

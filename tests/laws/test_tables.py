@@ -315,12 +315,6 @@ ANSWERED: dict[str, str] = {
     "catboost, whole": (
         "frame with more texts; pyarrow; pyarrow batch; pyarrow reordered"
     ),
-    "lightgbm, pandas": (
-        "arrow bool; arrow decimal; arrow dictionary (t); arrow double; arrow "
-        "float; arrow int; arrow large; arrow small int; arrow string; arrow type; "
-        "arrow uint; bytes; object NA (t); object NaN (t); object NaT; object None "
-        "(t); str; string; string python"
-    ),
     "lightgbm, polars": "Decimal (n); Decimal (x)",
     "lightgbm, pyarrow": "decimal; halffloat; null (f); null (n); null (x)",
     "lightgbm, whole": (
@@ -354,11 +348,7 @@ ANSWERED: dict[str, str] = {
         "texts; frame without rows; no rows; polars reordered; polars with more; "
         "pyarrow reordered"
     ),
-    "xgboost, pandas": (
-        "arrow decimal; arrow dictionary (t); arrow large; arrow string; arrow "
-        "type; category more; object NA (t); object NaN (t); object NaT; object "
-        "None (t); str; string; string python"
-    ),
+    "xgboost, pandas": "arrow decimal; category more",
     "xgboost, polars": "Decimal (n); Decimal (x)",
     "xgboost, pyarrow": "decimal; halffloat; null (f); null (n); null (x)",
     "xgboost, whole": (

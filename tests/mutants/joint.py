@@ -99,7 +99,7 @@ MUTANTS = tuple(
             "pass",
         ),
         # Small integers, among which one is missing.
-        ("ensemble/tables", "held_in=held_in, in_numpy=False", "in_numpy=False"),
+        ("ensemble/tables", "held_in=held_in, native=native", "native=native"),
         # Powers as another package rounds them.
         (
             "importers/pipeline/formulas",

@@ -191,8 +191,10 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
 
 
 def _in_order(ensemble: Ensemble) -> Ensemble:
-    """Let the ensemble insist on the order of columns by which a fitted model goes."""
-    inputs = msgspec.structs.replace(ensemble.inputs, by_position="all")
+    """Let the ensemble insist on the order and types by which a fitted model goes."""
+    inputs = msgspec.structs.replace(
+        ensemble.inputs, by_position="all", undeclared=False
+    )
     return replace(ensemble, inputs=inputs)
 
 
@@ -308,7 +310,12 @@ def _ensemble(
         decision=decision,
         link=link,
         # Arrays of objects become float32, and frames take no objects.
-        inputs=Inputs(named=columns.named, integer_limit=_INTEGER_LIMIT, objects=False),
+        inputs=Inputs(
+            named=columns.named,
+            integer_limit=_INTEGER_LIMIT,
+            objects=False,
+            in_arrow=False,
+        ),
         source=msgspec.structs.replace(
             source, objective=name, notes=source.notes + columns.notes
         ),

@@ -61,8 +61,12 @@ class LightGBM(Live):
     def _taken(self, table: Any) -> Any:
         """Return a table as LightGBM takes it: as an array, if it holds codes.
 
-        Trained on category columns, it takes frames only with as many of them.
+        Trained on category columns, it takes frames only with as many of them. If a
+        table has more columns than the model, it prints so, even if that is no error.
         """
+        found, wanted = np.shape(table)[1], self._booster.num_feature()
+        if found != wanted:
+            raise ValueError(f"the rows have {found} columns and the model {wanted}")
         return np.asarray(table, dtype=np.float64) if self.coded else table
 
     def leaves(self) -> Floats:

@@ -39,7 +39,7 @@ class Forest:
         children, and whether a missing value goes to the true child. Only `mode` has a
         meaning for leaves.
     members
-        The values of the set of each node of the kind `MEMBER`.
+        The values of the set of each node of the kind `MEMBER`, a folded chain.
     weights
         Node, target and number of each weight, as three arrays.
     n_targets
@@ -148,6 +148,8 @@ def checked(forest: Forest) -> Forest:
     UnsupportedModelError
         If onnxruntime computes something else than the trees say.
     """
+    if np.isnan(forest.value[forest.mode != LEAF]).any():
+        raise MalformedModelError(f"{forest.where}: a threshold is not a number.")
     forest = _fold_chains(forest)
     _ = forest.tree  # raises if the trees are no trees
     _refuse_lookalikes(forest)
@@ -168,9 +170,6 @@ def checked(forest: Forest) -> Forest:
         raise UnsupportedModelError(
             f"{where}: a leaf has two weights for the same target. Add them up."
         )
-    plain = inner & ~np.isin(np.arange(len(inner)), list(forest.members))
-    if np.isnan(forest.value[plain]).any():
-        raise MalformedModelError(f"{where}: a threshold is not a number.")
     if not np.isfinite(np.concatenate([weight, forest.base])).all():
         raise MalformedModelError(f"{where}: a weight is not a finite number.")
     return forest
@@ -203,7 +202,7 @@ def _fold_chains(forest: Forest) -> Forest:
         return forest
     heads = linked.copy()
     heads[follows[linked]] = False
-    members, folded = dict(forest.members), mode.copy()
+    members, folded = {}, mode.copy()
     steps = 0
     for head in np.flatnonzero(heads).tolist():
         node, values = head, [forest.value[head]]

@@ -52,7 +52,7 @@ _TARGETS = (
 _LEAVES = (
     *("nodes_featureids", "nodes_modes", "nodes_splits", "nodes_hitrates"),
     *("nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs"),
-    *("nodes_falseleafs", "nodes_missing_value_tracks_true", "membership_values"),
+    *("nodes_falseleafs", "nodes_missing_value_tracks_true"),
     *("leaf_targetids", "leaf_weights", "tree_roots", "n_targets"),
     *("aggregate_function", "post_transform"),
 )
@@ -70,7 +70,6 @@ _MODES = {
     "LEAF": LEAF,
 }
 _ID_LIMIT = 2**31
-_SMALL_SET = 30
 
 
 def _reads(call: Call) -> tuple[Table, bool]:
@@ -307,7 +306,7 @@ def _read_ensemble(attributes: Attributes, *, double: bool) -> Forest:
             true=widen(np.where(is_leaf[0], own[0], children[0]), 0),
             false=widen(np.where(is_leaf[1], own[1], children[1]), 0),
             tracks=widen(tracks == 1, False),
-            members=_members(attributes, mode, double),
+            members={},
             weights=(node, targets[leaves], weights[leaves]),
             n_targets=attributes.integer("n_targets", 0),
             base=np.zeros(0),
@@ -324,9 +323,10 @@ def _mode_numbers(attributes: Attributes) -> Integers:
             f"{attributes.where}: nodes_modes is no tensor of small numbers."
         )
     mode = modes.ravel().astype(np.int64)
-    if mode.size and mode.max() > MEMBER:
-        raise MalformedModelError(
-            f"{attributes.where}: a node has the unknown mode {mode.max()}."
+    if mode.size and mode.max() >= MEMBER:
+        raise UnsupportedModelError(
+            f"{attributes.where}: a node has the mode {mode.max()}; fatt reads 0 to "
+            f"{MEMBER - 1}. Write membership in a set ({MEMBER}) as equalities."
         )
     return mode
 
@@ -423,31 +423,6 @@ def _finder(trees: Integers, nodes: Integers, where: str) -> Any:
         return np.asarray(order[places], dtype=np.int64)
 
     return find
-
-
-def _members(attributes: Attributes, mode: Integers, double: bool) -> dict[int, Floats]:
-    """Return the set of each `MEMBER` node; NaN ends a set in the list of all."""
-    values = _tensor(attributes, "membership_values", double)
-    ends = np.flatnonzero(np.isnan(values))
-    sets = np.split(values, ends)
-    nodes = np.flatnonzero(mode == MEMBER)
-    members = {}
-    for index, node in enumerate(nodes.tolist()):
-        mine = sets[index] if index < len(sets) else values[:0]
-        mine = mine[~np.isnan(mine)]
-        if not mine.size:
-            raise MalformedModelError(
-                f"{attributes.where}: node {node} asks for membership in an empty set."
-            )
-        if len(mine) > _SMALL_SET or mine.min() < 0 or mine.max() > _SMALL_SET:
-            raise UnsupportedModelError(
-                f"{attributes.where}: node {node} asks for membership in a set with "
-                f"numbers outside 0 to {_SMALL_SET}, for which onnxruntime cuts off "
-                "the decimals of its input. Number the categories from 0, or split "
-                "the set."
-            )
-        members[node] = np.unique(mine)
-    return members
 
 
 HANDLERS: dict[tuple[str, str], Handler] = {

@@ -25,6 +25,7 @@ from fatt.ensemble import (
     Scoring,
     Source,
 )
+from fatt.ensemble.ensemble import COUNTED
 from fatt.ensemble.floats import FLOAT32_LIMIT
 from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
 from fatt.importers.registry import refuse_replaced
@@ -47,7 +48,8 @@ _BINARY_NOTE = (
     "otherwise."
 )
 
-Iteration: TypeAlias = Literal["best", "all"]
+#: Up to the best one, all, or so many.
+Iteration: TypeAlias = Literal["best", "all"] | int
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class _Caller:
     model: str
     # XGBClassifier reads arrays in place.
     in_place: bool
-    # The iterations that count: up to the best one of early stopping, or all.
+    # The iterations that count.
     iteration: Iteration
     missing: float
     # What its answers are: labels or numbers, or as the objective has it.
@@ -117,6 +119,7 @@ def read(
         )
     if is_binary:
         notes.append(_BINARY_NOTE)
+    rounds = _rounds(file, iteration)
     notes += _note_iteration(file, iteration or "best")
     if _rounds_against_base(file):
         notes.append(
@@ -137,7 +140,6 @@ def read(
         answers=_ANSWERS[file.saved_by],
         notes=tuple(notes),
     )
-    rounds = _rounds(file, iteration)
     opened = partial(live.open_file, data, version, caller.missing, loader, rounds)
     return Model(_ensemble(file, caller), opened)
 
@@ -168,6 +170,7 @@ def convert(
     refuse_replaced(model)
     if type(model) is xgboost.Booster:
         file = parse(bytes(model.save_raw("ubj")))
+        rounds = _rounds(file, iteration)
         caller = _Caller(
             format="fitted object",
             model="Booster",
@@ -181,7 +184,7 @@ def convert(
                 *_note_iteration(file, iteration or "all"),
             ),
         )
-        return _of_object(model, file, caller, _rounds(file, iteration))
+        return _of_object(model, file, caller, rounds)
     if type(model) in {
         xgboost.XGBClassifier,
         xgboost.XGBRFClassifier,
@@ -261,6 +264,7 @@ def _convert_estimator(
             f"the {name} answers a matrix, not a label, since it has two classes and "
             "the objective multi:softprob; use binary:logistic."
         )
+    rounds = _rounds(file, iteration)
     caller = _Caller(
         format="fitted object",
         model=name,
@@ -275,7 +279,7 @@ def _convert_estimator(
         ),
         by_position="others",
     )
-    return _of_object(model, file, caller, _rounds(file, iteration))
+    return _of_object(model, file, caller, rounds)
 
 
 def _of_object(
@@ -308,6 +312,7 @@ def _ensemble(file: ModelFile, caller: _Caller) -> Ensemble:
             named=_are_names(file.feature_names),
             objects=False,
             by_position=caller.by_position,
+            undeclared=caller.format != "fitted object",
         ),
         source=Source(
             library="xgboost",
@@ -327,14 +332,17 @@ def _are_names(names: list[str]) -> bool:
 
 def _n_trees(file: ModelFile, caller: _Caller) -> int:
     """Return how many trees take part."""
-    if caller.iteration == "all" or file.best_iteration is None:
+    ends, iteration = file.round_ends, caller.iteration
+    if isinstance(iteration, int):
+        return int(ends[iteration - 1])
+    if iteration == "all" or file.best_iteration is None:
         return len(file.groups)
-    if file.best_iteration >= len(file.round_ends):
+    if file.best_iteration >= len(ends):
         raise MalformedModelError(
             f"the best iteration is {file.best_iteration}, and there are only "
-            f"{len(file.round_ends)} rounds of trees."
+            f"{len(ends)} rounds of trees."
         )
-    n_trees = int(file.round_ends[file.best_iteration])
+    n_trees = int(ends[file.best_iteration])
     if not n_trees:
         raise MalformedModelError(
             "the best iteration comes before all trees: XGBoost up to 3.2 predicts "
@@ -345,11 +353,19 @@ def _n_trees(file: ModelFile, caller: _Caller) -> int:
 
 
 def _rounds(file: ModelFile, iteration: Iteration | None) -> int | None:
-    """Return up to which iteration a model is asked; None if as it is by itself."""
-    if iteration == "all":
-        return len(file.round_ends)
+    """Return how many iterations a model is asked for; None if as it is by itself."""
+    n_rounds = len(file.round_ends)
     if iteration is None:
         return None
+    if iteration == "all":
+        return n_rounds
+    if iteration != "best":
+        if iteration > n_rounds:
+            raise SpecError(
+                f"iteration is {iteration}, and the XGBoost model has {n_rounds} "
+                "iterations; write a number up to that, or 'all'."
+            )
+        return iteration
     if file.best_iteration is None:
         raise SpecError(
             "iteration is 'best', and the XGBoost model has no best iteration: it was "
@@ -359,21 +375,26 @@ def _rounds(file: ModelFile, iteration: Iteration | None) -> int | None:
 
 
 def _note_iteration(file: ModelFile, iteration: Iteration) -> tuple[str, ...]:
-    """Say how many trees count, if early stopping leaves some out."""
-    best, ends = file.best_iteration, file.round_ends
-    if best is None or best >= len(ends) or ends[best] == len(file.groups):
+    """Say how many trees count, if some are left out or another caller leaves some."""
+    best, ends, n_trees = file.best_iteration, file.round_ends, len(file.groups)
+    if isinstance(iteration, int):
+        return (
+            f"{COUNTED}{ends[iteration - 1]} of {n_trees}, those of the first "
+            f"{iteration} iterations, as asked for.",
+        )
+    if best is None or best >= len(ends) or ends[best] == n_trees:
         return ()
-    few, all_trees = int(ends[best]), len(file.groups)
+    few = f"up to the best iteration, {best}"
     if iteration == "best":
         return (
-            f"Stops at the best iteration, {best}, with {few} of {all_trees} trees, as "
-            "XGBClassifier and XGBRegressor do; Booster.predict uses all. "
-            "iteration='all' reads all.",
+            f"{COUNTED}{ends[best]} of {n_trees}, {few}, as for XGBClassifier and "
+            "XGBRegressor. For Booster.predict all count: --iteration all, in Python "
+            "iteration='all'.",
         )
     return (
-        f"Uses all {all_trees} trees, as Booster.predict does; XGBClassifier and "
-        f"XGBRegressor stop at the best iteration, {best}, with {few} trees. "
-        "iteration='best' reads these.",
+        f"{COUNTED}all {n_trees}, as for Booster.predict. For XGBClassifier and "
+        f"XGBRegressor {ends[best]} count, {few}: --iteration best, in Python "
+        "iteration='best'.",
     )
 
 
