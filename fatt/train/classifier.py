@@ -464,7 +464,18 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         schema = self.schema
         if schema is None:
-            schema = schema_of(X, blank, self.similarity)
+            moves = self.similarity.moves
+            names = [move.name for move in moves if move.name is not None]
+            schema = schema_of(X, blank, names)
+            strange = set(names).difference(
+                schema.columns, (variable.name for variable in schema.variables)
+            )
+            if strange and not blank.inputs.named:
+                raise SpecError(
+                    f"similarity names {min(strange)!r}, and the table has no names of "
+                    "columns; pass a data frame, or, behind a step of scikit-learn, "
+                    "let the step make one with set_output(transform='pandas')."
+                )
         return schema, self.similarity
 
     def _groups(self, group_of: NDArray[Any], people: People) -> Groups:
