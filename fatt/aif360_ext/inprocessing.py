@@ -189,12 +189,14 @@ class FATT(Transformer):  # type: ignore[misc]
 
     def _gap(self, has_groups: bool) -> float | None:
         """Return how close the groups must be."""
-        is_other = self.parameters.get("algorithm") == "paper" or any(
-            self.parameters.get(name) is not None
-            for name in ("min_ratio", "group_weight")
-        )
+        names = ("min_ratio", "group_weight")
+        is_paper = self.parameters.get("algorithm") == "paper"
+        is_said = any(self.parameters.get(name) is not None for name in names)
         if has_groups or "group" in self.parameters:
-            return None if is_other and self.max_gap == _MAX_GAP else self.max_gap
+            by_default = self.max_gap == _MAX_GAP and (is_said or is_paper)
+            gap = None if by_default else self.max_gap
+            # With 1 the gap is only measured.
+            return 1.0 if gap is None and not is_said else gap
         if self.max_gap not in {None, _MAX_GAP}:
             raise SpecError(
                 f"max_gap is {self.max_gap}, and there are no groups to compare: name "
