@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.aif360_ext.question import load_with, with_levels
-from fatt.ensemble import Ensemble
+from fatt.aif360_ext.protected import Attribute, derive
+from fatt.aif360_ext.question import load_with
 from fatt.errors import SpecError
 from fatt.region import Schema
 
@@ -44,15 +44,16 @@ def schema_of(dataset: Any, *, model: Any, prepare: Any = None) -> Schema:
     >>> schema = schema_of(train, model=model)         # doctest: +SKIP
     >>> schema = schema.with_(age=Integer(lower=17))   # doctest: +SKIP
     """
-    return derive(dataset, load_with(model, prepare).ensemble)
+    ensemble = load_with(model, prepare).ensemble
+    return derive(ensemble, frame_of(dataset), attributes_of(dataset))
 
 
-def derive(dataset: Any, ensemble: Ensemble) -> Schema:
-    """Derive a schema from a dataset, for a model that was loaded; see `schema_of`."""
-    schema = Schema.infer(ensemble, frame_of(dataset))
-    for name in dataset.protected_attribute_names:
-        schema = with_levels(schema, name, _levels(dataset, name))
-    return schema
+def attributes_of(dataset: Any) -> list[Attribute]:
+    """Return the protected attributes."""
+    return [
+        Attribute(name, dataset.protected_attributes[:, place], _levels(dataset, name))
+        for place, name in enumerate(dataset.protected_attribute_names)
+    ]
 
 
 def _levels(dataset: Any, name: str) -> dict[float, float]:
@@ -144,11 +145,6 @@ def what_differs(dataset: Any, other: Any) -> list[str]:
                 f"row {int(np.argmax(wrong))}"
             )
     return found
-
-
-def protected_names(dataset: Any) -> list[str]:
-    """Return the names of the protected attributes."""
-    return list(dataset.protected_attribute_names)
 
 
 def members(dataset: Any, groups: Groups | None) -> NDArray[np.bool_]:

@@ -11,23 +11,24 @@ from sklearn.exceptions import NotFittedError
 
 from fatt.aif360_ext.dataset import (
     Groups,
-    derive,
+    attributes_of,
     favorable_label,
     frame_of,
     labels_of,
     members,
-    protected_names,
     weights_of,
     with_answers,
 )
-from fatt.aif360_ext.question import free, refuse_both
-from fatt.errors import DataError, SpecError
-from fatt.region import Relation, Schema
+from fatt.aif360_ext.protected import Attribute, derive, free, refuse_both
+from fatt.errors import DataError, SpecError, hint
+from fatt.region import Relation
 from fatt.train import FATTClassifier
 from fatt.train.splits import blank_tree
 
 #: How far the rates of privileged and unprivileged people may lie apart by default.
 _MAX_GAP = 0.1
+#: The classifier's parameters that a dataset tells, or another parameter.
+_OWN = {"pos_label", "random_state", "schema"}
 
 
 class FATT(Transformer):  # type: ignore[misc]
@@ -95,6 +96,11 @@ class FATT(Transformer):  # type: ignore[misc]
         )
         if sensitive_attr is not None:
             refuse_both("sensitive_attr", sensitive_attr, similarity)
+            _names(sensitive_attr)
+        known = sorted({*FATTClassifier._get_param_names(), "seed"} - _OWN)
+        for name in parameters:
+            if name not in known:
+                raise TypeError(f"FATT has no parameter {name!r}. {hint(name, known)}")
         if bool(unprivileged_groups) != bool(privileged_groups):
             absent = "privileged" if unprivileged_groups else "unprivileged"
             raise SpecError(
@@ -131,11 +137,20 @@ class FATT(Transformer):  # type: ignore[misc]
             named=True,
             classes=tuple(np.unique(labels).tolist()),
         )
-        schema = derive(dataset, blank)
-        similarity = self.similarity
+        protected, similarity = attributes_of(dataset), self.similarity
+        named = {one.name: one for one in protected}
+        if self.sensitive_attr is not None:
+            names = _names(self.sensitive_attr)
+            named = {name: named.get(name, Attribute(name)) for name in names}
+        chosen = list(named.values())
+        schema = derive(blank, people, [*protected, *chosen], similarity)
+        if similarity is None:
+            similarity = free(
+                blank, people, chosen, schema=schema, said_in="sensitive_attr"
+            )
         groups = self._groups(dataset)
         self.model_ = FATTClassifier(
-            self._free(schema, dataset) if similarity is None else similarity,
+            similarity,
             schema=schema,
             max_gap=self._gap(groups is not None),
             pos_label=favorable_label(dataset),
@@ -174,12 +189,14 @@ class FATT(Transformer):  # type: ignore[misc]
 
     def _gap(self, has_groups: bool) -> float | None:
         """Return how close the groups must be."""
-        is_other = self.parameters.get("algorithm") == "paper" or any(
-            self.parameters.get(name) is not None
-            for name in ("min_ratio", "group_weight")
-        )
+        names = ("min_ratio", "group_weight")
+        is_paper = self.parameters.get("algorithm") == "paper"
+        is_said = any(self.parameters.get(name) is not None for name in names)
         if has_groups or "group" in self.parameters:
-            return None if is_other and self.max_gap == _MAX_GAP else self.max_gap
+            by_default = self.max_gap == _MAX_GAP and (is_said or is_paper)
+            gap = None if by_default else self.max_gap
+            # With 1 the gap is only measured.
+            return 1.0 if gap is None and not is_said else gap
         if self.max_gap not in {None, _MAX_GAP}:
             raise SpecError(
                 f"max_gap is {self.max_gap}, and there are no groups to compare: name "
@@ -200,7 +217,7 @@ class FATT(Transformer):  # type: ignore[misc]
             try:
                 is_in = members(dataset, groups)
             except ValueError:
-                known = ", ".join(protected_names(dataset))
+                known = ", ".join(one.name for one in attributes_of(dataset))
                 raise SpecError(
                     f"{name}_groups is {groups!r}; each group is a dict of protected "
                     f"attributes, which are {known}."
@@ -218,10 +235,14 @@ class FATT(Transformer):  # type: ignore[misc]
             found[is_in] = name
         return found
 
-    def _free(self, schema: Schema, dataset: Any) -> Relation:
-        """Return the similarity in which the sensitive attributes vary."""
-        given = self.sensitive_attr
-        names = [given] if isinstance(given, str) else list(given or ())
-        for name in names:
-            schema.find(name, said_in="sensitive_attr")
-        return free(schema, names or protected_names(dataset))
+
+def _names(sensitive_attr: Any) -> list[str]:
+    """Return the names of the attributes that may vary."""
+    given = sensitive_attr
+    names = given if isinstance(given, list | tuple) else [given]
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise SpecError(
+            f"sensitive_attr is {sensitive_attr!r}; name one or several attributes or "
+            "columns, such as sensitive_attr='sex'."
+        )
+    return list(names)

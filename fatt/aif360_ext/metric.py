@@ -10,20 +10,20 @@ from aif360.metrics import ClassificationMetric, RegressionDatasetMetric
 
 from fatt.aif360_ext.dataset import (
     Groups,
+    attributes_of,
     counted_in,
-    derive,
     favorable_label,
+    frame_of,
     labels_of,
     possible_labels,
-    protected_names,
     rows_of,
     weights_of,
     what_differs,
 )
+from fatt.aif360_ext.protected import derive, free
 from fatt.aif360_ext.question import (
     Shares,
     codings_of,
-    free,
     load_with,
     ratio,
     refuse_other_labels,
@@ -85,9 +85,18 @@ class _Treated:
         self._labelled, self._model = dataset, model
         # A model without names of its own knows its columns by position.
         self._people = rows_of(dataset, named=ensemble.inputs.named)
-        self._schema = derive(dataset, ensemble) if schema is None else schema
+        table, attributes = frame_of(dataset), attributes_of(dataset)
+        if schema is None:
+            schema = derive(ensemble, table, attributes, similarity)
         if similarity is None:
-            similarity = free(self._schema, protected_names(dataset))
+            similarity = free(
+                ensemble,
+                table,
+                attributes,
+                schema=schema,
+                said_in="protected_attribute_names",
+            )
+        self._schema = schema
         self._similarity, self._budget = similarity, budget
         self._spot_checks, self._fair = spot_checks, fair
 

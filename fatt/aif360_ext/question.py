@@ -1,4 +1,4 @@
-"""What is asked in either manner of AIF360: which model, who is similar, what share.
+"""What is asked in either manner of AIF360: which model, which labels, what share.
 
 Nothing here knows how AIF360 calls anything: `fatt.aif360_ext.dataset` does.
 """
@@ -6,7 +6,7 @@ Nothing here knows how AIF360 calls anything: `fatt.aif360_ext.dataset` does.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,7 +16,6 @@ from fatt.ensemble import Ensemble, Label
 from fatt.errors import SpecError
 from fatt.importers import load
 from fatt.model import Model
-from fatt.region import Number, Ordinal, Relation, Schema, Similarity
 from fatt.report import Report
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 
@@ -55,7 +54,8 @@ def codings_of(classes: Coding, labels: Sequence[Label]) -> list[Coding]:
 
     Libraries that count their classes from 0 make models of 0 and 1 for a dataset with
     the labels 1 and 2. Which is which does not matter to fairness, so both ways are
-    taken; more than two classes must be the labels themselves.
+    taken, and the classes themselves, for a dataset may have other labels than it says.
+    More than two classes must be the labels themselves.
 
     Parameters
     ----------
@@ -67,14 +67,15 @@ def codings_of(classes: Coding, labels: Sequence[Label]) -> list[Coding]:
     Examples
     --------
     >>> codings_of((0, 1), [1.0, 2.0])
-    [(1.0, 2.0), (2.0, 1.0)]
+    [(1.0, 2.0), (2.0, 1.0), (0, 1)]
     >>> codings_of((0, 1), [1.0, 0.0])
     [(0.0, 1.0), (1.0, 0.0)]
     """
     if len(classes) > 2:
         return [classes]
     found = itertools.permutations(labels, len(classes))
-    return sorted(found, key=lambda coding: coding != classes)
+    ordered = sorted(found, key=lambda coding: coding != classes)
+    return ordered if classes in ordered else [*ordered, classes]
 
 
 def refuse_other_labels(
@@ -128,82 +129,6 @@ def _differs(
     for place, label in enumerate(coding):
         agrees |= possible[:, place] & (given == label)
     return ~agrees
-
-
-def with_levels(schema: Schema, name: str, levels: Mapping[float, float]) -> Schema:
-    """Return a schema in which a column of numbers has finitely many values.
-
-    Parameters
-    ----------
-    schema
-        The schema.
-    name
-        Name of the column. Nothing changes if it belongs to no variable, or to one that
-        is no number, such as a group of one-hot columns.
-    levels
-        The number in the column for each value that people know; nothing changes if
-        there is none.
-    """
-    if not levels or not is_known(schema, name):
-        return schema
-    variable = schema.find(name)
-    if not isinstance(variable, Number):
-        return schema
-    numbers = dict(sorted(levels.items()))
-    known = [int(value) if value.is_integer() else value for value in numbers]
-    kind = Ordinal(levels=tuple(known), values=tuple(numbers.values()))
-    return schema.with_({variable.name: kind})
-
-
-def is_known(schema: Schema, name: str) -> bool:
-    """Tell whether there is a variable or column of that name."""
-    return name in schema.columns or any(v.name == name for v in schema.variables)
-
-
-def free(schema: Schema, protected: Iterable[str]) -> Similarity:
-    """Return the similarity in which protected attributes vary, and nothing else.
-
-    Parameters
-    ----------
-    schema
-        The variables that the model reads.
-    protected
-        Names of the protected attributes; those that the model does not read cannot
-        change its labels.
-
-    Raises
-    ------
-    SpecError
-        If the model reads none of them.
-    """
-    names = list(protected)
-    read = [schema.find(name).name for name in names if is_known(schema, name)]
-    if not read:
-        raise SpecError(
-            "no similarity is given, which leaves the protected attributes free, and "
-            f"the model reads none of them ({', '.join(map(repr, names)) or 'none'}): "
-            "people who differ in them alone get the same label. Say with similarity= "
-            "what else may differ."
-        )
-    return Similarity(vary=read)
-
-
-def refuse_both(name: str, given: Any, similarity: Relation | None) -> None:
-    """Raise if protected attributes are given beside a similarity, which names its own.
-
-    Parameters
-    ----------
-    name, given
-        The parameter with the protected attributes.
-    similarity
-        The similarity, or None.
-    """
-    if similarity is not None:
-        raise SpecError(
-            f"both {name}={given!r} and a similarity are given, so that it is not "
-            "clear what may vary. Pass one of them; Similarity(vary=[...]) names "
-            "attributes beside other differences."
-        )
 
 
 class Shares(NamedTuple):

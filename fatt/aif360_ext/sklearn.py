@@ -1,8 +1,8 @@
 """Individual fairness in the manner of `aif360.sklearn`.
 
 There the protected attributes of people are levels of the index of a pandas object. All
-that takes `prot_attr` here also takes columns, groups of one-hot columns such as
-``sex=F`` and ``sex=M``, and positions of columns. The metrics are functions that take
+that takes `prot_attr` here also takes columns, families of one-hot columns such as
+``sex=F`` or ``sex_F``, and positions of columns. The metrics are functions that take
 the people first, so that AIF360's own `difference`, `ratio` and `intersection` can be
 applied to them as well.
 """
@@ -10,26 +10,18 @@ applied to them as well.
 from __future__ import annotations
 
 import inspect
-import numbers
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from aif360.sklearn.utils import check_groups
 from numpy.typing import NDArray
 
 from fatt import train
-from fatt.aif360_ext.question import (
-    free,
-    is_known,
-    ratio,
-    refuse_both,
-    refuse_other_labels,
-    shares,
-    with_levels,
-)
+from fatt.aif360_ext.protected import Attribute, derive, free, refuse_both
+from fatt.aif360_ext.question import ratio, refuse_other_labels, shares
 from fatt.audit import verify
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Ensemble, Label
@@ -64,6 +56,21 @@ def __getattr__(name: str) -> Any:
     return certified_fairness_score
 
 
+class Asked(TypedDict, total=False):
+    """What all metrics can be asked; see `certified_fairness_score`."""
+
+    similarity: Relation | None
+    schema: Schema | None
+    budget: Budget | None
+    sample_weight: Any
+    spot_checks: int
+    threshold: float | None
+    pos_label: Label
+    tolerance: float | str | None
+    direction: Direction | None
+    favorable: Label | None
+
+
 def complete(
     ensemble: Ensemble,
     X: Any,
@@ -92,19 +99,66 @@ def complete(
     Raises
     ------
     SpecError
-        If there is no such attribute, or no similarity and none that the model reads.
+        If no similarity is given, and an attribute is not found or none is read.
     """
-    known = Schema.infer(ensemble, X) if schema is None else schema
-    names = _names(X, prot_attr, known)
+    given = prot_attr if isinstance(prot_attr, list) else [prot_attr]
+    if prot_attr is None:
+        levels = X.index.names if is_pandas(X) else []
+        given = [str(level) for level in levels if level is not None]
+    attributes = []
+    for one in given:
+        name = _name_of(one, X, ensemble)
+        if name is not None:
+            attributes.append(_attribute(name, one, X))
+        elif similarity is None:
+            raise SpecError(
+                f"prot_attr holds a {type(one).__name__} without a name, which tells "
+                "groups, and not what may vary. Name attributes, or say with "
+                "similarity= who is similar."
+            )
     if schema is None:
-        for name in names:
-            column = _column(X, name, known)
-            if column is not None and np.isin(column, [0, 1]).all():
-                known = with_levels(known, name, {0.0: 0.0, 1.0: 1.0})
-    return known, free(known, names) if similarity is None else similarity
+        schema = derive(ensemble, X, attributes, similarity)
+    if similarity is None:
+        similarity = free(ensemble, X, attributes, schema=schema, said_in="prot_attr")
+    return schema, similarity
 
 
-def is_privileged(X: Any, prot_attr: Any, priv_group: Any) -> NDArray[np.bool_]:
+def _name_of(one: Any, X: Any, ensemble: Ensemble) -> str | None:
+    """Return the name of a protected attribute; arrays of values may have none."""
+    if isinstance(one, int | np.integer) and not isinstance(one, bool):
+        names = [str(name) for name in getattr(X, "columns", ())]
+        names = names or list(Schema.from_ensemble(ensemble).columns)
+        if not -len(names) <= one < len(names):
+            raise SpecError(
+                f"prot_attr names the column at position {one}, and there are "
+                f"{len(names)} columns."
+            )
+        return names[int(one)]
+    name = getattr(one, "name", one)
+    return name if isinstance(name, str) else None
+
+
+def _attribute(name: str, given: Any, X: Any) -> Attribute:
+    """Return an attribute with what people tell of it."""
+    values = cells = None
+    columns = [str(column) for column in getattr(X, "columns", ())]
+    if name in columns:
+        cells = np.asarray(X.iloc[:, columns.index(name)] if is_pandas(X) else X[name])
+        values = cells
+    elif isinstance(given, int | np.integer):
+        cells = np.asarray(X)[:, int(given)]
+    elif np.shape(given) == (len(X),):
+        values = np.asarray(given)
+    levels = [str(level) for level in X.index.names] if is_pandas(X) else []
+    if name in levels:
+        values = np.asarray(X.index.get_level_values(levels.index(name)))
+    is_flag = cells is not None and np.isin(cells, [0, 1]).all()
+    return Attribute(name, values, {0.0: 0.0, 1.0: 1.0} if is_flag else {})
+
+
+def is_privileged(
+    X: Any, prot_attr: Any, priv_group: Any, report: Report
+) -> NDArray[np.bool_]:
     """Tell who belongs to the privileged group.
 
     Parameters
@@ -115,13 +169,22 @@ def is_privileged(X: Any, prot_attr: Any, priv_group: Any) -> NDArray[np.bool_]:
         What makes the groups.
     priv_group
         The value of the privileged group, a tuple if there are several attributes.
+    report
+        The report on the people, which knows values by the names of variables.
     """
-    given = (
-        [_values(X, one) for one in prot_attr]
-        if isinstance(prot_attr, list)
-        else _values(X, prot_attr)
-    )
-    groups, _ = check_groups(X, given)
+
+    def values(one: Any) -> Any:
+        # AIF360 itself takes levels of the index, and values.
+        if isinstance(one, int | np.integer):
+            return np.asarray(X.iloc[:, one] if is_pandas(X) else X[:, one])
+        if not isinstance(one, str) or (is_pandas(X) and one in X.index.names):
+            return one
+        place, known = report.people.column(one)
+        return np.array([known[at] for at in place.tolist()], dtype=object)
+
+    is_list = isinstance(prot_attr, list)
+    given = [values(one) for one in prot_attr] if is_list else values(prot_attr)
+    groups, _ = check_groups(X, None if prot_attr is None else given)
     # An index compares a tuple as if it held one value per person.
     return np.array([group == priv_group for group in groups], dtype=bool)
 
@@ -131,59 +194,6 @@ def is_pandas(X: Any) -> bool:
     import pandas as pd
 
     return isinstance(X, pd.DataFrame)
-
-
-def _names(X: Any, prot_attr: Any, schema: Schema) -> list[str]:
-    """Return the names of the protected attributes; arrays of values may have none."""
-    levels = list(X.index.names) if is_pandas(X) else []
-    if prot_attr is None:
-        return [level for level in levels if isinstance(level, str)]
-    names: list[Any] = []
-    for one in prot_attr if isinstance(prot_attr, list) else [prot_attr]:
-        if isinstance(one, numbers.Integral):
-            names.append(_name_at(X, int(one), schema))
-        elif not isinstance(one, str):
-            names.append(getattr(one, "name", None))
-        elif one in levels or schema.find(one, said_in="prot_attr"):
-            names.append(one)
-    return [name for name in names if isinstance(name, str)]
-
-
-def _name_at(X: Any, place: int, schema: Schema) -> str:
-    """Return the name of the column at a place: the model's if the table has none."""
-    has_names = is_pandas(X) and X.columns.inferred_type == "string"
-    known: list[str] = list(X.columns if has_names else schema.columns)
-    if not -len(known) <= place < len(known):
-        raise SpecError(
-            f"prot_attr names the column at position {place}, and there are "
-            f"{len(known)} columns."
-        )
-    return known[place]
-
-
-def _column(X: Any, name: str, schema: Schema) -> Any:
-    """Return the column of that name, if there is one."""
-    if is_pandas(X):
-        return X[name].to_numpy() if name in X.columns else None
-    if isinstance(X, np.ndarray) and is_known(schema, name) and name in schema.columns:
-        return X[:, schema.columns.index(name)]
-    return None
-
-
-def _values(X: Any, one: Any) -> Any:
-    """Replace what names columns by values: AIF360 knows only levels of the index."""
-    if isinstance(one, numbers.Integral):
-        return np.asarray(X.iloc[:, one] if is_pandas(X) else X[:, one])
-    if not is_pandas(X) or not isinstance(one, str) or one in X.index.names:
-        return one
-    if one in X.columns:
-        return X[one].to_numpy()
-    group = [name for name in X.columns if str(name).startswith(f"{one}=")]
-    if not group:
-        return one
-    levels = np.array([None, *(name.partition("=")[2] for name in group)], dtype=object)
-    flags = X[group].to_numpy() == 1
-    return levels[np.where(flags.any(axis=1), 1 + flags.argmax(axis=1), 0)]
 
 
 def certified_fairness_score(
@@ -243,8 +253,8 @@ favorable
     report = _verify(
         X,
         y_pred,
-        estimator=estimator,
-        prot_attr=prot_attr,
+        estimator,
+        prot_attr,
         similarity=similarity,
         schema=schema,
         budget=budget,
@@ -266,26 +276,16 @@ def individual_unfairness_difference(
     estimator: Any,
     prot_attr: Any = None,
     priv_group: Any = 1,
-    similarity: Relation | None = None,
-    schema: Schema | None = None,
-    budget: Budget | None = None,
-    sample_weight: Any = None,
-    spot_checks: int = SPOT_CHECKS,
-    threshold: float | None = None,
-    pos_label: Label = 1,
-    tolerance: float | str | None = None,
-    direction: Direction | None = None,
-    favorable: Label | None = None,
+    **asked: Unpack[Asked],
 ) -> float:
     """Return how much larger the share of unfairly treated unprivileged people is.
 
-    Only people with a counterexample count; if a budget leaves some unknown, the true
+    Only people with a counterexample count. If a budget leaves some unknown, the true
     difference may be another one.
 
     Parameters
     ----------
-    X, y_pred, estimator, similarity, schema, budget, sample_weight, spot_checks, \
-threshold, pos_label, tolerance, direction, favorable
+    X, y_pred, estimator
         As in `certified_fairness_score`.
     prot_attr
         What makes the groups: as in `certified_fairness_score`, or arrays with one
@@ -294,6 +294,9 @@ threshold, pos_label, tolerance, direction, favorable
     priv_group
         The value of the privileged group, a tuple if there are several attributes; all
         others are unprivileged.
+    **asked
+        As in `certified_fairness_score`: similarity, schema, budget, sample_weight,
+        spot_checks, threshold, pos_label, tolerance, direction and favorable.
 
     Returns
     -------
@@ -301,23 +304,8 @@ threshold, pos_label, tolerance, direction, favorable
         The share of the unprivileged minus that of the privileged; NaN if there is
         nobody in one of the groups.
     """
-    unprivileged, privileged = _unfairness(
-        X,
-        y_pred,
-        estimator=estimator,
-        prot_attr=prot_attr,
-        priv_group=priv_group,
-        similarity=similarity,
-        schema=schema,
-        budget=budget,
-        sample_weight=sample_weight,
-        spot_checks=spot_checks,
-        threshold=threshold,
-        pos_label=pos_label,
-        tolerance=tolerance,
-        direction=direction,
-        favorable=favorable,
-    )
+    report = _verify(X, y_pred, estimator, prot_attr, **asked)
+    unprivileged, privileged = _unfair(report, X, prot_attr, priv_group, asked)
     return float(unprivileged - privileged)
 
 
@@ -328,25 +316,13 @@ def individual_unfairness_ratio(
     estimator: Any,
     prot_attr: Any = None,
     priv_group: Any = 1,
-    similarity: Relation | None = None,
-    schema: Schema | None = None,
-    budget: Budget | None = None,
-    sample_weight: Any = None,
-    spot_checks: int = SPOT_CHECKS,
-    threshold: float | None = None,
-    pos_label: Label = 1,
-    tolerance: float | str | None = None,
-    direction: Direction | None = None,
-    favorable: Label | None = None,
+    **asked: Unpack[Asked],
 ) -> float:
     """Return how many times larger the share of unfairly treated unprivileged is.
 
     Parameters
     ----------
-    X, y_pred, estimator, similarity, schema, budget, sample_weight, spot_checks, \
-threshold, pos_label, tolerance, direction, favorable
-        As in `certified_fairness_score`.
-    prot_attr, priv_group
+    X, y_pred, estimator, prot_attr, priv_group, **asked
         As in `individual_unfairness_difference`.
 
     Returns
@@ -354,41 +330,16 @@ threshold, pos_label, tolerance, direction, favorable
     float
         Infinite if all unfairly treated people are unprivileged, NaN if there are none.
     """
-    unprivileged, privileged = _unfairness(
-        X,
-        y_pred,
-        estimator=estimator,
-        prot_attr=prot_attr,
-        priv_group=priv_group,
-        similarity=similarity,
-        schema=schema,
-        budget=budget,
-        sample_weight=sample_weight,
-        spot_checks=spot_checks,
-        threshold=threshold,
-        pos_label=pos_label,
-        tolerance=tolerance,
-        direction=direction,
-        favorable=favorable,
-    )
-    return float(ratio(unprivileged, privileged))
+    report = _verify(X, y_pred, estimator, prot_attr, **asked)
+    return float(ratio(*_unfair(report, X, prot_attr, priv_group, asked)))
 
 
-def _unfairness(
-    X: Any,
-    y_pred: Any,
-    *,
-    prot_attr: Any,
-    priv_group: Any,
-    sample_weight: Any,
-    **arguments: Any,
+def _unfair(
+    report: Report, X: Any, prot_attr: Any, priv_group: Any, asked: Asked
 ) -> tuple[np.float64, np.float64]:
     """Return the shares of unfairly treated unprivileged and privileged people."""
-    report = _verify(
-        X, y_pred, prot_attr=prot_attr, sample_weight=sample_weight, **arguments
-    )
-    weight = _weights(sample_weight, len(report))
-    privileged = is_privileged(X, prot_attr, priv_group)
+    weight = _weights(asked.get("sample_weight"), len(report))
+    privileged = is_privileged(X, prot_attr, priv_group, report)
     return (
         shares(report, weight, ~privileged).unfair,
         shares(report, weight, privileged).unfair,
@@ -404,13 +355,13 @@ def _weights(sample_weight: Any, n_people: int) -> NDArray[np.float64]:
 def _verify(
     X: Any,
     y_pred: Any,
-    *,
     estimator: Any,
     prot_attr: Any,
-    similarity: Relation | None,
-    schema: Schema | None,
-    threshold: float | None,
-    pos_label: Label,
+    *,
+    similarity: Relation | None = None,
+    schema: Schema | None = None,
+    threshold: float | None = None,
+    pos_label: Label = 1,
     **asked: Any,
 ) -> Report:
     model = load(estimator)

@@ -270,8 +270,8 @@ def _one_variable(said: str, stem: str, columns: list[str]) -> str:
         f"{said}, and the columns {_listed(columns)} look like one variable {stem!r}: "
         "never are two of them 1. If so, name that, with "
         f"schema=Schema.infer(fatt.load(model), X, one_hot=[{stem!r}]) "
-        f"(FATTClassifier finds {stem!r} by itself if the similarity names it); if "
-        "not, with "
+        f"(FATTClassifier and fatt.aif360_ext find {stem!r} if the similarity names "
+        "it); if not, with "
         f"schema.with_({{{columns[0]!r}: Binary(), ...}})."
     )
 

@@ -35,6 +35,12 @@ from fatt.train.training import train
 #: How far off a sum of units of fitness may be from what they are rounded from.
 _ROUNDING = 1e-9
 
+_ONLY_MEASURED = (
+    "groups are named, and nothing says how close they must be: their gap is measured, "
+    "and not made smaller. Pass max_gap=0.1, min_ratio=0.8 or group_weight=0.3; "
+    "max_gap=1 says that only measuring is meant."
+)
+
 
 class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A small decision tree that is accurate and provably fair to individuals.
@@ -64,7 +70,8 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         label truly is, and is not, `pos_label`, and ``"equalized_odds"`` both.
     max_gap : float, optional
         The largest difference between the rates of two groups, held by a margin of its
-        standard error. It is estimated, where fairness to individuals is proved.
+        standard error. It is estimated, where fairness to individuals is proved. With 1
+        the gap is only measured.
     min_ratio : float, optional
         Instead, the smallest ratio of two rates; 0.8 is the rule of four fifths.
     group_weight : float, optional
@@ -319,6 +326,8 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups = None
         if group_of is not None:
             groups = self._groups(group_of[~is_held], people)
+            if settings.asked_of_groups is None and self.max_gap is None:
+                warnings.warn(_ONLY_MEASURED, stacklevel=2)
         earlier = self._earlier(blank)
         trained = train(
             people,
@@ -339,7 +348,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._has_groups = groups is not None
         self._upper = trained.upper
         self._take(trained.best)
-        if complaint := trained.complaint(settings):
+        for complaint in trained.complaints(settings):
             warnings.warn(complaint, stacklevel=2)
         return self
 
@@ -464,7 +473,18 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         schema = self.schema
         if schema is None:
-            schema = schema_of(X, blank, self.similarity)
+            moves = self.similarity.moves
+            names = [move.name for move in moves if move.name is not None]
+            schema = schema_of(X, blank, names)
+            strange = set(names).difference(
+                schema.columns, (variable.name for variable in schema.variables)
+            )
+            if strange and not blank.inputs.named:
+                raise SpecError(
+                    f"similarity names {min(strange)!r}, and the table has no names of "
+                    "columns; pass a data frame, or, behind a step of scikit-learn, "
+                    "let the step make one with set_output(transform='pandas')."
+                )
         return schema, self.similarity
 
     def _groups(self, group_of: NDArray[Any], people: People) -> Groups:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,10 @@ Matrix = NDArray[np.float64]
 MOST_LEAVES = 4
 #: How much is added up at most, where no time is set, and how large tables may become.
 _WORK, _TABLES = 5e8, 2e9
+#: How many cells are added up at a time.
+_CELLS = 2**21
+#: The weights that are added up: a person, the best and the worst label, each label.
+_COUNT, _MOST, _FEW, _WORTH = range(4)
 
 
 class Optimum(NamedTuple):
@@ -148,17 +153,15 @@ class _Search:
         if start is not None:
             alone, _ = self._scores(start, 0, objective.priced, cost, 1)
             self.best = int(alone[-1]) - objective.per_leaf * n_leaves(start)
+        most, few = objective.priced.max(axis=1), objective.priced.min(axis=1)
+        counts = np.ones(people.n_people)
         # Sums of whole numbers below 2**53 are exact in floats, in any order.
-        self.worth = objective.priced.astype(np.float64)
+        self.weights = np.column_stack([counts, most, few, objective.priced])
+        self.whole = self.weights.sum(axis=0)
         # Only who has one box is known to reach two leaves with it.
         self.alone = np.where(np.diff(ranks.box_start) == 1, cost, 0).astype(np.float64)
-        box = np.minimum(ranks.box_start[:-1], max(0, ranks.low.shape[1] - 1))
-        everybody = np.arange(people.n_people)
-        self.left = np.zeros((self.n_splits, people.n_people))
-        self.reach = np.zeros((2, self.n_splits, people.n_people))
-        for split in range(self.n_splits):
-            self.left[split] = ranks.goes_left(split, everybody)
-            self.reach[:, split] = ranks.reaches(split, box)
+        self.box = np.minimum(ranks.box_start[:-1], max(0, ranks.low.shape[1] - 1))
+        self.everybody = np.arange(people.n_people)
 
     def complete(self, tree: Genome, place: int) -> None:
         """Put the best split at a leaf of a tree, and keep the tree if it is better."""
@@ -220,13 +223,64 @@ class _Search:
         limits = self.objective.limits
         found += self._of_two_leaves()
         if limits.max_leaves > 3:
-            if float(self.n_splits) ** 2 * self.left.shape[1] > _TABLES:
+            if float(self.n_splits) ** 2 * len(self.everybody) > _TABLES:
                 self.beyond = most_worth(self.objective, 4)
             else:
                 for sides in itertools.product((True, False), repeat=2):
                     found += self._of_chains(*sides) if limits.max_depth > 2 else ()
                 found += self._of_pairs()
         return np.concatenate(found)
+
+    @cached_property
+    def _sums(self) -> Matrix:
+        """The weights of those to the left of each split, of shape (n_splits, n)."""
+        ranks = self.objective.people.ranks
+        sums = [
+            ranks.goes_left(split, self.everybody) @ self.weights
+            for split in range(self.n_splits)
+        ]
+        return np.array(sums).reshape(-1, len(self.whole))
+
+    @cached_property
+    def _tables(self) -> tuple[Matrix, Matrix]:
+        """What two splits do together, added up over a block of people at a time.
+
+        The weights of those to the left of both, of shape (n_splits, n_splits) each;
+        and the cost of those who reach both sides of the first and the right side of
+        the other, or its left side, or are to the left of the first and reach its left
+        side and both sides of the other.
+        """
+        ranks, shape = self.objective.people.ranks, (self.n_splits, self.n_splits)
+        together: Matrix = np.zeros((len(self.whole), *shape))
+        torn: Matrix = np.zeros((3, *shape))
+        size = max(1, _CELLS // self.n_splits)
+        for start in range(0, len(self.everybody), size):
+            some = self.everybody[start : start + size]
+            left: Matrix = np.empty((self.n_splits, len(some)))
+            reach: Matrix = np.empty((2, self.n_splits, len(some)))
+            for split in range(self.n_splits):
+                left[split] = ranks.goes_left(split, some)
+                reach[:, split] = ranks.reaches(split, self.box[some])
+            for number, weight in enumerate(self.weights[some].T):
+                together[number] += (left * weight) @ left.T
+            alone, both = self.alone[some], reach[0] * reach[1]
+            torn[0] += (alone * both) @ reach[0].T
+            torn[1] += (alone * both) @ reach[1].T
+            torn[2] += (alone * left * reach[0]) @ both.T
+        return together, torn
+
+    def _between(self, weight: int, one_left: bool, other_left: bool) -> Matrix:
+        """Return the weight of those who go to these sides of two splits."""
+        found, sums = self._tables[0][weight], self._sums[:, weight]
+        if not other_left:
+            found = sums[:, np.newaxis] - found
+        if not one_left:
+            found = (sums if other_left else self.whole[weight] - sums) - found
+        return found
+
+    def _side(self, is_left: bool) -> Matrix:
+        """Return the weights of those who go to one side of each split."""
+        return self._sums if is_left else self.whole - self._sums
 
     def _rows(
         self,
@@ -245,14 +299,13 @@ class _Search:
         return rows
 
     def _of_two_leaves(self) -> Iterator[Integers]:
-        most, least = self.worth.max(axis=1), self.objective.limits.min_leaf
+        least = self.objective.limits.min_leaf
         paid = 3 * self.objective.per_leaf
         for open_left in (True, False):
-            opened = self.left if open_left else 1 - self.left
-            count = opened.sum(axis=1)
-            fits = (count >= 2 * least) & (opened.shape[1] - count >= least)
-            for label, worth in enumerate(self.worth.T):
-                bound = (1 - opened) @ worth + opened @ most - paid
+            opened, closed = self._side(open_left), self._side(not open_left)
+            fits = (opened[:, _COUNT] >= 2 * least) & (closed[:, _COUNT] >= least)
+            for label, worth in enumerate(closed[:, _WORTH:].T):
+                bound = worth + opened[:, _MOST] - paid
                 yield self._rows(
                     0,
                     bound[:, np.newaxis],
@@ -263,28 +316,28 @@ class _Search:
 
     def _of_chains(self, open_left: bool, other_left: bool) -> Iterator[Integers]:
         least, paid = self.objective.limits.min_leaf, 4 * self.objective.per_leaf
-        most, few = self.worth.max(axis=1), self.worth.min(axis=1)
-        opened = self.left if open_left else 1 - self.left
-        second = self.left if other_left else 1 - self.left
-        fits = (opened @ second.T >= 2 * least) & (opened @ (1 - second).T >= least)
-        fits &= ((1 - opened).sum(axis=1) >= least)[:, np.newaxis]
+        opened, beside = (open_left, other_left), (open_left, not other_left)
+        closed = self._side(not open_left)
+        fits = (self._between(_COUNT, *opened) >= 2 * least) & (
+            self._between(_COUNT, *beside) >= least
+        )
+        fits &= (closed[:, _COUNT] >= least)[:, np.newaxis]
         # What is best for more people is worth no less, but what these are worth at
         # least is not theirs.
         rest = np.minimum.reduce(
             [
-                (opened * most) @ second.T,
-                self._best_splits(opened)[:, np.newaxis]
-                - (opened * few) @ (1 - second).T,
-                self._best_splits(second) - ((1 - opened) * few) @ second.T,
+                self._between(_MOST, *opened),
+                self._best_splits[open_left][:, np.newaxis]
+                - self._between(_FEW, *beside),
+                self._best_splits[other_left]
+                - self._between(_FEW, not open_left, other_left),
             ]
         )
-        beside = self.reach[1 if other_left else 0]
-        torn = (self.alone * self.reach[0] * self.reach[1]) @ beside.T
-        first = (1 - opened) @ self.worth
-        for other_label, worth in enumerate(self.worth.T):
-            last = (opened * worth) @ (1 - second).T + rest - paid
-            for label in range(self.worth.shape[1]):
-                bound = first[:, label, np.newaxis] + last
+        torn = self._tables[1][int(other_left)]
+        for other_label in range(self.objective.people.n_classes):
+            last = self._between(_WORTH + other_label, *beside) + rest - paid
+            for label, worth in enumerate(closed[:, _WORTH:].T):
+                bound = worth[:, np.newaxis] + last
                 if label != other_label:
                     bound -= torn
                 labels, sides = (label, other_label), (open_left, other_left)
@@ -292,24 +345,47 @@ class _Search:
 
     def _of_pairs(self) -> Iterator[Integers]:
         least, paid = self.objective.limits.min_leaf, 4 * self.objective.per_leaf
-        left, right = self.left, 1 - self.left
-        fits = (left @ left.T >= least) & (left @ right.T >= least)
-        fits &= (right.sum(axis=1) >= 2 * least)[:, np.newaxis]
+        fits = (self._between(_COUNT, True, True) >= least) & (
+            self._between(_COUNT, True, False) >= least
+        )
+        fits &= (self._side(False)[:, _COUNT] >= 2 * least)[:, np.newaxis]
         # Unfairness counts on the side where somebody is, so that it counts once.
-        rest = self._best_splits(right, self.alone * self.reach[1])[:, np.newaxis]
-        both = self.reach[0] * self.reach[1]
-        torn = (self.alone * left * self.reach[0]) @ both.T
+        rest = self._bounded(False, torn=True)[:, np.newaxis]
         for label, other_label in self.pairs.tolist():
-            bound = (left * self.worth[:, label]) @ left.T + rest - torn - paid
-            bound += (left * self.worth[:, other_label]) @ right.T
-            yield self._rows(2, bound, fits, (label, other_label), (False, False))
+            bound = self._between(_WORTH + label, True, True) + rest
+            bound += self._between(_WORTH + other_label, True, False) - paid
+            yield self._rows(
+                2,
+                bound - self._tables[1][2],
+                fits,
+                (label, other_label),
+                (False, False),
+            )
 
-    def _best_splits(self, chosen: Matrix, cost: Matrix | None = None) -> Matrix:
-        """Return what the best split is worth at most, for each set of people alone."""
-        found = np.zeros(len(chosen))
-        for number, row in enumerate(chosen):
-            worth = self.objective.priced * row.astype(np.int64)[:, np.newaxis]
-            mine = np.zeros(len(row)) if cost is None else cost[number] * row
-            _, scores = self._scores(leaf(0), 0, worth, mine.astype(np.int64), 0)
-            found[number] = scores.max()
+    @cached_property
+    def _best_splits(self) -> tuple[Matrix, Matrix]:
+        """What the best split is worth at most to the right, and left, of each."""
+        return self._bounded(False), self._bounded(True)
+
+    def _bounded(self, is_left: bool, *, torn: bool = False) -> Matrix:
+        """Return what the best split is worth at most for one side of each split.
+
+        Parameters
+        ----------
+        is_left
+            Which side.
+        torn
+            Whether those count who reach it alone, and both sides of the best split.
+        """
+        found, ranks = np.zeros(self.n_splits), self.objective.people.ranks
+        for split in range(self.n_splits):
+            mine = ranks.goes_left(split, self.everybody) == is_left
+            cost = np.zeros(len(mine), dtype=np.int64)
+            if torn:
+                cost += (self.alone * mine * ranks.reaches(split, self.box)[1]).astype(
+                    np.int64
+                )
+            worth = self.objective.priced * mine[:, np.newaxis]
+            _, scores = self._scores(leaf(0), 0, worth, cost, 0)
+            found[split] = scores.max()
         return found

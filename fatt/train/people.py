@@ -7,6 +7,7 @@ support.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -30,6 +31,7 @@ from fatt.errors import DataError, SpecError
 from fatt.people.sensitive import grouped
 from fatt.region import Boxes, Relation, Schema, Space, Variables, code_words
 from fatt.region.inference import refuse_broken_groups
+from fatt.region.one_hot import flags_of
 
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -266,7 +268,7 @@ def hold_out(codes: NDArray[np.int64], fraction: Any, rng: Generator) -> Flags:
     return is_held
 
 
-def schema_of(X: Any, blank: Ensemble, similarity: Relation) -> Schema:
+def schema_of(X: Any, blank: Ensemble, names: Iterable[str]) -> Schema:
     """Infer what the columns of a table mean.
 
     Parameters
@@ -274,40 +276,19 @@ def schema_of(X: Any, blank: Ensemble, similarity: Relation) -> Schema:
     X
         The table.
     blank
-        A model without splits that reads it.
-    similarity
-        Who is similar to whom; what it names may be a column that an encoder took
-        apart.
-
-    Raises
-    ------
-    SpecError
-        If it names columns, and the table has no names.
+        A model that reads its columns.
+    names
+        Variables that are asked about. One that is no column may be a family of one-hot
+        columns, such as ``sex_F`` and ``sex_M`` for `sex`.
     """
-    schema = Schema.infer(blank, X)
-    # What an encoder with set_output("pandas") makes of a column is called sex_F.
+    schema, families = Schema.infer(blank, X), list[str]()
     known = {*schema.columns, *(variable.name for variable in schema.variables)}
-    strange = [
-        move
-        for move in similarity.moves
-        if move.name is not None and move.name not in known
-    ]
-    if strange and not blank.inputs.named:
-        raise SpecError(
-            f"similarity names {strange[0].name!r}, and the table has no names of "
-            "columns; pass a data frame, or, behind a step of scikit-learn, let "
-            "the step make one with set_output(transform='pandas')."
-        )
-    encoded = {
-        move.name
-        for move in strange
-        if move.amount is None
-        and sum(one.startswith(f"{move.name}_") for one in schema.columns) > 1
-    }
-    if encoded:
-        # If these are no one-hot columns, the name is simply not known.
-        with contextlib.suppress(SpecError):
-            return Schema.infer(blank, X, one_hot=sorted(filter(None, encoded)))
+    for name in dict.fromkeys(names):
+        if name not in known and flags_of(name, schema.columns):
+            # If these are no one-hot columns, the name is simply not known.
+            with contextlib.suppress(SpecError):
+                schema = Schema.infer(blank, X, one_hot=[*families, name])
+                families.append(name)
     return schema
 
 

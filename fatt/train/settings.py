@@ -118,8 +118,16 @@ class Settings:
     @property
     def asked_of_groups(self) -> str | None:
         """The parameter that says how close groups must be, if one does."""
+        if self.max_gap == 1:
+            return None
         asked = (name for name in ABOUT_GAPS if getattr(self, name) is not None)
         return next(asked, None)
+
+    @property
+    def said_of_groups(self) -> str:
+        """How close groups must be, as it was written."""
+        name = self.asked_of_groups
+        return "" if name is None else f"{name}={getattr(self, name)}"
 
     def is_close(
         self, gap: float, gap_error: float, ratio: float, ratio_error: float
@@ -196,7 +204,7 @@ def _check_groups(given: dict[str, Any]) -> None:
         raise SpecError(
             f"{' and '.join(asked)} each say how close groups must be; pass one."
         )
-    if asked and given["algorithm"] == "paper":
+    if asked and given["max_gap"] != 1 and given["algorithm"] == "paper":
         raise SpecError(
             f"{asked[0]} is not for algorithm='paper', which knows no groups; leave it "
             "out, or choose algorithm='descent'."

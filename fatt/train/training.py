@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +25,8 @@ from fatt.train.training_set import UNITS, TrainingSet
 
 #: How many people more a leaf must get right, by a teacher and by their own labels.
 _SOFT_COST, _HARD_COST = 1.5, 3.0
+#: A tree of so few leaves is more likely an accident than an answer.
+_STUMP = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,40 +62,49 @@ class Trained:
     one_sided: bool
     interrupted: bool
 
-    def complaint(self, settings: Settings) -> str | None:
-        """Return what the user would not expect of the tree, if there is anything."""
+    def complaints(self, settings: Settings) -> Iterator[str]:
+        """Tell what the user would not expect of the tree."""
         best, held_out = self.best, self.best.held_out
         max_gap, min_ratio = settings.max_gap, settings.min_ratio
         if not len(self.front):
             useless = "the tree gives everybody the same label: fair, and useless. "
-            return useless + self._reason(settings)
+            yield useless + self._reason(settings)
+            return
         if max_gap is not None and best.gap > max_gap:
-            return (
+            yield (
                 f"no tree was found whose groups are at most {max_gap} apart; "
                 f"these are {best.gap:.3f} apart."
             )
-        if min_ratio is not None and best.ratio < min_ratio:
-            return (
+        elif min_ratio is not None and best.ratio < min_ratio:
+            yield (
                 f"no tree was found whose groups have rates in a ratio of at least "
                 f"{min_ratio}; here it is {best.ratio:.3f}."
             )
-        if (
+        elif (
             max_gap is not None
             and held_out is not None
             and held_out.gap_interval[0] > max_gap
         ):
             low, high = held_out.gap_interval
-            return (
+            yield (
                 f"groups are at most {max_gap} apart among the training people, "
                 f"but {low:.3f} to {high:.3f} by the people held out; ask for less."
             )
-        if best.fairness < (settings.min_fairness or 0):
-            return (
+        elif best.fairness < (settings.min_fairness or 0):
+            yield (
                 f"no tree was found that treats {settings.min_fairness:.2%} of the "
                 "training people fairly; this is the fairest, with "
                 f"{best.fairness:.2%}."
             )
-        return None
+        fittest = max(self.front, key=lambda one: one.fitness)
+        if best.n_leaves <= _STUMP < fittest.n_leaves and settings.asked_of_groups:
+            yield (
+                f"the tree has only {best.n_leaves} leaves: it is the best that was "
+                f"found whose groups are close enough ({settings.said_of_groups}). Its "
+                f"accuracy is {best.accuracy:.1%}; without that limit it would be "
+                f"{fittest.accuracy:.1%}, with {fittest.n_leaves} leaves and a gap of "
+                f"{fittest.gap:.3f}. Allow a larger gap, or choose a tree of front_."
+            )
 
     def _reason(self, settings: Settings) -> str:
         """Return why no tree tells people apart, and what to do."""

@@ -215,7 +215,7 @@ def test_groups_that_cannot_be_compared() -> None:
     with pytest.raises(SpecError, match="nobody can be in both"):
         quick(**SEXES | {"unprivileged_groups": [{"sex": 1}]}).fit(dataset)
     bred = quick(**SEXES, algorithm="paper").fit(dataset)
-    assert bred.model_.max_gap is None
+    assert bred.model_.max_gap == 1
 
 
 def test_protected_attributes_have_the_values_of_the_dataset() -> None:
@@ -287,6 +287,13 @@ def test_what_makes_no_sense_is_refused() -> None:
     for one, absent in (("privileged", "unprivileged"), ("unprivileged", "privileged")):
         with pytest.raises(SpecError, match=f"there are no {absent}_groups"):
             quick(**{f"{one}_groups": [{"sex": 1}]})
+    for wrong in (0, [], "", [0], ["sex", None]):
+        with pytest.raises(SpecError, match="sensitive_attr is .*; name one"):
+            FATT(sensitive_attr=wrong)
+    with pytest.raises(TypeError, match="'max_leafs'. Did you mean 'max_leaves'"):
+        FATT(max_leafs=3)
+    with pytest.raises(TypeError, match="no parameter 'random_state'.*'seed'"):
+        FATT(random_state=3)
     with pytest.raises(SpecError, match="both sensitive_attr='sex' and a similarity"):
         quick(sensitive_attr="sex", similarity=NOISE)
     with pytest.raises(NotFittedError, match="call fit first"):

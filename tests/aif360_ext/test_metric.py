@@ -377,18 +377,30 @@ def test_a_protected_attribute_of_one_hot_columns() -> None:
         assert case.changes.keys() == {"colour"}
 
 
+def test_labels_that_are_not_those_which_the_dataset_names() -> None:
+    # As the old German data in AIF360's own tests: labels 0 and 1, and 2 is said.
+    dataset, _, model = village()
+    dataset.unfavorable_label = 2.0
+    labels = predicted(dataset, model.predict(dataset.features))
+    metric = IndividualFairnessMetric(dataset, labels, model=model)
+    assert metric.individual_fairness() == 0.5
+
+
 def test_a_model_that_knows_its_columns_by_name() -> None:
     dataset = town()
     table = pd.DataFrame(dataset.features, columns=dataset.feature_names)
     model = XGBClassifier(n_estimators=15)
     model.fit(table[["age", "sex", "income"]], dataset.labels.ravel())
     labels = predicted(dataset, model.predict(table[["age", "sex", "income"]]))
-    metric = IndividualFairnessMetric(dataset, labels, model=model)
+    with pytest.warns(UserWarning, match="'race' does not vary"):
+        metric = IndividualFairnessMetric(dataset, labels, model=model)
     assert metric.report().similarity == Similarity(vary=["sex"])
     assert 0 < metric.individual_fairness() < 1
     model.fit(table[["age", "income"]], dataset.labels.ravel())
     labels = predicted(dataset, model.predict(table[["age", "income"]]))
-    with pytest.raises(SpecError, match=r"reads none of them \('sex', 'race'\)"):
+    with pytest.raises(
+        SpecError, match=r"none of the protected attributes \('sex', 'race'\)"
+    ):
         IndividualFairnessMetric(dataset, labels, model=model)
 
 

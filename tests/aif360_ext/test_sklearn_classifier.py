@@ -133,9 +133,9 @@ def test_what_is_not_there() -> None:
         quick(["sex", "sexx"]).fit(X, y)
     with pytest.raises(SpecError, match="position 7, and there are 3 columns"):
         quick(7).fit(X, y)
-    with pytest.raises(SpecError, match=r"reads none of them \('sex'\)"):
+    with pytest.raises(SpecError, match=r"none of the protected attributes \('sex'\)"):
         quick().fit(X[["age", "income"]], y)
-    with pytest.raises(SpecError, match=r"reads none of them \(none\)"):
+    with pytest.raises(SpecError, match=r"none of the protected .*\(none is named\)"):
         quick().fit(X.to_numpy(), y)
 
 

@@ -340,13 +340,19 @@ MUTANTS = tuple(
         ),
         (
             "optimum.py",
-            "- (opened * few) @ (1 - second).T,",
-            "- (opened * most) @ (1 - second).T,",
+            "                - self._between(_FEW, *beside),\n",
+            "                - self._between(_MOST, *beside),\n",
         ),
         (
             "optimum.py",
-            "        torn = (self.alone * left * self.reach[0]) @ both.T\n",
-            "        torn = (self.alone * self.reach[0]) @ both.T\n",
+            "torn[2] += (alone * left * reach[0]) @ both.T",
+            "torn[2] += (alone * reach[0]) @ both.T",
+        ),
+        # People are added up a block at a time, and each of them once.
+        (
+            "optimum.py",
+            "for start in range(0, len(self.everybody), size):",
+            "for start in range(0, 1, size):",
         ),
         # What was not looked at for want of time may still be better.
         (

@@ -108,7 +108,7 @@ def test_a_price_on_the_gap_is_exact(seed: int) -> None:
 
 
 def test_groups_come_as_close_as_asked_for() -> None:
-    free = quick(group="sex").fit(X, Y)
+    free = quick(group="sex", max_gap=1).fit(X, Y)
     assert free.gap_ == pytest.approx(gap(free.predict(X), SEX))
     assert free.gap_ > 0.2
     low, high = free.gap_interval_
@@ -133,7 +133,9 @@ def test_groups_come_as_close_as_asked_for() -> None:
 
 
 def test_other_rates_and_ratios() -> None:
-    plain = quick(group="sex", constraint="true_positive_rate_parity").fit(X, Y)
+    plain = quick(group="sex", constraint="true_positive_rate_parity", max_gap=1).fit(
+        X, Y
+    )
     assert plain.gap_ == pytest.approx(gap(plain.predict(X), SEX, Y == 1))
     odds = quick(group="sex", constraint="equalized_odds", max_gap=0.1).fit(X, Y)
     labels = odds.predict(X)
@@ -148,6 +150,24 @@ def test_other_rates_and_ratios() -> None:
     assert dear.gap_ < cheap.gap_
 
 
+def test_groups_without_a_limit_are_only_measured_which_is_said() -> None:
+    with pytest.warns(UserWarning, match="measured.*not made smaller.*max_gap=0.1"):
+        tree = quick(group="sex", max_iter=2).fit(X, Y)
+    meant = quick(group="sex", max_iter=2, max_gap=1).fit(X, Y)
+    alone = quick(max_iter=2).fit(X, Y)
+    assert tree.ensemble_ == meant.ensemble_ == alone.ensemble_
+    assert tree.gap_ == meant.gap_ > 0.2
+    with pytest.warns(UserWarning, match="not made smaller"):
+        quick(max_iter=1).fit(X, Y, sensitive_features=X["race"])
+
+
+def test_a_stump_that_a_gap_left_is_told() -> None:
+    small = FATTClassifier(SIMILARITY, group="sex", max_gap=0.03, random_state=2)
+    told = r"only 2 leaves.*\(max_gap=0.03\).* 69.9%; .* 81.2%, with 9 leaves .* 0.212"
+    with pytest.warns(UserWarning, match=told):
+        assert small.fit(X, Y).get_n_leaves() == 2
+
+
 def test_groups_that_the_tree_may_not_read() -> None:
     unread = X.drop(columns=["sex", "race"])
     similarity = Similarity(noise={"pay": 0.1})
@@ -158,7 +178,7 @@ def test_groups_that_the_tree_may_not_read() -> None:
     both = X["sex"] + " " + X["race"]
     crossed = quick(group=["sex", "race"], max_gap=0.25).fit(X, Y)
     assert crossed.gap_ == pytest.approx(gap(crossed.predict(X), both.to_numpy()))
-    assert crossed.gap_ < 0.25 < quick(group=["sex", "race"]).fit(X, Y).gap_
+    assert crossed.gap_ < 0.25 < quick(group=["sex", "race"], max_gap=1).fit(X, Y).gap_
     columns = X[["sex", "race"]]
     for given in (columns, columns.to_dict("list"), columns.to_numpy()):
         again = quick(max_gap=0.25).fit(X, Y, sensitive_features=given)
@@ -176,8 +196,8 @@ def test_rates_are_those_of_the_positive_label() -> None:
     assert tree.front_.chosen.ratio == pytest.approx(min(rates) / max(rates))
     low, high = tree.front_.chosen.ratio_interval
     assert low < tree.front_.chosen.ratio < high
-    chances = {"group": "sex", "constraint": "true_positive_rate_parity"}
-    free = quick(pos_label="approve", **chances).fit(X, said)
+    chances: Any = {"constraint": "true_positive_rate_parity", "max_gap": 1}
+    free = quick(pos_label="approve", group="sex", **chances).fit(X, said)
     right = free.predict(X) == "approve"
     assert free.gap_ == pytest.approx(gap(right, SEX, said == "approve"))
     # Of three classes one must be named, and its rates come together.
@@ -222,7 +242,7 @@ def test_people_held_out_tell_what_the_trees_reach_on_others(
     assert found.accuracy in table["held_out_accuracy"].tolist()
     monkeypatch.undo()
     with pytest.raises(DataError, match=r"among the 1 people held out: .* Or hold out"):
-        quick(group="sex", validation_fraction=0.001).fit(X, Y)
+        quick(group="sex", max_gap=1, validation_fraction=0.001).fit(X, Y)
 
 
 @for_seeds(10)

@@ -198,6 +198,21 @@ def test_tables_that_are_too_large_leave_a_gap(seed: int) -> None:
     assert some.upper >= AllTrees(case).best()
 
 
+@for_seeds(5)
+def test_blocks_of_people_give_the_same_to_the_bit(seed: int) -> None:
+    case = random_case(seed)
+    limits = Limits(optimum.MOST_LEAVES, 3, 1)
+    objective = replace(case.objective, limits=limits)
+    found = []
+    for cells in (1, 100, optimum._CELLS):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(optimum, "_CELLS", cells)
+            found.append(optimum._Search(objective, objective.cost, None).prefixes())
+    assert len(found[0]) > 0
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
 @for_seeds(10)
 def test_no_tree_is_worth_more_than_the_best_label_for_everybody(seed: int) -> None:
     case = small_case(seed)
@@ -222,7 +237,7 @@ def test_small_trees_say_how_far_from_the_best_they_are() -> None:
         fitness = tree.front_.select().fitness
         assert other.optimal_gap_ == pytest.approx(fitness - worse.fitness, abs=1e-9)
     groups = np.resize(["a", "b"], 200)
-    grouped = quick(max_leaves=3).fit(X, y, sensitive_features=groups)
+    grouped = quick(max_leaves=3, max_gap=1).fit(X, y, sensitive_features=groups)
     assert grouped.optimal_gap_ is None
     hurried = quick(max_leaves=4, max_seconds=0).fit(X, y)
     assert hurried.optimal_gap_ is not None
