@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -258,6 +258,20 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
 Feature: TypeAlias = Numeric | Categorical
 
 
+ByPosition: TypeAlias = Literal["names", "whole", "all", "others", "none"]
+
+
+def strictest(orders: Iterable[ByPosition]) -> ByPosition:
+    """Return which data frames models that read one table all take.
+
+    Examples
+    --------
+    >>> strictest(["none", "all", "others"])
+    'all'
+    """
+    return min(orders, key=get_args(ByPosition).index)
+
+
 class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What the library does to a table before the trees see it.
 
@@ -299,7 +313,7 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     integer_limit: int = 2**53
     float32: bool = True
     objects: bool = True
-    by_position: Literal["none", "all", "others", "whole", "names"] = "none"
+    by_position: ByPosition = "none"
     bounds_of: Literal["library", "fatt"] = "library"
     open_below: tuple[int, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()

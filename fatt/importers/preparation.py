@@ -21,7 +21,7 @@ from fatt.errors import (
     UntrustedModelError,
 )
 from fatt.importers.bundles import only_step
-from fatt.importers.naming import Told, telling, told_by, with_texts
+from fatt.importers.naming import with_texts
 from fatt.importers.pickles import unpickle
 from fatt.importers.pipeline import Part, prepared
 from fatt.model import Live, Model
@@ -36,25 +36,19 @@ class Given(NamedTuple):
         A fitted transformer, or the number of each label of each column.
     notes
         What is to be said of it.
-    told, told_behind
-        Before it and behind it, all values of the columns of which they are told.
     """
 
     step: Any
     notes: tuple[str, ...]
-    told: Told
-    told_behind: Told
 
 
-def steps_of(prepare: Any, told: Told, *, allow_pickle: bool) -> list[Given]:
+def steps_of(prepare: Any, *, allow_pickle: bool) -> list[Given]:
     """Return the steps of a preparation, in the order in which they work.
 
     Parameters
     ----------
     prepare, allow_pickle
         As in `fatt.load`.
-    told
-        All values of the raw columns of which somebody told them.
 
     Raises
     ------
@@ -65,23 +59,14 @@ def steps_of(prepare: Any, told: Told, *, allow_pickle: bool) -> list[Given]:
     found: list[Given] = []
     for given in [_opened(step, allow_pickle) for step in steps]:
         step, notes = only_step(given) or (given, ())
-        behind = told
         if isinstance(step, Mapping):
             step = _numbers(step)
-            others = {name: told[name] for name in told if name not in step}
-            numbers = {name: own.values() for name, own in step.items()}
-            behind = {**others, **told_by(numbers)}
-        elif hasattr(step, "transform"):
-            names = getattr(step, "feature_names_in_", None)
-            read = list(told) if names is None else list(map(str, names))
-            behind = {name: told[name] for name in told if name not in read}
-        else:
+        elif not hasattr(step, "transform"):
             raise SpecError(
                 f"prepare= holds a {type(step).__name__}; pass a fitted transformer, "
                 "{column: {text: code}}, a path of a file with one of them, or a list."
             )
-        found.append(Given(step, notes, told, behind))
-        told = behind
+        found.append(Given(step, notes))
     return found
 
 
@@ -102,12 +87,11 @@ def with_preparation(model: Model, steps: Sequence[Given]) -> Model:
     SpecError
         If a step maps labels of a column that it cannot map.
     """
-    for step, notes, told, _ in reversed(steps):
+    for step, notes in reversed(steps):
         if isinstance(step, Mapping):
             model = with_texts(model, step)
             continue
-        with telling(told):
-            model = _told(_behind(step, model), notes)
+        model = _told(_behind(step, model), notes)
     return model
 
 

@@ -14,9 +14,8 @@ from typing import Any, Literal
 import msgspec
 
 from fatt.ensemble import Ensemble, Inputs
+from fatt.ensemble.features import strictest
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.naming import TOLD, telling
-from fatt.importers.pipeline.formulas import LARGEST, goes_by_name
 from fatt.importers.pipeline.live import WholePipeline
 from fatt.importers.pipeline.mixtures import (
     computed_with,
@@ -66,12 +65,10 @@ def convert(model: Any, *, missing: float | None) -> Model:
             "ends in a classifier."
         )
     library = library_of(final)
-    with telling({}):
-        # Its columns are what the steps make, whatever they are called.
-        last = library.convert(final, missing=missing)
+    last = library.convert(final, missing=missing)
     inner = last.ensemble
     names, width = _raw_columns(steps, inner)
-    table = Table(_raw_chains(names, width))
+    table = Table(list(map(Chain, range(width))))
     for name, step in steps:
         with inside(f"step {name!r}"):
             table = through(step, table)
@@ -145,7 +142,7 @@ def prepared(
     else:
         steps, names, width = [], list(part.raw), len(part.raw)
         read = [names.index(name) for name in part.read]
-    raw = _raw_chains(names, width)
+    raw = list(map(Chain, range(width)))
     with inside("the preparation"):
         made = through(step, Table([raw[place] for place in read]))
     columns = made.columns
@@ -225,13 +222,6 @@ def _raw_columns(
     return [str(name) for name in names], int(width)
 
 
-def _raw_chains(names: list[str] | None, width: int) -> list[Chain]:
-    """Return the raw columns, with the values that somebody told of them."""
-    called = names or [f"x{place}" for place in range(width)]
-    told = TOLD.get()
-    return [Chain(place, told=told.get(name)) for place, name in enumerate(called)]
-
-
 def _first_readers(steps: Sequence[tuple[str, Any]]) -> list[Any]:
     """Return the first step that does something; of a union, that of each part."""
     for _, step in steps:
@@ -255,8 +245,8 @@ def _as_handed_on(
     steps: Sequence[tuple[str, Any]],
 ) -> Ensemble:
     """Pull a model back to raw columns that stand where the first steps want them."""
-    orders = {_order(reader) for reader in _first_readers(steps)}
-    order = max(orders, key=_ORDERS.index, default=inner.inputs.by_position)
+    orders = [_order(reader) for reader in _first_readers(steps)]
+    order = strictest(orders or [inner.inputs.by_position])
     if order == "whole":
         # Columns that nobody reads must stand in their places as well.
         table = replace(table, idle=[*table.idle, *map(Chain, range(width))])
@@ -265,21 +255,15 @@ def _as_handed_on(
     return replace(ensemble, inputs=inputs)
 
 
-#: Which frames a step takes by position: those of scikit-learn look at names.
-_ORDERS: tuple[Literal["none", "all", "whole"], ...] = ("none", "all", "whole")
-
-
-def _order(step: Any) -> Literal["none", "all", "whole"]:
+def _order(step: Any) -> Literal["none", "whole"]:
     """Tell which data frames a step takes by position (see `fatt.ensemble.Inputs`)."""
     from sklearn.preprocessing import FunctionTransformer
 
-    if type(step) is FunctionTransformer and not step.validate:
-        # A function gets whatever there is.
-        return "all" if goes_by_name(step) else "whole"
-    if type(step).__module__.startswith("category_encoders."):
-        # They hand on what they do not encode, in the order in which it came.
-        return "whole"
-    return "none"
+    # A function gets whatever there is; encoders of category_encoders hand on what they
+    # do not encode, in the order in which it came.
+    is_function = type(step) is FunctionTransformer and not step.validate
+    is_foreign = type(step).__module__.startswith("category_encoders.")
+    return "whole" if is_function or is_foreign else "none"
 
 
 def _in_raw_columns(
@@ -345,10 +329,9 @@ def _inputs(inner: Ensemble, table: Table, raw: Raw, *, named: bool) -> Inputs:
         limit = inner.inputs.integer_limit
     mixed = [chain for mixture in mixtures_of(table) for chain in mixture.read]
     steps = [step for chain in (*table.columns, *mixed) for step in chain.steps]
-    types = {step.number_types for step in steps if isinstance(step, Numbers)}
-    if types - {"any"}:
+    if any(isinstance(step, Numbers) and step.number_types != "any" for step in steps):
         # They may be computed with as they are, where floats would be rounded.
-        limit = min(limit, LARGEST if "int64" in types else exact)
+        limit = min(limit, exact)
     return Inputs(
         named=named,
         integer_limit=limit,

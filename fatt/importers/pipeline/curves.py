@@ -16,7 +16,6 @@ import numpy as np
 
 from fatt.ensemble import Feature
 from fatt.errors import UnsupportedModelError
-from fatt.importers.pipeline.code import Reading
 from fatt.importers.pipeline.steps import FINITE, Numbers
 from fatt.importers.pullback.columns import (
     ANYTHING,
@@ -54,14 +53,6 @@ _SIZES = np.concatenate(
 )
 
 
-def is_followed(transformer: Any) -> bool:
-    """Tell whether a `FunctionTransformer` calls a function that is known here."""
-    function = transformer.func
-    is_known = function is None or isinstance(function, np.ufunc)
-    known = {None, *_ROUNDED, *_EXACT}
-    return is_known and not transformer.kw_args and function in known
-
-
 def function_step(transformer: Any, taker: Feature) -> Numbers:
     """Return the step of a `FunctionTransformer` that calls a function of numpy.
 
@@ -71,24 +62,11 @@ def function_step(transformer: Any, taker: Feature) -> Numbers:
         If it calls something else.
     """
     function = transformer.func
-    if not is_followed(transformer):
-        name = getattr(function, "__name__", "a function")
-        named = ", ".join(one.__name__ for one in (*_ROUNDED, *_EXACT))
-        found = Reading.of(function, transformer.kw_args).strangers[:1]
-        says = f"{name}, whose code has {found[0]}" if {*found} - {repr(name)} else name
-        raise UnsupportedModelError(
-            f"a FunctionTransformer calls {says}, and what that does to a cell may "
-            "hang on other cells, and on values that nobody lists: it is known to "
-            f"its author alone. Followed are numpy's {named}; any function behind an "
-            "encoder or a KBinsDiscretizer, which make few values (or name the values "
-            "that there are with codes=); and functions that "
-            "do nothing but add, subtract, multiply and divide columns: no clip, "
-            "fillna or where, no comparison, and no object of its author (and none in "
-            ".skops, since nothing in a file is run). Let "
-            "a step behind it do the rest, such as FunctionTransformer(numpy.log1p) or "
-            "a SimpleImputer, or make what it computes a column of the table, and "
-            "train without it."
-        )
+    known = (*_ROUNDED, *_EXACT)
+    if not isinstance(function, np.ufunc) or function not in known:
+        raise _refusal(getattr(function, "__name__", type(function).__name__))
+    if transformer.kw_args:
+        raise _refusal(f"{function.__name__} with kw_args")
     pole = _POLES.get(function)
     at_pole = () if pole is None else (float(below(pole)), pole)
     return Numbers(
@@ -100,6 +78,16 @@ def function_step(transformer: Any, taker: Feature) -> Numbers:
         number_types="long",
         into_floats=function in _ROUNDED,
         pole=pole,
+    )
+
+
+def _refusal(called: str) -> UnsupportedModelError:
+    named = ", ".join(one.__name__ for one in (*_ROUNDED, *_EXACT))
+    return UnsupportedModelError(
+        f"a FunctionTransformer calls {called}, and no reading of code proves what it "
+        f"does to every cell: use one of numpy's {named}, without kw_args; write codes "
+        "as a mapping, prepare={column: {value: code}}; or compute its columns in the "
+        "table and load the model that reads them, with its other steps as prepare=."
     )
 
 

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric
 from fatt.ensemble.features import ALLOWED, NumberTypes
-from fatt.ensemble.tables import EXACT
 from fatt.errors import UnsupportedModelError
 from fatt.importers.pipeline.mixtures import computed_with, mixtures_of
 from fatt.importers.pipeline.steps import (
@@ -125,10 +124,6 @@ def _number_types(
     """
     first = [step for chain in chains for step in chain.steps[:1]]
     found = [step.taken for step in first if isinstance(step, Flag)]
-    steps = [step for chain in (*chains, *idle) for step in chain.steps]
-    if any(isinstance(step, Numbers) and step.goes_by_told for step in steps):
-        # The function was asked about these alone, whatever stands before it.
-        found.append("numpy int64")
     for chain in chains:
         is_raw = True
         for step in chain.steps:
@@ -145,9 +140,6 @@ def _number_types(
                 found.append(step.taken)
             # Behind such an imputer all integers and booleans are floats.
             is_raw = is_raw and step.into_integers
-    if "int64" in found and limit < EXACT:
-        # What comes of small integers may be beyond it.
-        found.append("floating")
     common = ALLOWED["any"].intersection(*(ALLOWED[types] for types in found))
     return next(types for types, kinds in ALLOWED.items() if kinds <= common)
 

@@ -71,24 +71,14 @@ class Numbers(Step):
     pole
         The number of which a logarithm makes minus infinity, and missing values of all
         below; None for other steps.
-    values
-        All numbers that it makes of numbers, if they are few.
     into_floats
         Whether it makes float64 of all types; others may hand on integers.
-    goes_by_told
-        Whether it knows no other numbers than those that somebody told the raw column
-        has, in float64 and int64 of numpy.
-    makes_integers
-        Whether it may make integers, also of floats.
     """
 
     taker: Feature = FINITE
     number_types: NumberTypes = "any"
     pole: float | None = None
-    values: tuple[float, ...] | None = None
     into_floats: bool = False
-    goes_by_told: bool = False
-    makes_integers: bool = False
 
     def above_pole(self) -> Numbers:
         """Return the step that takes only numbers above the pole, if there is one."""
@@ -218,8 +208,6 @@ class Lookup:
     others
         The numbers for an unknown label (`UNKNOWN`), for NaN (``"nan"``) and for None
         (``"none"``); what is absent is refused.
-    is_long
-        Whether the numbers are held in float64 or int64, whatever comes in.
     of_one_kind
         As in `fatt.ensemble.Categorical`.
     """
@@ -227,7 +215,6 @@ class Lookup:
     labels: Mapping[Label, int]
     values: Floats
     others: Mapping[object, float] = field(default_factory=dict)
-    is_long: bool = False
     of_one_kind: bool = False
 
     def as_numbers(self) -> Numbers:

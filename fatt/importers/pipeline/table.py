@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,19 +12,14 @@ import numpy as np
 
 from fatt.ensemble.joint import Formula, places_of
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
-from fatt.importers.pipeline.curves import is_followed
-from fatt.importers.pipeline.formulas import traced
-from fatt.importers.pipeline.functions import tabulated, tabulated_as_told
 from fatt.importers.pipeline.steps import (
     AnyStep,
-    Flag,
     Lookup,
     Numbers,
-    Replace,
     Work,
 )
 from fatt.importers.pipeline.transformers import is_passthrough, work_of
-from fatt.importers.pullback.columns import Floats, identity
+from fatt.importers.pullback.columns import identity
 from fatt.importers.sklearn.members import check_members
 
 
@@ -44,15 +38,12 @@ class Chain:
     framed
         Behind how many steps the column was put into a frame of pandas, which may turn
         None into NaN: see `turns_none`.
-    told
-        All numbers that the raw column has besides gaps, if somebody told.
     """
 
     source: int | Mixture
     steps: tuple[AnyStep, ...] = ()
     narrow: bool = False
     framed: tuple[int, ...] = ()
-    told: tuple[float, ...] | None = None
 
     def after(self, steps: Iterable[AnyStep], *, narrow: bool = False) -> Chain:
         """Return the column behind some steps, and whether they make it narrow."""
@@ -66,43 +57,10 @@ class Chain:
             return replace(self, steps=(*self.steps, step))
         if self.narrow and not isinstance(step, Lookup):
             raise UnsupportedModelError(
-                "it computes with the codes of an encoder in float32 or float16, or "
-                "with booleans of a function, which is not supported. Fit the encoder "
-                "without dtype, and let the function return float64."
+                "it computes with the codes of an encoder in float32 or float16, which "
+                "is not supported. Fit the encoder without dtype."
             )
         return replace(self, steps=(*self.steps, step), narrow=narrow)
-
-    @property
-    def values(self) -> Floats | None:
-        """All numbers of the column, NaN if it may be missing; None if not known."""
-        known = None if self.told is None else np.array([*self.told, math.nan])
-        for step in self.steps:
-            match step:
-                case Lookup(is_long=True):
-                    known = np.array([*step.values, *step.others.values()])
-                case Numbers(values=tuple()):
-                    assert step.values is not None
-                    missing = [step.missing] if step.taker.accepts_missing else []
-                    known = np.array([*step.values, *missing])
-                case Lookup():
-                    # Of another type, such as int8, a function may make more.
-                    known = None
-                case Flag():
-                    known = np.array([0.0, 1.0])
-                case _ if known is not None:
-                    own = step.as_numbers() if isinstance(step, Replace) else step
-                    known = own.of(known)
-        return None if known is None else np.unique(known)
-
-    @property
-    def goes_by_told(self) -> bool:
-        """Whether its numbers are known since those of the raw column were told."""
-        return self.values is not None and replace(self, told=None).values is None
-
-    @property
-    def is_flag(self) -> bool:
-        """Whether it may hold booleans: those of an indicator of missing values."""
-        return any(isinstance(step, Flag) for step in self.steps)
 
     @property
     def is_checked(self) -> bool:
@@ -116,16 +74,6 @@ class Chain:
             step.into_floats if isinstance(step, Numbers) else isinstance(step, Lookup)
             for step in self.steps
         )
-
-    @property
-    def computes_in_integers(self) -> bool:
-        """Whether some step has made integers, or computed with them as they are."""
-        made_of = self.source.read if isinstance(self.source, Mixture) else []
-        return any(
-            isinstance(step, Numbers)
-            and (step.makes_integers or step.number_types == "int64")
-            for step in self.steps
-        ) or any(chain.computes_in_integers for chain in made_of)
 
     @property
     def is_in_frame(self) -> bool:
@@ -230,10 +178,9 @@ def through(step: Any, table: Table) -> Table:
         if type(step) is FeatureUnion:
             return _framed(step, _through_union(step, table))
         makes_frame = _output(step) != "default"
-        work = _called(step, table) or work_of(
+        work = work_of(
             step, sparse=table.sparse, is_frame=makes_frame and _gets_frame(step, table)
         )
-        _refuse_to_grow(table, work)
         columns = [
             _origin(of, table, work).after(done, narrow=work.narrow)
             for of, done in work.outputs
@@ -256,23 +203,6 @@ def _left_out(table: Table, work: Work) -> list[Chain]:
     return [chain for i, chain in enumerate(table.columns) if i not in used]
 
 
-def _refuse_to_grow(table: Table, work: Work) -> None:
-    """Refuse a step that computes with integers of which another has computed."""
-    for of, done in work.outputs:
-        types = {step.number_types for step in done if isinstance(step, Numbers)}
-        if not isinstance(of, int):
-            types = {work.check.number_types}
-        places = [of] if isinstance(of, int) else places_of(of)
-        if types - {"any", "long"} and any(
-            table.columns[place].computes_in_integers for place in places
-        ):
-            raise UnsupportedModelError(
-                "it computes with whole numbers that another step has computed, so "
-                "that they may grow beyond what a float holds. Let one step compute "
-                "both, or make what it computes a column of the table."
-            )
-
-
 def _origin(of: int | Formula, table: Table, work: Work) -> Chain:
     """Return the column of which a step makes another."""
     if isinstance(of, int):
@@ -281,45 +211,10 @@ def _origin(of: int | Formula, table: Table, work: Work) -> Chain:
     if any(isinstance(chain.source, Mixture) for chain in mixture.read):
         raise UnsupportedModelError(
             "it computes with a column that another step has computed of several. Let "
-            "one step compute it, or make it a column of the table."
+            "one step compute both (PolynomialFeatures with a higher degree), or make "
+            "it a column of the table."
         )
     return Chain(mixture)
-
-
-def _called(step: Any, table: Table) -> Work | None:
-    """Return the work of a function of which only its author knows what it does.
-
-    None if it is another step, or is not followed.
-    """
-    from sklearn.preprocessing import FunctionTransformer
-
-    if type(step) is not FunctionTransformer or table.sparse or is_followed(step):
-        return None
-    check_members(step)
-    return traced(step) or _tabulated(step, table)
-
-
-def _tabulated(step: Any, table: Table) -> Work | None:
-    """Return the work of a function of few values; None if they cannot be listed."""
-    values = [chain.values for chain in table.columns]
-    in_frame = hasattr(step, "feature_names_in_")
-    # Raw columns come as they came when the step was fitted.
-    frames = {
-        chain.is_in_frame or (in_frame and chain.told is not None and not chain.steps)
-        for chain in table.columns
-    }
-    if frames != {in_frame} or any(chain.narrow for chain in table.columns):
-        return None
-    flags = {chain.is_flag for chain in table.columns}
-    if in_frame and len(flags) > 1:
-        return None
-    known = [one for one in values if one is not None]
-    if len(known) < len(values):
-        return None
-    told = [chain.goes_by_told for chain in table.columns]
-    if not any(told):
-        return tabulated(step, known, in_frame=in_frame, flags=any(flags))
-    return tabulated_as_told(step, known, told, in_frame=in_frame, flags=any(flags))
 
 
 def _gets_frame(step: Any, table: Table) -> bool:

@@ -176,11 +176,10 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
         "MinMaxScaler, RobustScaler, MaxAbsScaler, OneHotEncoder, OrdinalEncoder, "
         "TargetEncoder, SimpleImputer, MissingIndicator, KBinsDiscretizer, Binarizer, "
         "QuantileTransformer, PowerTransformer, PolynomialFeatures, "
-        "FunctionTransformer with numpy's logarithms and roots, or with a ratio or "
-        "product of columns, selectors such as SelectKBest, ColumnTransformer, "
-        "FeatureUnion, Pipeline, 'passthrough', and encoders of category_encoders; or "
-        "load the model behind "
-        "the step, in its own columns."
+        "FunctionTransformer with numpy's logarithms and roots, selectors such as "
+        "SelectKBest, ColumnTransformer, FeatureUnion, Pipeline, 'passthrough', and "
+        "encoders of category_encoders; or load the model behind the step, in its own "
+        "columns."
     )
 
 
@@ -265,7 +264,6 @@ def _binarizer(binarizer: Any) -> Work:
     step = Numbers(
         function=lambda numbers: np.where(numbers > threshold, 1.0, 0.0),
         taker=FINITE_ONLY,
-        values=(0.0, 1.0),
     )
     return Work(outputs=[(i, (step,)) for i in range(binarizer.n_features_in_)])
 
@@ -288,8 +286,7 @@ def _bins(binner: Any) -> Work:
         inner = edges[1:-1]
         place = functools.partial(_bin, inner=inner)
         if binner.encode == "ordinal":
-            values = tuple(np.arange(float(binner.n_bins_[i])).tolist())
-            step = Numbers(place, FINITE_ONLY, values=values, into_floats=True)
+            step = Numbers(place, FINITE_ONLY, into_floats=True)
             work.outputs.append((i, (step,)))
             continue
         # A bin begins at its edge: the cell before ends just below.
@@ -299,7 +296,6 @@ def _bins(binner: Any) -> Work:
                 function=functools.partial(_in_bin, place=place, number=number),
                 taker=FINITE_ONLY,
                 edges=tuple(ends[max(number - 1, 0) : number + 1].tolist()),
-                values=(0.0, 1.0),
                 into_floats=True,
             )
             work.outputs.append((i, (step,)))
