@@ -163,4 +163,4 @@ def why_never_missing(is_open: bool) -> str:
     """Say why a column, with an open end or without one, may not be missing."""
     if is_open:
         return "fatt cannot follow exactly what the model makes of a missing value"
-    return "the model takes no missing values there"
+    return "the model takes no missing values there that fatt can follow"

@@ -74,8 +74,9 @@ def load(
     prepare
         What stands before the model, so that people and similarities are in raw
         columns: a fitted transformer of scikit-learn, ``{column: {text: code}}`` (or a
-        fitted ``LabelEncoder`` for a column), the path of a pickle or JSON file with
-        one of these, or a list of them in the order in which they work. A transformer
+        fitted ``LabelEncoder`` for a column, or its ``{"classes": [...]}``), the path
+        of a pickle or JSON file with one of these, or a list of them in the order in
+        which they work. A transformer
         that knows its columns by name may change some of the model's and leave the
         others alone. What it makes is handed to the model dense.
     threshold
@@ -127,16 +128,15 @@ def load(
     >>> bool((model.raw_scores(X) == forest.predict_proba(X)).all())
     True
     """
-    steps = None
-    if prepare is not None:
-        # By its name: it knows scikit-learn, which whoever checks proofs need not have.
-        preparation = importlib.import_module("fatt.importers.preparation")
-        steps = preparation.steps_of(prepare, allow_pickle=allow_pickle)
     loaded = with_names(
         _loaded(model, missing, allow_pickle, iteration), columns=columns
     )
-    if steps is not None:
-        loaded = preparation.with_preparation(loaded, steps)
+    if prepare is not None:
+        # By its name: it knows scikit-learn, which whoever checks proofs need not have.
+        preparation = importlib.import_module("fatt.importers.preparation")
+        loaded = preparation.with_preparation(
+            loaded, prepare, allow_pickle=allow_pickle
+        )
         if columns is not None and not loaded.ensemble.inputs.named:
             # What stands before the model knows no names either.
             loaded = with_names(loaded, columns=columns)

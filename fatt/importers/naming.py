@@ -250,10 +250,21 @@ def _require_no_divisor(
 
 def _index(ensemble: Ensemble, name: str, said_in: str) -> int:
     names = [feature.name for feature in ensemble.features]
-    if name not in names:
+    if name not in names and not ensemble.inputs.named:
         raise SpecError(
-            f"{said_in} names the column {name!r}, which the model does not read. "
-            f"{hint(name, names)}"
+            f"{said_in} names the column {name!r}, and the model has no names of "
+            f"columns. Name its {len(names)} columns in its order with columns=[...]."
+        )
+    if name not in names:
+        made = [one for one in names if one.startswith(f"{name}_")]
+        way = hint(name, names)
+        if made:
+            way = (
+                f"If {made[0]!r} is made of it, name that in {said_in}, and say what "
+                f"it is called in the table: rename={{{name!r}: {made[0]!r}}}."
+            )
+        raise SpecError(
+            f"{said_in} names the column {name!r}, which the model does not read. {way}"
         )
     return names.index(name)
 

@@ -27,7 +27,7 @@ from fatt.importers.pullback.columns import (
 
 #: Logarithms of numpy, by their poles. These and other functions grow with their number
 #: but for rounding.
-_POLES = {np.log1p: -1.0, np.log: 0.0, np.log2: 0.0, np.log10: 0.0}
+_POLES: dict[Any, float] = {np.log1p: -1.0, np.log: 0.0, np.log2: 0.0, np.log10: 0.0}
 _ROUNDED = (*_POLES, np.cbrt, np.arcsinh)
 #: Functions that do so to the last bit, on both sides of an edge if there is one.
 _EXACT: dict[Any, tuple[float, ...]] = {
@@ -86,8 +86,9 @@ def _refusal(called: str) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"a FunctionTransformer calls {called}, and no reading of code proves what it "
         f"does to every cell: use one of numpy's {named}, without kw_args; write codes "
-        "as a mapping, prepare={column: {value: code}}; or compute its columns in the "
-        "table and load the model that reads them, with its other steps as prepare=."
+        "as a mapping {column: {value: code}}, the names of columns as rename=; or "
+        "compute its columns in the table and load the model that reads them, with "
+        "its other steps as prepare=."
     )
 
 

@@ -121,6 +121,7 @@ def _known() -> tuple[dict[type, Callable[..., Work]], dict[type, Callable[..., 
         preprocessing.PolynomialFeatures: polynomials,
         impute.SimpleImputer: _imputer,
         impute.MissingIndicator: _missing_indicator,
+        impute.KNNImputer: _neighbours,
     }
     return on_sparse, others
 
@@ -144,7 +145,7 @@ _REASONS = {
     **dict.fromkeys(
         (
             *("PCA", "IncrementalPCA", "KernelPCA", "TruncatedSVD", "FastICA", "NMF"),
-            *("Normalizer", "KNNImputer", "IterativeImputer"),
+            *("Normalizer", "IterativeImputer"),
             *("LinearDiscriminantAnalysis", "FeatureAgglomeration", "KMeans"),
         ),
         _MIXES,
@@ -174,7 +175,8 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"the step {name} is not supported: {why}. Supported are StandardScaler, "
         "MinMaxScaler, RobustScaler, MaxAbsScaler, OneHotEncoder, OrdinalEncoder, "
-        "TargetEncoder, SimpleImputer, MissingIndicator, KBinsDiscretizer, Binarizer, "
+        "TargetEncoder, SimpleImputer, KNNImputer (rows without gaps), "
+        "MissingIndicator, KBinsDiscretizer, Binarizer, "
         "QuantileTransformer, PowerTransformer, PolynomialFeatures, "
         "FunctionTransformer with numpy's logarithms and roots, selectors such as "
         "SelectKBest, ColumnTransformer, FeatureUnion, Pipeline, 'passthrough', and "
@@ -360,6 +362,19 @@ def _imputer(imputer: Any) -> Work:
         check_members(imputer.indicator_)
         work.outputs += [(int(i), (Flag(old),)) for i in imputer.indicator_.features_]
     return work
+
+
+def _neighbours(imputer: Any) -> Work:
+    """Follow a `KNNImputer` where a row has no gap: then it hands on all cells."""
+    is_plain = is_nan(imputer.missing_values) and not imputer.add_indicator
+    if not is_plain or not imputer._valid_mask.all():
+        raise UnsupportedModelError(
+            "a KNNImputer is followed where rows have no gap, and this one also makes "
+            "or drops columns (add_indicator, a column without any value), or fills "
+            "other cells than NaN. Fit it without these, or use a SimpleImputer."
+        )
+    step = Numbers(function=identity, taker=FINITE_ONLY, into_floats=True)
+    return Work(outputs=[(i, (step,)) for i in range(imputer.n_features_in_)])
 
 
 def _missing_indicator(indicator: Any) -> Work:
