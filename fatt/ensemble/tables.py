@@ -40,8 +40,6 @@ class Column:
     held_in : dtype, or None
         The type of numbers among which some are missing, if the table has another one
         for them than `cells`.
-    in_numpy
-        Whether numpy holds the numbers, or another package that computes in its way.
     """
 
     cells: NDArray[Any]
@@ -49,7 +47,6 @@ class Column:
     is_objects: bool
     distinct: tuple[NDArray[Any], NDArray[np.int64]] | None = None
     held_in: np.dtype[Any] | None = None
-    in_numpy: bool = True
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -361,8 +358,7 @@ def _from_series(get: Callable[[], Any]) -> Column:
     numbers = numbers_of(series)
     native = getattr(series.to_native(), "dtype", None)
     if numbers is not None:
-        in_numpy = isinstance(native, np.dtype)
-        return Column(numbers, True, is_objects=False, in_numpy=in_numpy)
+        return Column(numbers, True, is_objects=False)
     dtype = series.dtype
     if dtype.is_temporal() or dtype in {nw.Int128, nw.UInt128}:
         raise DataError(
@@ -384,7 +380,7 @@ def _from_series(get: Callable[[], Any]) -> Column:
     if dtype == nw.Boolean:
         series = series.cast(nw.Int8)
     numbers = series.cast(nw.Float64).to_numpy()
-    return Column(numbers, True, is_objects=False, held_in=held_in, in_numpy=False)
+    return Column(numbers, True, is_objects=False, held_in=held_in)
 
 
 def numbers_of(series: Any) -> NDArray[Any] | None:

@@ -104,10 +104,13 @@ def test_functions_of_numpy_are_followed(function: Any) -> None:
 
 
 @pytest.mark.parametrize("function", [np.log1p, np.log], ids=lambda f: f.__name__)
-def test_who_is_below_a_pole_is_never_left_out(function: Any) -> None:
+@pytest.mark.parametrize(
+    "last", [RandomForestClassifier(3), HistGradientBoostingClassifier(max_iter=5)]
+)
+def test_who_is_below_a_pole_is_never_left_out(function: Any, last: Any) -> None:
     """A forest takes missing values and refuses infinity: there is a hole."""
     table, pole = people(), -1 if function is np.log1p else 0
-    own = make_pipeline(FunctionTransformer(function), RandomForestClassifier(3))
+    own = make_pipeline(FunctionTransformer(function), clone(last))
     own.fit(table, granted(table))
     model = fatt.load(own)
     assert {feature.lower for feature in model.features} == {np.nextafter(pole, 9.0)}
@@ -128,15 +131,13 @@ def test_who_is_below_a_pole_is_never_left_out(function: Any) -> None:
     assert made.check(model).fair == report.counts["fair"]
 
 
-@pytest.mark.parametrize("function", [np.log1p, np.sqrt], ids=lambda f: f.__name__)
-def test_below_a_pole_or_root_are_missing_values(function: Any) -> None:
+def test_below_a_root_are_missing_values() -> None:
     """People with such a number are similar to others, and get the model's answer."""
     table = people()
     seen = table.where(np.random.default_rng(0).random(table.shape) > 0.1)
-    scaled = [StandardScaler()] if function is np.sqrt else []
     own = make_pipeline(
-        FunctionTransformer(function),
-        *scaled,
+        FunctionTransformer(np.sqrt),
+        StandardScaler(),
         HistGradientBoostingClassifier(max_iter=20),
     )
     own.fit(seen, (granted(table) & (seen["gain"] < 50)) | seen["gain"].isna())
@@ -153,6 +154,16 @@ def test_below_a_pole_or_root_are_missing_values(function: Any) -> None:
             unfair |= own.predict(moved) != own.predict(table[:60])
     assert unfair.any()
     assert not report.is_fair[unfair].any()
+
+
+def test_a_function_gets_just_the_columns_of_the_training() -> None:
+    table = people()
+    own = make_pipeline(FunctionTransformer(np.log1p), TREE).fit(table, granted(table))
+    model = fatt.load(own)
+    with pytest.raises(DataError, match=r"rows also have other, and a step .*whole"):
+        model.predict(table.assign(other=1.0))
+    with pytest.raises(DataError, match="stand in another order"):
+        model.predict(table[table.columns[::-1]])
 
 
 def test_functions_compute_in_the_type_that_they_get() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline, make_union
@@ -15,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
-from fatt.errors import DataError
+from fatt.errors import DataError, UnsupportedModelError
 
 pandas = pytest.importorskip("pandas")
 
@@ -106,6 +107,29 @@ def test_a_step_that_hands_on_hides_no_function(step: Any, dtype: str) -> None:
     own.fit(COUNTS, COUNTS["a"] >= 30)
     with pytest.raises(DataError, match=f"has type {dtype}, in which a step"):
         fatt.load(own).predict(COUNTS.astype(dtype))
+
+
+@pytest.mark.parametrize("kind", ["UInt8", "Int8", "boolean", "uint8[pyarrow]"])
+@pytest.mark.parametrize("gap", [None, 7])
+def test_types_of_columns_with_gaps_count(kind: str, gap: int | None) -> None:
+    steps = (FunctionTransformer(np.log1p), HistGradientBoostingClassifier(max_iter=2))
+    model = fatt.load(make_pipeline(*steps).fit(COUNTS, COUNTS["a"] >= 30))
+    cells = [True, False, None if gap is None else True]
+    if kind != "boolean":
+        cells = [9, 10, gap]
+    rows = pandas.DataFrame({"a": cells, "b": cells}, dtype=kind)
+    name = {"boolean": "bool"}.get(kind, kind.lower().removesuffix("[pyarrow]"))
+    with pytest.raises(DataError, match=f"'a' has type {name}, in which a step"):
+        model.predict(rows)
+
+
+def test_a_fraction_that_integers_would_round_is_refused() -> None:
+    table = COUNTS.astype(float) + 0.5
+    table.loc[:9, "a"] = -1
+    imputer = SimpleImputer(missing_values=-1, strategy="most_frequent")
+    own = make_pipeline(imputer, TREE).fit(table, table["b"] > 3)
+    with pytest.raises(UnsupportedModelError, match=r"writes 10.5 in place of -1"):
+        fatt.load(own)
 
 
 @pytest.mark.filterwarnings("ignore:.*downcasting:Warning")

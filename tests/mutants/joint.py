@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _SEARCH = ("tests/audit/test_joint.py",)
 _IMPORT = (
     "tests/importers/test_formulas.py",
+    "tests/importers/test_functions.py",
     "tests/importers/test_whole_numbers.py",
 )
 
@@ -75,17 +76,8 @@ MUTANTS = tuple(
 ) + tuple(
     Mutant(f"fatt/{file}.py", old, new, _IMPORT)
     for file, old, new in (
-        # Integers that overflow, or are rounded on the way.
-        # Numbers that hang on how many rows there are.
-        # A column that a step leaves out, after a look at its cells.
-        (
-            "importers/pipeline/table",
-            "idle += [chain for chain in _left_out(table, work) if chain.is_checked]",
-            "pass",
-        ),
         # Small integers, among which one is missing.
-        ("ensemble/tables", "held_in=held_in, in_numpy=False", "in_numpy=False"),
-        # Powers as another package rounds them.
+        ("ensemble/tables", "is_objects=False, held_in=held_in", "is_objects=False"),
         # Integers that no float holds.
         (
             "importers/pipeline/__init__",
@@ -98,15 +90,12 @@ MUTANTS = tuple(
             "                if step.into_floats:\n                    break\n",
             "                break\n",
         ),
-        # What a function says that is not known, or goes by.
         # Columns by position, in a table with others.
-        ("importers/pipeline/__init__", 'if order == "whole":', "if False:"),
         (
             "ensemble/tables",
             'if inputs.by_position == "whole" and len(frame.columns) > len(places):',
             "if False:",
         ),
-        # Infinity times zero.
         # Rows of which the library refuses what is computed.
         (
             "ensemble/ensemble",

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from fatt.ensemble import Ensemble, Inputs
-from fatt.ensemble.features import strictest
+from fatt.ensemble.features import ByPosition, strictest
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.pipeline.live import WholePipeline
 from fatt.importers.pipeline.mixtures import (
@@ -82,7 +82,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
         inner = library.on_sparse_rows(inner, final)
     return replace(
         last,
-        ensemble=_as_handed_on(inner, table, names, width, steps),
+        ensemble=_in_raw_columns(inner, table, names, width, steps),
         opened=partial(WholePipeline, model, last),
         given=model,
     )
@@ -161,7 +161,7 @@ def prepared(
     if names is not None and inner.inputs.named:
         _require_places(columns, names, own)
     table = Table(columns, idle=made.idle)
-    ensemble = _as_handed_on(inner, table, names, width, steps)
+    ensemble = _in_raw_columns(inner, table, names, width, steps)
     if part is not None:
         # Whoever puts its columns among others finds all of them by their names. Only
         # what changes columns in their places leaves them in an order that is known.
@@ -237,25 +237,7 @@ def _first_readers(steps: Sequence[tuple[str, Any]]) -> list[Any]:
     return []
 
 
-def _as_handed_on(
-    inner: Ensemble,
-    table: Table,
-    names: list[str] | None,
-    width: int,
-    steps: Sequence[tuple[str, Any]],
-) -> Ensemble:
-    """Pull a model back to raw columns that stand where the first steps want them."""
-    orders = [_order(reader) for reader in _first_readers(steps)]
-    order = strictest(orders or [inner.inputs.by_position])
-    if order == "whole":
-        # Columns that nobody reads must stand in their places as well.
-        table = replace(table, idle=[*table.idle, *map(Chain, range(width))])
-    ensemble = _in_raw_columns(inner, table, names, width)
-    inputs = msgspec.structs.replace(ensemble.inputs, by_position=order)
-    return replace(ensemble, inputs=inputs)
-
-
-def _order(step: Any) -> Literal["none", "whole"]:
+def _order(step: Any) -> ByPosition:
     """Tell which data frames a step takes by position (see `fatt.ensemble.Inputs`)."""
     from sklearn.preprocessing import FunctionTransformer
 
@@ -267,33 +249,17 @@ def _order(step: Any) -> Literal["none", "whole"]:
 
 
 def _in_raw_columns(
-    inner: Ensemble, table: Table, names: list[str] | None, width: int
-) -> Ensemble:
-    """Pull a model back to the columns before a table.
-
-    Most models take what a logarithm makes of numbers below its pole, a missing value,
-    and refuse minus infinity, which it makes of the pole itself. Then the raw numbers
-    have a hole, and only those above it are followed.
-    """
-    try:
-        return _pulled_back(inner, table, names, width, is_open=False)
-    except UnsupportedModelError:
-        if not any(chain.has_pole for chain in (*table.columns, *table.idle)):
-            raise
-    return _pulled_back(inner, table.above_poles(), names, width, is_open=True)
-
-
-def _pulled_back(
     inner: Ensemble,
     table: Table,
     names: list[str] | None,
     width: int,
-    *,
-    is_open: bool,
+    steps: Sequence[tuple[str, Any]],
 ) -> Ensemble:
-    """Pull a model back, which may take numbers below the poles (`is_open`)."""
+    """Pull a model back to the columns before a table, which steps have made."""
+    orders = [_order(reader) for reader in _first_readers(steps)]
+    order = strictest(orders or [inner.inputs.by_position])
     mixtures = mixtures_of(table)
-    raw = raw_features(inner, table, names, width, is_open=is_open)
+    raw = raw_features(inner, table, names, width)
     features, columns = raw.features.copy(), raw.columns[: len(table.columns)]
     behind, formulas = iter(raw.columns[len(table.columns) :]), []
     for mixture in mixtures:
@@ -312,7 +278,7 @@ def _pulled_back(
         inner,
         features=features,
         columns=[one for one in columns if one is not None],
-        inputs=_inputs(inner, table, raw, named=names is not None),
+        inputs=_inputs(inner, table, raw, order, named=names is not None),
         source=msgspec.structs.replace(
             inner.source,
             model=f"Pipeline with {inner.source.model}",
@@ -322,14 +288,16 @@ def _pulled_back(
     return split_off(pulled, len(raw.features), formulas) if mixtures else pulled
 
 
-def _inputs(inner: Ensemble, table: Table, raw: Raw, *, named: bool) -> Inputs:
+def _inputs(
+    inner: Ensemble, table: Table, raw: Raw, order: ByPosition, *, named: bool
+) -> Inputs:
     """Tell which tables the steps and the model behind them take."""
     limit, exact = Inputs().integer_limit, Inputs().integer_limit
     if any(chain.hands_on_integers for chain in table.columns):
         limit = inner.inputs.integer_limit
     mixed = [chain for mixture in mixtures_of(table) for chain in mixture.read]
     steps = [step for chain in (*table.columns, *mixed) for step in chain.steps]
-    if any(isinstance(step, Numbers) and step.number_types != "any" for step in steps):
+    if any(isinstance(step, Numbers) and step.in_own_type for step in steps):
         # They may be computed with as they are, where floats would be rounded.
         limit = min(limit, exact)
     return Inputs(
@@ -341,10 +309,11 @@ def _inputs(inner: Ensemble, table: Table, raw: Raw, *, named: bool) -> Inputs:
         # Scalers turn objects into numbers first; the others see None as it is.
         objects=inner.inputs.objects
         and all(
-            isinstance(step, Numbers) and step.number_types == "any"
+            isinstance(step, Numbers) and not step.in_own_type
             for step in raw.first_steps
         ),
         bounds_of="fatt" if raw.open_below else inner.inputs.bounds_of,
+        by_position=order,
         open_below=tuple(raw.open_below),
         open_above=tuple(raw.open_above),
     )

@@ -20,6 +20,7 @@ from fatt.importers.pipeline.steps import FINITE, Numbers
 from fatt.importers.pullback.columns import (
     ANYTHING,
     Floats,
+    above,
     around,
     below,
     last_units,
@@ -67,17 +68,19 @@ def function_step(transformer: Any, taker: Feature) -> Numbers:
         raise _refusal(getattr(function, "__name__", type(function).__name__))
     if transformer.kw_args:
         raise _refusal(f"{function.__name__} with kw_args")
-    pole = _POLES.get(function)
-    at_pole = () if pole is None else (float(below(pole)), pole)
+    is_open = function in _POLES
+    if is_open:
+        lowest = float(above(_POLES[function]))
+        taker = msgspec.structs.replace(taker, lower=lowest)
     return Numbers(
         function=functools.partial(_quietly, function),
         taker=taker,
-        edges=_EXACT.get(function, at_pole),
+        edges=_EXACT.get(function, ()),
         error=last_units if function in _ROUNDED else None,
-        # It computes in the type that it gets: in float16 for an int8.
-        number_types="long",
+        # In float16 for an int8.
+        in_own_type=True,
         into_floats=function in _ROUNDED,
-        pole=pole,
+        is_open=is_open,
     )
 
 

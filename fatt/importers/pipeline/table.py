@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from fatt.ensemble.joint import Formula, places_of
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
 from fatt.importers.pipeline.steps import (
@@ -37,7 +35,7 @@ class Chain:
         Whether it has fewer digits than float64, in which scikit-learn would compute.
     framed
         Behind how many steps the column was put into a frame of pandas, which may turn
-        None into NaN: see `turns_none`.
+        None into NaN beside texts.
     """
 
     source: int | Mixture
@@ -81,18 +79,9 @@ class Chain:
         return self.framed[-1:] == (len(self.steps),)
 
     @property
-    def has_pole(self) -> bool:
-        """Whether it passed a logarithm."""
-        numbers = (step for step in self.steps if isinstance(step, Numbers))
-        return any(step.pole is not None for step in numbers)
-
-    def above_poles(self) -> Chain:
-        """Return the column whose logarithms take only numbers above their poles."""
-        steps = tuple(
-            step.above_pole() if isinstance(step, Numbers) else step
-            for step in self.steps
-        )
-        return replace(self, steps=steps)
+    def is_open(self) -> bool:
+        """Whether some step takes numbers that are not followed."""
+        return any(isinstance(step, Numbers) and step.is_open for step in self.steps)
 
     def in_frame(self) -> Chain:
         """Return the column after it was put into a frame of pandas."""
@@ -138,14 +127,6 @@ class Table:
     sparse: bool = False
     idle: list[Chain] = field(default_factory=list)
 
-    def above_poles(self) -> Table:
-        """Return the table whose logarithms take only numbers above their poles."""
-        return replace(
-            self,
-            columns=[chain.above_poles() for chain in self.columns],
-            idle=[chain.above_poles() for chain in self.idle],
-        )
-
 
 @contextmanager
 def inside(place: str) -> Iterator[None]:
@@ -186,21 +167,12 @@ def through(step: Any, table: Table) -> Table:
             for of, done in work.outputs
         ]
         idle = [table.columns[i].then(done) for i, done in work.idle]
-        idle += [chain for chain in _left_out(table, work) if chain.is_checked]
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise MalformedModelError(
             f"the fitted {type(step).__name__} contradicts itself or is not fitted "
             f"({type(error).__name__}: {error}). Fit the pipeline again."
         ) from error
     return _framed(step, Table(columns, sparse=work.sparse, idle=table.idle + idle))
-
-
-def _left_out(table: Table, work: Work) -> list[Chain]:
-    """Return the columns of which a step makes nothing, without a look at them."""
-    used = {i for i, _ in work.idle}
-    for of, _ in work.outputs:
-        used.update([of] if isinstance(of, int) else places_of(of))
-    return [chain for i, chain in enumerate(table.columns) if i not in used]
 
 
 def _origin(of: int | Formula, table: Table, work: Work) -> Chain:
@@ -221,15 +193,6 @@ def _gets_frame(step: Any, table: Table) -> bool:
     """Tell whether a step gets a frame of pandas that another step has made."""
     is_named = hasattr(step, "feature_names_in_")
     return is_named and all(chain.is_in_frame for chain in table.columns)
-
-
-@functools.cache
-def turns_none() -> bool:
-    """Tell whether the installed pandas turns None into NaN beside texts."""
-    import pandas as pd
-
-    framed = pd.DataFrame(np.array([["a"], [None]], dtype=object))
-    return framed.iloc[1, 0] is not None
 
 
 def _framed(step: Any, table: Table) -> Table:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Numeric
-from fatt.ensemble.features import NumberTypes
 from fatt.ensemble.joint import Operator
 from fatt.errors import UnsupportedModelError
 from fatt.importers.pipeline.curves import (
@@ -356,7 +355,7 @@ def _imputer(imputer: Any) -> Work:
         stored = np.array([statistic], dtype=object)
         stored = stored.astype(getattr(imputer, "_fill_dtype", object))
         new = plain_label(stored.tolist()[0], "a statistic of a SimpleImputer")
-        step = Replace(old, new, into_integers=keeps_integers, taken=_taken(imputer))
+        step = Replace(old, new, into_integers=keeps_integers)
         work.outputs.append((i, (step,)))
     if imputer.add_indicator:
         check_members(imputer.indicator_)
@@ -379,14 +378,12 @@ def _neighbours(imputer: Any) -> Work:
 
 def _missing_indicator(indicator: Any) -> Work:
     value = label_or_none(indicator.missing_values, "missing_values of an indicator")
-    # As one array with others, booleans are objects.
-    taken: NumberTypes = "number" if indicator.n_features_in_ == 1 else "any"
     found = [int(i) for i in indicator.features_]
     work = Work(sparse=indicator.sparse is True)
-    work.outputs = [(i, (Flag(value, taken=taken),)) for i in found]
+    work.outputs = [(i, (Flag(value),)) for i in found]
     is_strict = indicator.features == "missing-only" and indicator.error_on_new
     for i in set(range(indicator.n_features_in_)) - set(found):
-        work.idle.append((i, Flag(value, taken=taken, refused=is_strict)))
+        work.idle.append((i, Flag(value, refused=is_strict)))
     return work
 
 
@@ -410,18 +407,3 @@ def _selected(selector: Any, taker: Numeric, *, sparse: bool) -> Work:
         else:
             work.idle.append((i, step))
     return work
-
-
-def _taken(imputer: Any) -> NumberTypes:
-    """Tell which types of numbers an imputer takes in a column on its own.
-
-    Several columns become one array first, whose type hangs on all of them; objects
-    hold all types.
-    """
-    fitted = np.dtype(imputer._fit_dtype)
-    if imputer.n_features_in_ > 1 or fitted.kind == "O":
-        return "any"
-    if imputer.strategy == "constant":
-        written = np.dtype(getattr(imputer, "_fill_dtype", imputer.statistics_.dtype))
-        return {"f": "floating", "i": "signed"}.get(written.kind, "number")  # type: ignore[return-value]
-    return "number" if imputer.strategy == "most_frequent" else "any"
