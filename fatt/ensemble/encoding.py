@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.categories import codes_of
-from fatt.ensemble.features import ALLOWED, Categorical, Feature, Inputs, Numeric
+from fatt.ensemble.features import Categorical, Feature, Inputs, Numeric
 from fatt.ensemble.numeric import (
     Limits,
     gaps_of,
@@ -134,16 +134,10 @@ def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
     if dtype.kind == "f" and dtype.itemsize > 8:
         raise DataError(f"column {feature.name!r} has type {dtype}; pass float64.")
     is_narrow = dtype.kind == "f" and dtype.itemsize < 8
-    if not takes_type(dtype, feature, in_numpy=column.in_numpy):
-        if not column.in_numpy and takes_type(dtype, feature):
-            raise DataError(
-                f"column {feature.name!r} is held by another package than numpy, which "
-                "rounds powers and calls functions in its own way, and a step of the "
-                "model does that: pass numpy's float64."
-            )
+    if not takes_type(dtype, feature):
         raise DataError(
             f"column {feature.name!r} has type {dtype}, in which a step of the model "
-            "would compute or write other numbers, or refuses to; pass float64."
+            "would compute or write other numbers; pass the rows .astype(float)."
         )
     if isinstance(feature, Categorical):
         return
@@ -163,23 +157,17 @@ def _check_type(column: Column, feature: Feature, inputs: Inputs) -> None:
         )
 
 
-def takes_type(
-    dtype: np.dtype[Any], feature: Feature, *, in_numpy: bool = True
-) -> bool:
+def takes_type(dtype: np.dtype[Any], feature: Feature) -> bool:
     """Tell whether the model's steps take numbers of a type as float64 copies."""
-    kinds = {"b": "bool", "u": "unsigned", "i": "signed"}
-    kind = kinds.get(dtype.kind, "float64")
-    if dtype.kind == "f" and dtype != np.float64:
-        kind = "narrow"
-    elif dtype.kind in "iu" and dtype.itemsize < 8:
-        kind = f"{'medium' if dtype.itemsize == 4 else 'short'} {kind}"
-    elif dtype.kind in "if" and not in_numpy:
-        kind = f"foreign {kind}"
-    return kind in ALLOWED[feature.number_types]
+    is_narrow = dtype.kind == "f" and dtype != np.float64
+    is_short = dtype.kind in "biu" and dtype.itemsize < 4
+    if feature.number_types == "float64":
+        return not (is_narrow or is_short)
+    return feature.number_types == "any" or not is_narrow
 
 
 def why_never_missing(is_open: bool) -> str:
     """Say why a column, with an open end or without one, may not be missing."""
     if is_open:
         return "fatt cannot follow exactly what the model makes of a missing value"
-    return "the model takes no missing values there"
+    return "the model takes no missing values there that fatt can follow"

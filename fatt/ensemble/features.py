@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -44,49 +44,10 @@ def names_a_level(name: str) -> bool:
     return bool(variable and level) and variable[-1] not in "<>!"
 
 
-NumberTypes: TypeAlias = Literal[
-    "any",
-    "wide",
-    "number",
-    "wide number",
-    "signed",
-    "long",
-    "wide signed",
-    "long signed",
-    "int64",
-    "numpy int64",
-    "floating",
-    "float64",
-    "numpy float64",
-]
-
-_INT64 = frozenset({"signed", "foreign signed"})
-_SIGNED = _INT64 | {"medium signed", "short signed"}
-_UNSIGNED = frozenset({"unsigned", "medium unsigned", "short unsigned"})
-_INTEGERS = _SIGNED | _UNSIGNED
-_FLOAT64 = frozenset({"float64", "foreign float64"})
-_LONG = _FLOAT64 | _INT64 | {"medium signed"}
-_ALL = _INTEGERS | _FLOAT64 | {"bool", "narrow"}
-
-#: What a column may be held in, from most to fewest types; narrow are the floats below
-#: float64, short the integers below 32 bits, and medium those of 32; foreign is what
-#: another package than numpy holds, and computes powers of in its own way, or what else
-#: a function does to it.
-ALLOWED: dict[NumberTypes, frozenset[str]] = {
-    "any": _ALL,
-    "wide": _ALL - {"narrow"},
-    "number": _ALL - {"bool"},
-    "wide number": _ALL - {"bool", "narrow"},
-    "signed": _SIGNED | _FLOAT64 | {"narrow"},
-    "long": _LONG | {"unsigned", "medium unsigned"},
-    "wide signed": _SIGNED | _FLOAT64,
-    "long signed": _LONG,
-    "int64": _FLOAT64 | _INT64,
-    "numpy int64": frozenset({"float64", "signed"}),
-    "floating": _FLOAT64 | {"narrow"},
-    "float64": _FLOAT64,
-    "numpy float64": frozenset({"float64"}),
-}
+#: In which types the library reads numbers as it reads their float64 copies; from most
+#: to fewest: all, all but floats narrower than float64, and of these no integers below
+#: 32 bits either, with which NumPy does not compute in float64.
+NumberTypes: TypeAlias = Literal["any", "wide", "float64"]
 
 
 class Numeric(Record, frozen=True, kw_only=True, tag="numeric"):
@@ -108,10 +69,8 @@ class Numeric(Record, frozen=True, kw_only=True, tag="numeric"):
     integer
         Whether the library takes whole numbers only.
     number_types
-        Which types of numbers give what their float64 copies give: ``"any"``,
-        ``"wide"`` (no floats below float64), ``"float64"`` alone, and others that
-        `ALLOWED` lists. Some steps write a number into the column, which other types
-        would round or which the library refuses to write there; some compute in the
+        Which types of numbers give what their float64 copies give. Some steps write a
+        number into the column, which narrow floats would round; some compute in the
         column's own type.
     """
 
@@ -266,6 +225,20 @@ class Categorical(Record, frozen=True, kw_only=True, tag="categorical"):
 Feature: TypeAlias = Numeric | Categorical
 
 
+ByPosition: TypeAlias = Literal["names", "whole", "all", "others", "none"]
+
+
+def strictest(orders: Iterable[ByPosition]) -> ByPosition:
+    """Return which data frames models that read one table all take.
+
+    Examples
+    --------
+    >>> strictest(["none", "all", "others"])
+    'all'
+    """
+    return min(orders, key=get_args(ByPosition).index)
+
+
 class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What the library does to a table before the trees see it.
 
@@ -315,7 +288,7 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
     objects: bool = True
     in_arrow: bool = True
     undeclared: bool = True
-    by_position: Literal["none", "all", "others", "whole", "names"] = "none"
+    by_position: ByPosition = "none"
     bounds_of: Literal["library", "fatt"] = "library"
     open_below: tuple[int, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()

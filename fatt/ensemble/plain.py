@@ -63,9 +63,6 @@ class PlainReader:
     def __init__(self, features: Sequence[Feature], inputs: Inputs) -> None:
         self._features, self._inputs = features, inputs
         self._limits = limits_of(tuple(features))
-        if any(feature.number_types == "numpy float64" for feature in features):
-            # Then it counts who holds the numbers.
-            self._limits = None
         # The columns of the last frame, and where it has those that the model reads.
         self._seen: tuple[Any, list[int]] | None = None
 

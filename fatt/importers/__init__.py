@@ -18,7 +18,7 @@ from fatt.errors import (
     UntrustedModelError,
 )
 from fatt.importers.foreign import folder, refuse_foreign
-from fatt.importers.naming import Answers, Codes, Rename, telling, told_by, with_names
+from fatt.importers.naming import Answers, Codes, Rename, with_names
 from fatt.importers.registry import HEAD, format_of, library_of
 from fatt.model import Model
 
@@ -64,8 +64,7 @@ def load(
         "age"}``. Similarities and reports use the model's names.
     codes
         The words for the codes of some columns, such as ``{"race": {1: "White", 4:
-        "Black"}}``. Tables may hold either, reports show the words. Of a number they
-        are all the values that there are.
+        "Black"}}``. Tables may hold either, reports show the words.
     answers
         The words for some answers, such as ``{0: "denied", 1: "granted"}``.
     iteration
@@ -76,8 +75,9 @@ def load(
     prepare
         What stands before the model, so that people and similarities are in raw
         columns: a fitted transformer of scikit-learn, ``{column: {text: code}}`` (or a
-        fitted ``LabelEncoder`` for a column), the path of a pickle or JSON file with
-        one of these, or a list of them in the order in which they work. A transformer
+        fitted ``LabelEncoder`` for a column, or its ``{"classes": [...]}``), the path
+        of a pickle or JSON file with one of these, or a list of them in the order in
+        which they work. A transformer
         that knows its columns by name may change some of the model's and leave the
         others alone. What it makes is handed to the model dense.
     threshold
@@ -129,18 +129,15 @@ def load(
     >>> bool((model.raw_scores(X) == forest.predict_proba(X)).all())
     True
     """
-    told, steps = told_by(codes or {}), None
+    loaded = with_names(
+        _loaded(model, missing, allow_pickle, iteration), columns=columns
+    )
     if prepare is not None:
         # By its name: it knows scikit-learn, which whoever checks proofs need not have.
         preparation = importlib.import_module("fatt.importers.preparation")
-        steps = preparation.steps_of(prepare, told, allow_pickle=allow_pickle)
-        told = steps[-1].told_behind if steps else told
-    with telling(told, columns):
-        loaded = with_names(
-            _loaded(model, missing, allow_pickle, iteration), columns=columns
+        loaded = preparation.with_preparation(
+            loaded, prepare, allow_pickle=allow_pickle
         )
-    if steps is not None:
-        loaded = preparation.with_preparation(loaded, steps)
         if columns is not None and not loaded.ensemble.inputs.named:
             # What stands before the model knows no names either.
             loaded = with_names(loaded, columns=columns)

@@ -146,17 +146,34 @@ def _aside(
 ) -> tuple[str, ...]:
     """Tell what is read of several things, and of a threshold that is among them."""
     left = f"; left aside are {_listed(others)}." if others else "."
-    notes = [
+    read = (
         f"The file holds a {kind}, of which the {type(taken).__name__} at {place!r} is "
         f"read{left}"
-    ]
-    notes += [
+    )
+    return read, *_cuts(others)
+
+
+def is_aside(key: Any, value: Any) -> bool:
+    """Tell whether what stands beside codes says nothing of what becomes of a cell."""
+    is_number = isinstance(value, int | float | np.number)
+    is_cut = is_number and _CUT.search(str(key)) is not None
+    return isinstance(value, str) or _texts(value) is not None or is_cut
+
+
+def left_aside(others: list[tuple[Any, Any]]) -> tuple[str, ...]:
+    """Tell what a preparation holds beside codes, and of a threshold among it."""
+    if not others:
+        return ()
+    return f"Of the preparation are left aside {_listed(others)}.", *_cuts(others)
+
+
+def _cuts(others: list[tuple[Any, Any]]) -> list[str]:
+    return [
         f"The file also holds {key!r}, {value}: if decisions are made there, say so "
         f"with --threshold {value}, in Python threshold={value}."
         for key, value in others
         if _CUT.search(str(key)) and isinstance(value, int | float | np.number)
     ]
-    return tuple(notes)
 
 
 def _steps_in(value: Any, depth: int = 0) -> Iterator[Any]:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -38,11 +36,6 @@ from fatt.verdict import unknown_label
 Rename = Mapping[str, str]
 Codes = Mapping[str, Mapping[Any, str]]
 Answers = Mapping[Any, Label]
-#: For some columns all the numbers that they hold.
-Told = Mapping[str, tuple[float, ...]]
-
-#: All values that some columns of the model that is read have, as somebody told.
-TOLD: ContextVar[Told] = ContextVar("TOLD", default=MappingProxyType({}))
 
 
 def with_names(
@@ -122,52 +115,6 @@ def with_texts(model: Model, mapping: Mapping[str, Mapping[Label, Any]]) -> Mode
     ensemble = replace(ensemble, inputs=_by_name(ensemble.inputs))
     opened = functools.partial(_open, model.opened, own, ensemble, numbers=numbers)
     return replace(model, ensemble=ensemble, opened=opened)
-
-
-def told_by(mapping: Mapping[str, Any]) -> Told:
-    """Return all values of each column that is given with all of them as numbers.
-
-    Parameters
-    ----------
-    mapping
-        For some columns their values.
-    """
-    told = {}
-    for name, values in mapping.items():
-        try:
-            # Of truth values functions make other things than of numbers.
-            is_truth = any(isinstance(value, bool | np.bool_) for value in values)
-            numbers = [] if is_truth else list(map(float, values))
-        except (TypeError, ValueError):
-            continue
-        if numbers and np.isfinite(numbers).all():
-            told[name] = tuple(sorted(set(numbers)))
-    return told
-
-
-@contextmanager
-def telling(told: Told, columns: Sequence[str] | None = None) -> Iterator[None]:
-    """Tell whoever reads a model here all values that some of its columns have.
-
-    Whoever tells must see to it that these columns take no others.
-
-    Parameters
-    ----------
-    told
-        The values.
-    columns
-        As in `fatt.load`: the names of columns that are numbered while they are read.
-    """
-    numbered = {
-        f"x{place}": told[name]
-        for place, name in enumerate(columns or ())
-        if isinstance(name, str) and name in told
-    }
-    token = TOLD.set({**numbered, **told})
-    try:
-        yield
-    finally:
-        TOLD.reset(token)
 
 
 def _with_columns(ensemble: Ensemble, columns: Sequence[str]) -> Ensemble:
@@ -303,10 +250,21 @@ def _require_no_divisor(
 
 def _index(ensemble: Ensemble, name: str, said_in: str) -> int:
     names = [feature.name for feature in ensemble.features]
-    if name not in names:
+    if name not in names and not ensemble.inputs.named:
         raise SpecError(
-            f"{said_in} names the column {name!r}, which the model does not read. "
-            f"{hint(name, names)}"
+            f"{said_in} names the column {name!r}, and the model has no names of "
+            f"columns. Name its {len(names)} columns in its order with columns=[...]."
+        )
+    if name not in names:
+        made = [one for one in names if one.startswith(f"{name}_")]
+        way = hint(name, names)
+        if made:
+            way = (
+                f"If {made[0]!r} is made of it, name that in {said_in}, and say what "
+                f"it is called in the table: rename={{{name!r}: {made[0]!r}}}."
+            )
+        raise SpecError(
+            f"{said_in} names the column {name!r}, which the model does not read. {way}"
         )
     return names.index(name)
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,94 +20,53 @@ from fatt.errors import (
     UnsupportedModelError,
     UntrustedModelError,
 )
-from fatt.importers.bundles import only_step
-from fatt.importers.naming import Told, telling, told_by, with_texts
+from fatt.importers.bundles import is_aside, is_step, left_aside, only_step
+from fatt.importers.naming import with_texts
 from fatt.importers.pickles import unpickle
 from fatt.importers.pipeline import Part, prepared
 from fatt.model import Live, Model
 
-
-class Given(NamedTuple):
-    """A step of `prepare=`.
-
-    Attributes
-    ----------
-    step
-        A fitted transformer, or the number of each label of each column.
-    notes
-        What is to be said of it.
-    told, told_behind
-        Before it and behind it, all values of the columns of which they are told.
-    """
-
-    step: Any
-    notes: tuple[str, ...]
-    told: Told
-    told_behind: Told
+_CODES = (
+    "the code of each text: {'sex': {'M': 0, 'F': 1}}; or {'sex': {'classes': ['F', "
+    "'M']}}, where the place of a text is its code."
+)
+_FORMS = (
+    "pass a fitted transformer, {column: {text: code}}, a path of a file with one of "
+    "them, or a list."
+)
+#: Under which key the classes of a LabelEncoder are saved.
+_CLASSES = ("classes", "classes_")
 
 
-def steps_of(prepare: Any, told: Told, *, allow_pickle: bool) -> list[Given]:
-    """Return the steps of a preparation, in the order in which they work.
-
-    Parameters
-    ----------
-    prepare, allow_pickle
-        As in `fatt.load`.
-    told
-        All values of the raw columns of which somebody told them.
-
-    Raises
-    ------
-    SpecError
-        If a step is nothing of what `fatt.load` takes.
-    """
-    steps = prepare if isinstance(prepare, list | tuple) else [prepare]
-    found: list[Given] = []
-    for given in [_opened(step, allow_pickle) for step in steps]:
-        step, notes = only_step(given) or (given, ())
-        behind = told
-        if isinstance(step, Mapping):
-            step = _numbers(step)
-            others = {name: told[name] for name in told if name not in step}
-            numbers = {name: own.values() for name, own in step.items()}
-            behind = {**others, **told_by(numbers)}
-        elif hasattr(step, "transform"):
-            names = getattr(step, "feature_names_in_", None)
-            read = list(told) if names is None else list(map(str, names))
-            behind = {name: told[name] for name in told if name not in read}
-        else:
-            raise SpecError(
-                f"prepare= holds a {type(step).__name__}; pass a fitted transformer, "
-                "{column: {text: code}}, a path of a file with one of them, or a list."
-            )
-        found.append(Given(step, notes, told, behind))
-        told = behind
-    return found
-
-
-def with_preparation(model: Model, steps: Sequence[Given]) -> Model:
+def with_preparation(model: Model, prepare: Any, *, allow_pickle: bool) -> Model:
     """Return a model in the raw columns of what stands before it.
 
     Parameters
     ----------
     model
         The model, which reads prepared columns.
-    steps
-        As `steps_of` returns them.
+    prepare, allow_pickle
+        As in `fatt.load`.
 
     Raises
     ------
     UnsupportedModelError
         If a step cannot be pulled back, or makes other columns than the model reads.
     SpecError
-        If a step maps labels of a column that it cannot map.
+        If a step is nothing of what `fatt.load` takes, or maps labels of a column that
+        it cannot map.
     """
-    for step, notes, told, _ in reversed(steps):
+    steps = prepare if isinstance(prepare, list | tuple) else [prepare]
+    for given in reversed([_opened(step, allow_pickle) for step in steps]):
+        step, notes = only_step(given) or (given, ())
         if isinstance(step, Mapping):
-            model = with_texts(model, step)
-            continue
-        with telling(told):
-            model = _told(_behind(step, model), notes)
+            codes, notes = _codes(step, [one.name for one in model.features])
+            model = with_texts(model, codes)
+        elif hasattr(step, "transform"):
+            model = _behind(step, model)
+        else:
+            raise SpecError(f"prepare= holds a {type(step).__name__}; {_FORMS}")
+        model = _told(model, notes)
     return model
 
 
@@ -127,13 +86,21 @@ def _opened(step: Any, allow_pickle: bool) -> Any:
     except OSError as error:
         reason = error.strerror or error
         raise ModelError(f"cannot read the preparation {path}: {reason}.") from error
-    if data.lstrip().startswith(b"{"):
+    if data.lstrip()[:1] in {b"{", b"["}:
         try:
-            return msgspec.json.decode(data, type=dict[str, dict[str, float]])
+            content = msgspec.json.decode(data)
         except msgspec.MsgspecError as error:
             raise SpecError(
-                f"{path} does not hold the code of each text of each column: {error}."
+                f"{path} is no JSON: {error}. It can hold {_CODES}"
             ) from None
+        if isinstance(content, list):
+            raise SpecError(
+                f"{path} holds a list of JSON, which does not say what becomes of a "
+                "text. Names of columns go to columns=; columns that get_dummies made "
+                "are read as they are, with one_hot= for each of their variables, or "
+                f"behind a fitted OneHotEncoder. prepare= takes {_CODES}"
+            )
+        return content
     if not allow_pickle:
         raise UntrustedModelError(
             f"{path} is no JSON, so that it may be a pickle, and loading one runs "
@@ -143,22 +110,52 @@ def _opened(step: Any, allow_pickle: bool) -> Any:
     return unpickle(data)[0]
 
 
-def _numbers(step: Mapping[Any, Any]) -> dict[str, dict[Label, Any]]:
-    """Return the code of each label of each column; encoders number theirs."""
-    found: dict[str, dict[Label, Any]] = {}
-    for name, given in step.items():
-        labels = getattr(given, "classes_", None)
-        if type(given).__name__ == "LabelEncoder" and labels is not None:
-            numbered = enumerate(labels.tolist())
-            found[str(name)] = {label: code for code, label in numbered}
-        elif isinstance(given, Mapping) and given:
-            found[str(name)] = dict(given)
-        else:
-            raise SpecError(
-                f"prepare= says {given!r} of column {name!r}; write the code of each "
-                "text: {'M': 0, 'F': 1}."
-            )
-    return found
+def _codes(
+    content: Mapping[Any, Any], names: Sequence[str]
+) -> tuple[dict[str, dict[Label, Any]], tuple[str, ...]]:
+    """Return the code of each label of each column, and what is to be told.
+
+    Parameters
+    ----------
+    content
+        The codes by column, perhaps beside other things; or a single key has them.
+    names
+        The columns of the model.
+    """
+    read = {str(name): _numbers(given) for name, given in content.items()}
+    codes = {name: own for name, own in read.items() if own is not None}
+    others = {name: own for name, own in content.items() if str(name) not in codes}
+    unclear = [
+        name
+        for name, given in others.items()
+        if str(name) in names or not is_aside(name, given)
+    ]
+    if not codes and len(unclear) == 1 and isinstance(others[unclear[0]], Mapping):
+        codes, _ = _codes(others.pop(unclear[0]), names)
+    elif unclear:
+        name = unclear[0]
+        raise SpecError(
+            f"prepare= says {content[name]!r} of column {name!r}; write {_CODES}"
+        )
+    elif not codes:
+        raise SpecError(f"prepare= holds {content!r} and no codes; write {_CODES}")
+    return codes, left_aside(list(others.items()))
+
+
+def _numbers(given: Any) -> dict[Label, Any] | None:
+    """Return the code of each label of a column; None if that is not what is given."""
+    classes = None
+    if type(given).__name__ == "LabelEncoder":
+        classes = getattr(given, "classes_", None)
+    elif isinstance(given, Mapping) and len(given) == 1:
+        classes = next((given[key] for key in _CLASSES if key in given), None)
+    if classes is not None:
+        return {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+    if not isinstance(given, Mapping) or not given:
+        return None
+    if any(isinstance(code, Mapping | list | tuple) for code in given.values()):
+        return None
+    return None if any(map(is_step, given.values())) else dict(given)
 
 
 def _behind(step: Any, model: Model) -> Model:

@@ -28,7 +28,6 @@ from fatt.errors import (
 )
 from fatt.importers import foreign
 from fatt.importers.pickles import convert_loaded, elsewhere, with_versions
-from fatt.importers.pipeline.functions import MAY_CALL
 from fatt.importers.versions import check_file, release
 from fatt.model import Model, NoLive
 
@@ -121,12 +120,7 @@ def read(data: bytes, *, missing: float | None) -> Model:
         raise
     except Exception as error:
         raise _unreadable(data, error) from error
-    # What is called here may be called by nobody but its author.
-    may_call = MAY_CALL.set(False)
-    try:
-        read = convert_loaded(model, versions, missing=missing, kind="skops file")
-    finally:
-        MAY_CALL.reset(may_call)
+    read = convert_loaded(model, versions, missing=missing, kind="skops file")
     # Compiled code would follow any index that the arrays hold.
     reason = "a skops file is read, and none of its objects is run"
     return Model(read.ensemble, NoLive(reason))

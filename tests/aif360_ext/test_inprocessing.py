@@ -288,11 +288,11 @@ def test_what_makes_no_sense_is_refused() -> None:
         with pytest.raises(SpecError, match=f"there are no {absent}_groups"):
             quick(**{f"{one}_groups": [{"sex": 1}]})
     for wrong in (0, [], "", [0], ["sex", None]):
-        with pytest.raises(SpecError, match="sensitive_attr is .*; name one"):
+        with pytest.raises(SpecError, match=r"sensitive_attr is .*; name one"):
             FATT(sensitive_attr=wrong)
-    with pytest.raises(TypeError, match="'max_leafs'. Did you mean 'max_leaves'"):
+    with pytest.raises(TypeError, match=r"'max_leafs'. Did you mean 'max_leaves'"):
         FATT(max_leafs=3)
-    with pytest.raises(TypeError, match="no parameter 'random_state'.*'seed'"):
+    with pytest.raises(TypeError, match=r"no parameter 'random_state'.*'seed'"):
         FATT(random_state=3)
     with pytest.raises(SpecError, match="both sensitive_attr='sex' and a similarity"):
         quick(sensitive_attr="sex", similarity=NOISE)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from lightgbm import LGBMClassifier
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -42,6 +43,7 @@ from fatt.region import Binary, Number
 from fatt.region.boxes import Boxes
 from fatt.verdict import BUDGET, UNKNOWN
 from fatt.verifier import Verifier
+from tests.computed import Computed, load
 
 pandas = pytest.importorskip("pandas")
 
@@ -73,20 +75,21 @@ def with_gaps(table: Any) -> Any:
     return made
 
 
-def ratio(table: Any) -> Any:
-    return (table["debt"] / table["income"]).to_frame("ratio")
-
-
-def shares(table: Any) -> Any:
-    return table.assign(ratio=table["debt"] / table["income"], rest=table["income"] - 7)
+DEBT, INCOME = Read(place=0), Read(place=1)
+RATIO = Operation(DEBT, "/", INCOME)
 
 
 def ratios(*steps: Any) -> Any:
     return make_column_transformer(
-        (make_pipeline(FunctionTransformer(ratio), *steps), ["debt", "income"]),
+        (make_pipeline("passthrough", *steps), ["ratio"]),
         (OneHotEncoder(sparse_output=False), ["sex"]),
-        remainder="passthrough",
+        ("passthrough", ["debt", "income", "age"]),
     )
+
+
+def behind_ratio(*steps: Any) -> Computed:
+    names = ("debt", "income", "age", "sex")
+    return Computed(make_pipeline(*map(clone, steps)), names, {"ratio": RATIO})
 
 
 def products() -> Any:
@@ -119,9 +122,10 @@ SIMILARITIES = [
 ]
 
 
-def fitted(steps: list[Any], count: int = 400) -> Any:
-    table = people(count, seed=1)
-    return make_pipeline(*steps).fit(table, granted(table))
+def fitted(kind: str, count: int = 400) -> Any:
+    table, steps = people(count, seed=1), PIPELINES[kind]
+    own = make_pipeline(*steps) if kind == "products" else behind_ratio(*steps)
+    return own.fit(table, granted(table))
 
 
 def close_twins(model: Any, person: Any, name: str, reach: float) -> Any:
@@ -154,12 +158,12 @@ def close_twins(model: Any, person: Any, name: str, reach: float) -> Any:
 @pytest.mark.parametrize("kind", PIPELINES)
 @pytest.mark.parametrize("name", NOISE)
 def test_verdicts_are_those_of_close_twins(kind: str, name: str) -> None:
-    own = fitted(PIPELINES[kind])
-    model = fatt.load(own)
+    own = fitted(kind)
+    model = load(own)
     table = people()
     if kind != "scaled":
         table = with_gaps(table) if kind in {"histogram", "products"} else table
-    report = fatt.verify(own, table, similarity=NOISE[name])
+    report = fatt.verify(load(own), table, similarity=NOISE[name])
     assert not report.counts["unknown"]
     assert 0 < report.counts["fair"] < len(table)
     said = own.predict(table)
@@ -178,8 +182,8 @@ def test_verdicts_are_those_of_close_twins(kind: str, name: str) -> None:
 
 @pytest.mark.parametrize("kind", PIPELINES)
 def test_a_union_is_fair_where_all_its_parts_are(kind: str) -> None:
-    own, table = fitted(PIPELINES[kind]), people()
-    parts = [fatt.verify(own, table, similarity=one) for one in SIMILARITIES]
+    own, table = fitted(kind), people()
+    parts = [fatt.verify(load(own), table, similarity=one) for one in SIMILARITIES]
     debt, income, _, sex, union = (part.is_fair for part in parts)
     assert (union == (debt & income & sex)).all()
     assert not union.all()
@@ -189,8 +193,8 @@ def test_a_union_is_fair_where_all_its_parts_are(kind: str) -> None:
 @pytest.mark.parametrize("kind", PIPELINES)
 @pytest.mark.parametrize("name", NOISE)
 def test_whole_numbers_stay_whole(kind: str, name: str) -> None:
-    own, table = fitted(PIPELINES[kind]), people().astype(dict.fromkeys(NOISE, int))
-    report = fatt.verify(own, table, similarity=NOISE[name])
+    own, table = fitted(kind), people().astype(dict.fromkeys(NOISE, int))
+    report = fatt.verify(load(own), table, similarity=NOISE[name])
     said = own.predict(table)
     moved = [table.assign(**{name: table[name] + step}) for step in range(-3, 4)]
     alike = np.all([own.predict(twins) == said for twins in moved], axis=0)
@@ -199,43 +203,43 @@ def test_whole_numbers_stay_whole(kind: str, name: str) -> None:
 
 
 def test_columns_that_move_together_are_refused_by_name() -> None:
-    own, table = fitted(PIPELINES["forest"]), people()
+    own, table = fitted("forest"), people()
     both = Similarity(noise={"debt": 3, "income": 3})
     with pytest.raises(SpecError, match=r"in 'debt' and in 'income' at once.* \| "):
-        fatt.verify(own, table, similarity=both)
+        fatt.verify(load(own), table, similarity=both)
     # Elsewhere both may move.
     apart = Similarity(noise={"debt": 3, "age": 3}, vary=["sex"])
-    assert not fatt.verify(own, table, similarity=apart).counts["unknown"]
+    assert not fatt.verify(load(own), table, similarity=apart).counts["unknown"]
 
 
 def test_who_divides_by_zero_is_refused() -> None:
-    own, table = fitted(PIPELINES["histogram"]), people()
+    own, table = fitted("histogram"), people()
     wide = Similarity(noise={"income": 1000})
     with pytest.raises(SpecError, match=r"divides by zero for some.*'income'"):
-        fatt.verify(own, table, similarity=wide)
-    schema = Schema.infer(fatt.load(own), table).with_(income=Number(lower=1))
-    report = fatt.verify(own, table, similarity=wide, schema=schema)
+        fatt.verify(load(own), table, similarity=wide)
+    schema = Schema.infer(load(own), table).with_(income=Number(lower=1))
+    report = fatt.verify(load(own), table, similarity=wide, schema=schema)
     assert not report.counts["unknown"]
 
 
 @pytest.mark.parametrize("ask", [fatt.verify, fatt.score_gap, fatt.radius])
 def test_who_is_refused_is_named_by_row(ask: Any) -> None:
-    own, table = fitted(PIPELINES["histogram"]), people(1)
+    own, table = fitted("histogram"), people(1)
     table["debt"], table["income"] = 1.0, 50.0
     table = pandas.concat([table] * 3000, ignore_index=True)
     table.loc[2900, "income"] = 1.0
     with pytest.raises(SpecError, match=r"^person 2900: .* divides by zero"):
-        ask(own, table, similarity=NOISE["income"], n_jobs=2)
+        ask(load(own), table, similarity=NOISE["income"], n_jobs=2)
 
 
 def test_who_has_a_zero_to_divide_by_is_followed_on_both_sides_of_it() -> None:
     """What is divided by zero is infinite, or missing if it is zero itself."""
     trained = people(400, seed=1)
     trained["income"] = trained["income"].where(trained.index % 3 > 0, 0.0)
-    own = make_pipeline(ratios(), HistGradientBoostingClassifier(max_iter=6))
+    own = behind_ratio(ratios(), HistGradientBoostingClassifier(max_iter=6))
     own.fit(trained, np.sign(trained["debt"]) + (trained["income"] > 0))
     table = people(40).assign(income=0.0)
-    report = fatt.verify(own, table, similarity=NOISE["debt"])
+    report = fatt.verify(load(own), table, similarity=NOISE["debt"])
     said = own.predict(table)
     assert 0 < report.counts["unfair"] < len(table)
     for index in np.flatnonzero(report.is_fair):
@@ -247,7 +251,7 @@ def test_who_has_a_zero_to_divide_by_is_followed_on_both_sides_of_it() -> None:
 
 @pytest.mark.parametrize("kind", PIPELINES)
 def test_what_is_left_of_a_model_answers_as_the_model_does(kind: str) -> None:
-    ensemble = fatt.load(fitted(PIPELINES[kind])).ensemble
+    ensemble = load(fitted(kind)).ensemble
     rng = np.random.default_rng(0)
     rows = ensemble.encode(people(12))
     names = [feature.name for feature in ensemble.features]
@@ -279,23 +283,28 @@ def test_what_is_left_of_a_model_answers_as_the_model_does(kind: str) -> None:
 
 def test_what_the_library_refuses_is_no_twin() -> None:
     """Near zero the ratio exceeds float32, and the forest refuses such people."""
-    own, table = fitted(PIPELINES["forest"]), people()
-    schema = Schema.infer(fatt.load(own), table).with_(income=Number(lower=1e-300))
+    own, table = fitted("forest"), people()
+    schema = Schema.infer(load(own), table).with_(income=Number(lower=1e-300))
     with pytest.raises(SpecError, match="the model refuses what it computes"):
         fatt.verify(
-            own, table, similarity=Similarity(noise={"income": 1000}), schema=schema
+            load(own),
+            table,
+            similarity=Similarity(noise={"income": 1000}),
+            schema=schema,
         )
 
 
 def test_answers_do_not_hang_on_who_is_asked_with_whom(tmp_path: Path) -> None:
-    own, table = fitted(PIPELINES["products"]), people()
+    own, table = fitted("products"), people()
     union = SIMILARITIES[-1]
-    wanted = fatt.verify(own, table, similarity=union)
-    turned = fatt.verify(own, table[::-1], similarity=union)
+    wanted = fatt.verify(load(own), table, similarity=union)
+    turned = fatt.verify(load(own), table[::-1], similarity=union)
     assert (turned.is_fair[::-1] == wanted.is_fair).all()
-    threads = fatt.verify(own, table, similarity=union, n_jobs=2)
+    threads = fatt.verify(load(own), table, similarity=union, n_jobs=2)
     assert (threads.findings.nodes == wanted.findings.nodes).all()
-    auditor = pickle.loads(pickle.dumps(Auditor(own, similarity=union, schema=table)))
+    auditor = pickle.loads(
+        pickle.dumps(Auditor(load(own), similarity=union, schema=table))
+    )
     journal = tmp_path / "journal"
     assert (auditor.verify(table, journal=journal).is_fair == wanted.is_fair).all()
     again = auditor.verify(table, journal=journal)
@@ -309,16 +318,18 @@ def test_budgets_and_interruptions_leave_what_is_known() -> None:
     deep = RandomForestClassifier(40, max_depth=8, random_state=0)
     trained, table = people(400, seed=1), people()
     flipped = np.random.default_rng(0).random(len(trained)) < 0.3
-    own = make_pipeline(ratios(), deep).fit(trained, granted(trained) ^ flipped)
+    own = behind_ratio(ratios(), deep).fit(trained, granted(trained) ^ flipped)
     similarity = Similarity(noise={"debt": 2, "age": 1}, vary=["sex"])
-    wanted = fatt.verify(own, table, similarity=similarity)
-    short = fatt.verify(own, table, similarity=similarity, budget=Budget(nodes=1))
+    wanted = fatt.verify(load(own), table, similarity=similarity)
+    short = fatt.verify(load(own), table, similarity=similarity, budget=Budget(nodes=1))
     known = short.findings.verdict != UNKNOWN
     assert 0 < known.sum() < len(table)
     assert (short.is_fair[known] == wanted.is_fair[known]).all()
-    some = fatt.verify(own, table, similarity=similarity, budget=Budget(total_nodes=5))
+    some = fatt.verify(
+        load(own), table, similarity=similarity, budget=Budget(total_nodes=5)
+    )
     assert 0 < some.counts["unknown"] < len(table)
-    auditor = Auditor(own, similarity=similarity, schema=table)
+    auditor = Auditor(load(own), similarity=similarity, schema=table)
 
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt
@@ -328,25 +339,25 @@ def test_budgets_and_interruptions_leave_what_is_known() -> None:
 
 
 def test_nobody_is_prepared_after_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    own, table = fitted(PIPELINES["forest"]), people()
+    own, table = fitted("forest"), people()
 
     def none(*_: object) -> None:
         raise AssertionError("a model was prepared")
 
     monkeypatch.setattr("fatt.audit.joint.with_fixed", none)
     over = Budget(total_seconds=0)
-    report = fatt.verify(own, table, similarity=NOISE["debt"], budget=over)
+    report = fatt.verify(load(own), table, similarity=NOISE["debt"], budget=over)
     assert (report.findings.stopped == BUDGET).all()
-    gaps = fatt.score_gap(own, table, similarity=NOISE["debt"], budget=over)
+    gaps = fatt.score_gap(load(own), table, similarity=NOISE["debt"], budget=over)
     assert (gaps.lower == 0).all()
     assert (gaps.upper > 0).all()
 
 
 @pytest.mark.parametrize("kind", ["forest", "histogram", "scaled"])
 def test_gaps_are_reached_and_not_exceeded(kind: str) -> None:
-    own, table = fitted(PIPELINES[kind]), people(20)
-    model = fatt.load(own)
-    gaps = fatt.score_gap(own, table, similarity=NOISE["debt"], of="probability")
+    own, table = fitted(kind), people(20)
+    model = load(own)
+    gaps = fatt.score_gap(load(own), table, similarity=NOISE["debt"], of="probability")
     said = own.predict_proba(table)
     assert gaps.lower.max() > 0
     for index, gap in enumerate(gaps):
@@ -357,15 +368,17 @@ def test_gaps_are_reached_and_not_exceeded(kind: str) -> None:
 
 
 def test_radii_are_where_the_verdict_turns() -> None:
-    own, table = fitted(PIPELINES["forest"]), people(12)
-    radii = fatt.radius(own, table, similarity=NOISE["debt"])
+    own, table = fitted("forest"), people(12)
+    radii = fatt.radius(load(own), table, similarity=NOISE["debt"])
     assert (np.isfinite(radii.lower) & (radii.lower > 0)).any()
     for index, radius in enumerate(radii):
         if not 0 < radius.bounds.lower < 1e3:
             continue
         person = table.iloc[[index]]
         within, beyond = (
-            fatt.verify(own, person, similarity=Similarity(noise={"debt": 3 * one}))
+            fatt.verify(
+                load(own), person, similarity=Similarity(noise={"debt": 3 * one})
+            )
             for one in (radius.bounds.lower * (1 - 1e-9), radius.bounds.upper * 1.01)
         )
         assert within.is_fair.all()
@@ -373,7 +386,7 @@ def test_radii_are_where_the_verdict_turns() -> None:
 
 
 def test_each_group_of_people_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = fitted(PIPELINES["forest"])
+    own = fitted("forest")
     table = people(40).assign(income=[50.0, 60.0] * 20)
     made = []
     plain = Verifier.__init__
@@ -383,19 +396,19 @@ def test_each_group_of_people_is_prepared_once(monkeypatch: pytest.MonkeyPatch) 
         plain(self, *args, **kwargs)
 
     monkeypatch.setattr(Verifier, "__init__", count)
-    auditor = Auditor(own, similarity=NOISE["debt"], schema=table)
+    auditor = Auditor(load(own), similarity=NOISE["debt"], schema=table)
     auditor.verify(table, spot_checks=0)
     assert len(made) == 2
 
 
 def test_who_is_asked_later_may_move_elsewhere() -> None:
-    own, trained = fitted(PIPELINES["forest"]), people(400, seed=1)
+    own, trained = fitted("forest"), people(400, seed=1)
     first = trained.head(40).assign(income=50.0, debt=lambda t: t["debt"] % 9)
     later = trained.head(40).assign(income=50.0, debt=lambda t: t["debt"] % 9 + 9)
-    auditor = Auditor(own, similarity=NOISE["debt"], schema=trained)
+    auditor = Auditor(load(own), similarity=NOISE["debt"], schema=trained)
     auditor.verify(first)
     found = auditor.verify(later)
-    alone = fatt.verify(own, later, similarity=NOISE["debt"])
+    alone = fatt.verify(load(own), later, similarity=NOISE["debt"])
     assert alone.counts["unfair"] > 0
     assert (found.is_fair == alone.is_fair).all()
 
@@ -475,15 +488,15 @@ def test_columns_that_no_split_reads_may_move_together() -> None:
         table, table["debt"] > 20
     )
     both = Similarity(noise={"debt": 3, "income": 3})
-    report = fatt.verify(own, people()[["debt", "income"]], similarity=both)
+    report = fatt.verify(load(own), people()[["debt", "income"]], similarity=both)
     assert not report.counts["unknown"]
     # Of one person only the product may exceed float32.
     huge = Similarity(noise={"debt": 1.8e19, "income": 1.8e19})
     rich = people(9)[["debt", "income"]]
     rich.loc[7] = 1e18, 1e18
     with pytest.raises(SpecError, match=r"person 7: .* debt \* income, and may refuse"):
-        fatt.verify(own, rich, similarity=huge)
-    assert not fatt.verify(own, rich.head(7), similarity=huge).counts["unknown"]
+        fatt.verify(load(own), rich, similarity=huge)
+    assert not fatt.verify(load(own), rich.head(7), similarity=huge).counts["unknown"]
 
 
 def test_categories_that_nobody_has_refuse_nobody() -> None:
@@ -495,7 +508,7 @@ def test_categories_that_nobody_has_refuse_nobody() -> None:
     stump = RandomForestClassifier(1, max_depth=1, max_features=None, random_state=0)
     own = make_pipeline(encoded, PolynomialFeatures(interaction_only=True), stump)
     own.fit(table, table["debt"] > 20)
-    report = fatt.verify(own, table, similarity=Similarity(noise={"debt": 3}))
+    report = fatt.verify(load(own), table, similarity=Similarity(noise={"debt": 3}))
     debt = table["debt"]
     expected = (own.predict(table.assign(debt=debt - 3)) == own.predict(table)) & (
         own.predict(table.assign(debt=debt + 3)) == own.predict(table)
@@ -507,18 +520,21 @@ def test_zeros_between_people_refuse_nobody() -> None:
     table = people(400, seed=1).assign(
         income=lambda t: t["income"] * np.where(t["age"] > 50, 1.0, -1.0), debt=5.0
     )
-    own = make_pipeline(ratios(), HistGradientBoostingClassifier(max_iter=6))
+    own = behind_ratio(ratios(), HistGradientBoostingClassifier(max_iter=6))
     own.fit(table, granted(table))
     some = table[table["income"].abs() > 4]
-    report = fatt.verify(own, some, similarity=NOISE["income"])
+    report = fatt.verify(load(own), some, similarity=NOISE["income"])
     assert not report.counts["unknown"]
     alone = [
-        fatt.verify(own, some.iloc[[i]], similarity=NOISE["income"]) for i in range(9)
+        fatt.verify(load(own), some.iloc[[i]], similarity=NOISE["income"])
+        for i in range(9)
     ]
     assert [one.is_fair[0] for one in alone] == report.is_fair[:9].tolist()
     beyond = table.assign(income=table["income"].where(table.index != 7, 1.0))
     with pytest.raises(SpecError, match=r"person 7: .* divides by zero"):
-        fatt.verify(own, beyond.iloc[:20], similarity=Similarity(noise={"income": 2}))
+        fatt.verify(
+            load(own), beyond.iloc[:20], similarity=Similarity(noise={"income": 2})
+        )
 
 
 def zeros(count: int = 300, seed: int = 4) -> Any:
@@ -532,20 +548,17 @@ def zeros(count: int = 300, seed: int = 4) -> Any:
     )
 
 
-def over_flag(table: Any) -> Any:
-    return table.assign(ratio=table["debt"] / table["flag"])
-
-
 @pytest.fixture(scope="module")
 def divides() -> Any:
     table = zeros()
-    above = np.nan_to_num(over_flag(table)["ratio"].to_numpy(), posinf=1, neginf=-1) > 0
     model = HistGradientBoostingClassifier(max_iter=6, min_samples_leaf=5)
-    return make_pipeline(FunctionTransformer(over_flag), model).fit(table, above)
+    own = Computed(model, ("debt", "flag"), {"ratio": RATIO})
+    ratio = own.extended(table)["ratio"].to_numpy()
+    return own.fit(table, np.nan_to_num(ratio, posinf=1, neginf=-1) > 0)
 
 
 def test_a_zero_of_another_sign_than_its_level_is_refused(divides: Any) -> None:
-    model = fatt.load(divides)
+    model = load(divides)
     own = Schema.infer(model, zeros())
     schema = own.with_(flag=Binary())
     table = zeros(40, seed=5)
@@ -567,22 +580,18 @@ def test_a_zero_of_another_sign_than_its_level_is_refused(divides: Any) -> None:
 
 def test_zero_gets_no_word_where_the_model_divides_by_it(divides: Any) -> None:
     with pytest.raises(SpecError, match=r"0 a word in the column 'flag'.*debt / flag"):
-        fatt.load(divides, codes={"flag": {0: "no", 1: "yes"}})
-    fatt.load(divides, codes={"flag": {1: "yes"}})
+        load(divides, codes={"flag": {0: "no", 1: "yes"}})
+    load(divides, codes={"flag": {1: "yes"}})
 
 
 @pytest.mark.parametrize("zero", [0.0, -0.0])
 def test_a_label_stands_for_a_zero_of_one_sign(divides: Any, zero: float) -> None:
     numbers = {"no": zero, "yes": 1.0}
-    model = fatt.load(divides, prepare={"flag": numbers})
+    model = load(divides, prepare={"flag": numbers})
     table = zeros(40, seed=5)
     table["flag"] = np.where(table["flag"] == 1, "yes", "no")
     said = divides.predict(table.assign(flag=table["flag"].map(numbers)))
     assert (model.ensemble.predict(table) == said).all()
-
-
-def triple(table: Any) -> Any:
-    return table.assign(made=table["debt"] * table["debt"] * table["income"])
 
 
 def test_a_range_in_which_a_product_is_no_number_at_one_end_is_refused() -> None:
@@ -590,14 +599,16 @@ def test_a_range_in_which_a_product_is_no_number_at_one_end_is_refused() -> None
     table = people(400, seed=1)
     said = granted(table).to_numpy()
     table["income"] = np.where(table["income"] > 40, table["income"], 0.0)
-    steps = (FunctionTransformer(triple), HistGradientBoostingClassifier(max_iter=6))
     numbers = table.drop(columns="sex")
-    own = make_pipeline(*steps).fit(numbers, said)
+    triple = Operation(Operation(DEBT, "*", DEBT), "*", INCOME)
+    own = Computed(
+        HistGradientBoostingClassifier(max_iter=6), tuple(numbers), {"made": triple}
+    ).fit(numbers, said)
     asked = numbers[numbers["income"] == 0][:20]
     with pytest.raises(SpecError, match=r"that overflows for some .* in 'debt'"):
-        fatt.verify(own, asked, similarity=Similarity(noise={"debt": 1e200}))
+        fatt.verify(load(own), asked, similarity=Similarity(noise={"debt": 1e200}))
     far = Similarity(noise={"debt": 1e150})
-    assert not fatt.verify(own, asked, similarity=far).counts["unknown"]
+    assert not fatt.verify(load(own), asked, similarity=far).counts["unknown"]
 
 
 def test_a_missing_value_counts_as_what_an_imputer_makes_of_it() -> None:
@@ -608,7 +619,7 @@ def test_a_missing_value_counts_as_what_an_imputer_makes_of_it() -> None:
         HistGradientBoostingClassifier(max_iter=6),
     ).fit(table, granted(people(400, seed=1)))
     asked = with_gaps(people()).drop(columns="sex")
-    report = fatt.verify(own, asked, similarity=Similarity(missing=["debt"]))
+    report = fatt.verify(load(own), asked, similarity=Similarity(missing=["debt"]))
     assert not report.counts["unknown"]
     said = own.predict(asked)
     known = asked["debt"].notna().to_numpy()

@@ -152,7 +152,7 @@ REFUSED = [
         "pass float64",
     ),
     (
-        np.zeros((1, 1), int),
+        np.zeros((1, 1), np.int16),
         Numeric(name="age", number_types="float64"),
         {},
         "a step of the model",

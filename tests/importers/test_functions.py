@@ -14,11 +14,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     Binarizer,
     FunctionTransformer,
+    KBinsDiscretizer,
     MinMaxScaler,
     PowerTransformer,
     QuantileTransformer,
     StandardScaler,
 )
+from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Similarity
@@ -35,6 +37,7 @@ from fatt.region import Number
 
 pandas = pytest.importorskip("pandas")
 
+TREE = DecisionTreeClassifier(random_state=0)
 LOGS = [np.log, np.log2, np.log10]
 ROUNDED = [np.log1p, *LOGS, np.cbrt, np.arcsinh]
 EXACT = [np.sqrt, np.abs, np.fabs, np.floor, np.ceil, np.trunc, np.rint]
@@ -101,10 +104,13 @@ def test_functions_of_numpy_are_followed(function: Any) -> None:
 
 
 @pytest.mark.parametrize("function", [np.log1p, np.log], ids=lambda f: f.__name__)
-def test_who_is_below_a_pole_is_never_left_out(function: Any) -> None:
+@pytest.mark.parametrize(
+    "last", [RandomForestClassifier(3), HistGradientBoostingClassifier(max_iter=5)]
+)
+def test_who_is_below_a_pole_is_never_left_out(function: Any, last: Any) -> None:
     """A forest takes missing values and refuses infinity: there is a hole."""
     table, pole = people(), -1 if function is np.log1p else 0
-    own = make_pipeline(FunctionTransformer(function), RandomForestClassifier(3))
+    own = make_pipeline(FunctionTransformer(function), clone(last))
     own.fit(table, granted(table))
     model = fatt.load(own)
     assert {feature.lower for feature in model.features} == {np.nextafter(pole, 9.0)}
@@ -125,15 +131,13 @@ def test_who_is_below_a_pole_is_never_left_out(function: Any) -> None:
     assert made.check(model).fair == report.counts["fair"]
 
 
-@pytest.mark.parametrize("function", [np.log1p, np.sqrt], ids=lambda f: f.__name__)
-def test_below_a_pole_or_root_are_missing_values(function: Any) -> None:
+def test_below_a_root_are_missing_values() -> None:
     """People with such a number are similar to others, and get the model's answer."""
     table = people()
     seen = table.where(np.random.default_rng(0).random(table.shape) > 0.1)
-    scaled = [StandardScaler()] if function is np.sqrt else []
     own = make_pipeline(
-        FunctionTransformer(function),
-        *scaled,
+        FunctionTransformer(np.sqrt),
+        StandardScaler(),
         HistGradientBoostingClassifier(max_iter=20),
     )
     own.fit(seen, (granted(table) & (seen["gain"] < 50)) | seen["gain"].isna())
@@ -150,6 +154,16 @@ def test_below_a_pole_or_root_are_missing_values(function: Any) -> None:
             unfair |= own.predict(moved) != own.predict(table[:60])
     assert unfair.any()
     assert not report.is_fair[unfair].any()
+
+
+def test_a_function_gets_just_the_columns_of_the_training() -> None:
+    table = people()
+    own = make_pipeline(FunctionTransformer(np.log1p), TREE).fit(table, granted(table))
+    model = fatt.load(own)
+    with pytest.raises(DataError, match=r"rows also have other, and a step .*whole"):
+        model.predict(table.assign(other=1.0))
+    with pytest.raises(DataError, match="stand in another order"):
+        model.predict(table[table.columns[::-1]])
 
 
 def test_functions_compute_in_the_type_that_they_get() -> None:
@@ -296,22 +310,58 @@ def test_a_binarizer_is_followed() -> None:
     assert_same(model, own, near(model, table, "income"))
 
 
+def by_count(table: Any) -> Any:
+    return table if len(table) - 777 else table[::-1]
+
+
+def by_text_of_count(table: Any) -> Any:
+    return table[["income"]] * (1 - 2 * str(len(table)).startswith("20000"))
+
+
+def first_rows(table: Any) -> Any:
+    return table.assign(rest=table["gain"].iloc[:10_000] - table["income"])
+
+
+def by_index(table: Any) -> Any:
+    return table * (-1 if hasattr(table.index, "levels") else 1)
+
+
+CALLS: list[int] = []
+
+
+def by_calls(table: Any) -> Any:
+    CALLS.append(1)
+    return table * (1 - 2 * str(len(CALLS)).startswith("9000"))
+
+
+def interaction(table: Any) -> Any:
+    return table.assign(made=table["age"] * table["gain"])
+
+
 @pytest.mark.parametrize(
-    ("steps", "reason"),
-    [
-        (
-            [FunctionTransformer(np.exp)],
-            "calls exp, and what that does .* numpy's log1p",
-        ),
-        ([FunctionTransformer(lambda rows: rows / rows.mean())], "calls <lambda>"),
-        ([FunctionTransformer(np.log1p, kw_args={"where": True})], "calls log1p"),
-    ],
+    "function",
+    [by_count, by_text_of_count, first_rows, by_index, by_calls, interaction, np.exp],
 )
-def test_other_functions_are_refused_by_name(steps: list[Any], reason: str) -> None:
-    table = people() / 1000
-    own = make_pipeline(*steps, RandomForestClassifier(2, random_state=0))
-    own.fit(table, granted(people()))
-    with pytest.raises(UnsupportedModelError, match=reason):
+@pytest.mark.parametrize("behind", [None, "bins"])
+def test_other_functions_are_refused_by_name(function: Any, behind: Any) -> None:
+    """Each passed for what it does to most tables, and did something else to others."""
+    table = people()
+    bins = KBinsDiscretizer(3, encode="ordinal", strategy="uniform")
+    steps = [] if behind is None else [bins.set_output(transform="pandas")]
+    own = make_pipeline(*steps, FunctionTransformer(function), DecisionTreeClassifier())
+    with np.errstate(all="ignore"):
+        own.fit(table / 100, granted(table))
+    calls = len(CALLS)
+    called = f"calls {function.__name__}, .* log1p, .*{{value: code}}.* as prepare="
+    with pytest.raises(UnsupportedModelError, match=called):
+        fatt.load(own)
+    assert len(CALLS) == calls
+
+
+def test_arguments_of_a_function_are_refused_with_it() -> None:
+    own = make_pipeline(FunctionTransformer(np.log1p, kw_args={"where": True}), TREE)
+    own.fit(people(), granted(people()))
+    with pytest.raises(UnsupportedModelError, match="calls log1p with kw_args, and"):
         fatt.load(own)
 
 

@@ -14,7 +14,12 @@ import pytest
 import xgboost
 from catboost import CatBoostClassifier
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingRegressor,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -171,3 +176,22 @@ def test_only_those_that_insist_say_so_in_their_file(name: str) -> None:
     back: Ensemble = from_bytes(data)
     assert back.inputs == ensemble.inputs
     assert back.digest == ensemble.digest
+
+
+@pytest.mark.parametrize("by_name_first", [True, False])
+def test_a_vote_is_as_strict_as_its_strictest_model(by_name_first: bool) -> None:
+    """A pipeline finds its columns by name, LightGBM beside it takes them by place."""
+    by_name = make_pipeline(
+        make_column_transformer((StandardScaler(), ["age"]), (StandardScaler(), [1])),
+        RandomForestRegressor(5, random_state=0),
+    )
+    by_place = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1)
+    inside = [("one", by_name), ("other", by_place)]
+    vote = VotingRegressor(inside if by_name_first else inside[::-1])
+    names = ["age", "debt"]
+    model = fatt.load(vote.fit(ROWS[names], ROWS["age"] + 2 * ROWS["debt"]))
+    assert model.predict(ROWS[names]) == pytest.approx(vote.predict(ROWS[names]))
+    turned = ROWS[names[::-1]]
+    assert vote.predict(turned) != pytest.approx(vote.predict(ROWS[names]))
+    with pytest.raises(DataError, match="stand in another order"):
+        model.predict(turned)

@@ -31,7 +31,6 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
-    FunctionTransformer,
     KBinsDiscretizer,
     MinMaxScaler,
     OneHotEncoder,
@@ -417,10 +416,9 @@ def test_a_label_that_one_step_refuses_and_another_knows() -> None:
 
 
 def test_a_label_that_meets_numbers() -> None:
-    bins = KBinsDiscretizer(3, encode="ordinal", strategy="uniform")
-    model = make_pipeline(
-        bins, SimpleImputer(), FunctionTransformer(np.tanh), DecisionTreeClassifier()
-    ).fit(X, Y)
+    products = PolynomialFeatures((2, 2), interaction_only=True, include_bias=False)
+    steps = products, SimpleImputer()
+    model = make_pipeline(*steps, DecisionTreeClassifier()).fit(X, Y)
     model[1].missing_values = "none"
     with pytest.raises(UnsupportedModelError, match="the label 'none' meets a column"):
         fatt.load(model)

@@ -31,9 +31,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
+    RandomizedSearchCV,
     TunedThresholdClassifierCV,
 )
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import (
     DecisionTreeClassifier,
     ExtraTreeClassifier,
@@ -723,13 +726,30 @@ class Cautious(RandomForestClassifier):
 
 
 TREE = DecisionTreeClassifier()
+
+
+@pytest.mark.parametrize("search", [GridSearchCV, RandomizedSearchCV])
+@pytest.mark.parametrize("where", ["alone", "in a pipeline"])
+def test_a_search_answers_as_its_best_model(search, where):
+    X, y = SIMPLE
+    X, y = np.tile(X, (6, 1)), y * 6
+    more = {"n_iter": 2} if search is RandomizedSearchCV else {}
+    own = search(TREE, {"max_depth": [1, 2]}, cv=2, **more)
+    if where == "in a pipeline":
+        encoder = OneHotEncoder(handle_unknown="ignore")
+        own = make_pipeline(encoder, own)
+    own.fit(X, y)
+    model = fatt.load(own)
+    assert model.predict(X).tolist() == model.ask(X) == own.predict(X).tolist()
+
+
 REFUSED = [
     (Cautious(2), "Cautious"),
     (forests.AdaBoostRegressor(n_estimators=2), "AdaBoostRegressor"),
     (CalibratedClassifierCV(TREE, cv=2), "CalibratedClassifierCV averages 2"),
     (FixedThresholdClassifier(LogisticRegression()), "LogisticRegression"),
     (TunedThresholdClassifierCV(LogisticRegression(), cv=2), "LogisticRegression"),
-    (GridSearchCV(TREE, {"max_depth": [1]}, cv=2), "best_estimator_"),
+    (GridSearchCV(TREE, {"max_depth": [1]}, cv=2, refit=False), "refit=False"),
     (forests.AdaBoostClassifier(RandomForestClassifier(2)), "holds a RandomForest"),
     (
         forests.VotingClassifier([("t", LogisticRegression())]),

@@ -29,7 +29,6 @@ HANDING_ON = {
     "selects": VarianceThreshold(),
     "validates": FunctionTransformer(None, validate=True),
     "cuts": FunctionTransformer(np.trunc),
-    "computes": FunctionTransformer(lambda table: table - 1),
 }
 
 
@@ -55,8 +54,8 @@ def test_integers_that_lightgbm_rounds_behind_a_step_are_refused(
     own = boosted(HANDING_ON[kind], DATES.astype(float))
     model, table = fatt.load(own), DATES.astype(dtype)
     rounded = own.predict(table) != own.predict(DATES.astype(float))
-    # Functions hand a frame on.
-    assert rounded.any() or dtype == "Int64" or kind in {"cuts", "computes"}
+    # A function hands a frame on.
+    assert rounded.any() or dtype == "Int64" or kind == "cuts"
     with pytest.raises(DataError, match=r"the integer 2024|has type int"):
         model.predict(table)
     gap = table.astype("Int64")
@@ -65,7 +64,7 @@ def test_integers_that_lightgbm_rounds_behind_a_step_are_refused(
         model.predict(gap)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in HANDING_ON if kind != "computes"])
+@pytest.mark.parametrize("kind", HANDING_ON)
 def test_integers_that_lightgbm_knows_are_taken(kind: str) -> None:
     table = DATES.assign(date=DATES["date"] - 20_000_000)
     own = boosted(HANDING_ON[kind], table.astype(float))
@@ -101,39 +100,36 @@ COUNTS = pandas.DataFrame({"a": np.arange(100), "b": np.arange(100) % 7})
         FunctionTransformer(None, validate=True),
     ],
 )
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint64"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
 def test_a_step_that_hands_on_hides_no_function(step: Any, dtype: str) -> None:
-    own = make_pipeline(step, FunctionTransformer(lambda rows: rows * 3 - 50), TREE)
+    """NumPy's logarithm of a byte has three digits, that of two bytes seven."""
+    own = make_pipeline(step, FunctionTransformer(np.log1p), TREE)
     own.fit(COUNTS, COUNTS["a"] >= 30)
-    table = COUNTS.astype(dtype)
-    assert (own.predict(table) != own.predict(COUNTS)).any()
     with pytest.raises(DataError, match=f"has type {dtype}, in which a step"):
-        fatt.load(own).predict(table)
+        fatt.load(own).predict(COUNTS.astype(dtype))
 
 
-def test_integers_stay_small_enough_for_a_float() -> None:
-    low, high = 2**54, 2**54 + 2**31
-    cells = np.array([low // 3] * 20 + [high // 3 + 1] * 20)[:, np.newaxis]
-    steps = (FunctionTransformer(lambda rows: rows * 3), TREE)
-    own = make_pipeline(*steps).fit(cells, np.arange(40) >= 20)
-    model, between = fatt.load(own), np.array([[6004799861074603]])
-    assert own.predict(between) != own.predict(between.astype(float))
-    with pytest.raises(DataError, match="the integer 6004799861074603"):
-        model.predict(between)
-    with pytest.raises(DataError, match="the integer"):
-        model.predict(pandas.DataFrame({"x": [2**31 + 1]}))
-    assert model.predict(cells // 2**30) == pytest.approx(own.predict(cells // 2**30))
+@pytest.mark.parametrize("kind", ["UInt8", "Int8", "boolean", "uint8[pyarrow]"])
+@pytest.mark.parametrize("gap", [None, 7])
+def test_types_of_columns_with_gaps_count(kind: str, gap: int | None) -> None:
+    steps = (FunctionTransformer(np.log1p), HistGradientBoostingClassifier(max_iter=2))
+    model = fatt.load(make_pipeline(*steps).fit(COUNTS, COUNTS["a"] >= 30))
+    cells = [True, False, None if gap is None else True]
+    if kind != "boolean":
+        cells = [9, 10, gap]
+    rows = pandas.DataFrame({"a": cells, "b": cells}, dtype=kind)
+    name = {"boolean": "bool"}.get(kind, kind.lower().removesuffix("[pyarrow]"))
+    with pytest.raises(DataError, match=f"'a' has type {name}, in which a step"):
+        model.predict(rows)
 
 
-def test_whole_numbers_are_computed_with_once() -> None:
-    times = FunctionTransformer(lambda rows: rows * 1_000_000)
-    again = FunctionTransformer(lambda rows: rows * 1_000_000)
-    own = make_pipeline(times, again, HistGradientBoostingClassifier(max_iter=2))
-    with pytest.raises(UnsupportedModelError, match="numbers that another step has"):
-        fatt.load(own.fit(COUNTS, COUNTS["a"] >= 30))
-    shares = FunctionTransformer(lambda table: table / 7)
-    own = make_pipeline(times, shares, TREE).fit(COUNTS, COUNTS["a"] >= 30)
-    assert (fatt.load(own).predict(COUNTS) == own.predict(COUNTS)).all()
+def test_a_fraction_that_integers_would_round_is_refused() -> None:
+    table = COUNTS.astype(float) + 0.5
+    table.loc[:9, "a"] = -1
+    imputer = SimpleImputer(missing_values=-1, strategy="most_frequent")
+    own = make_pipeline(imputer, TREE).fit(table, table["b"] > 3)
+    with pytest.raises(UnsupportedModelError, match=r"writes 10.5 in place of -1"):
+        fatt.load(own)
 
 
 @pytest.mark.filterwarnings("ignore:.*downcasting:Warning")

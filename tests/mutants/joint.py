@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _SEARCH = ("tests/audit/test_joint.py",)
 _IMPORT = (
     "tests/importers/test_formulas.py",
+    "tests/importers/test_functions.py",
     "tests/importers/test_whole_numbers.py",
 )
 
@@ -75,53 +76,9 @@ MUTANTS = tuple(
 ) + tuple(
     Mutant(f"fatt/{file}.py", old, new, _IMPORT)
     for file, old, new in (
-        # Integers that overflow, or are rounded on the way.
-        (
-            "importers/pipeline/formulas",
-            "if max(left, right, bits) > _EXACT_BITS:",
-            "if bits > 2 * _EXACT_BITS:",
-        ),
-        (
-            "importers/pipeline/formulas",
-            'return "long" if all(size is None for size in sizes) else "int64"',
-            'return "long"',
-        ),
-        # Numbers that hang on how many rows there are.
-        (
-            "importers/pipeline/formulas",
-            "    except UnsupportedModelError:\n        return None\n",
-            "    except UnsupportedModelError:\n        pass\n",
-        ),
-        # A column that a step leaves out, after a look at its cells.
-        (
-            "importers/pipeline/table",
-            "idle += [chain for chain in _left_out(table, work) if chain.is_checked]",
-            "pass",
-        ),
         # Small integers, among which one is missing.
         ("ensemble/tables", "held_in=held_in, native=native", "native=native"),
-        # Powers as another package rounds them.
-        (
-            "importers/pipeline/formulas",
-            'if trace.has_powers:\n        types.append("numpy float64")',
-            'if False:\n        types.append("numpy float64")',
-        ),
-        (
-            "importers/pipeline/formulas",
-            "if trace.has_powers:\n        rows",
-            "if False:\n        rows",
-        ),
-        (
-            "importers/pipeline/formulas",
-            '"numpy float64" if trace.has_powers else "any")',
-            '"any")',
-        ),
         # Integers that no float holds.
-        (
-            "importers/pipeline/__init__",
-            'limit = min(limit, LARGEST if "int64" in types else exact)',
-            "pass",
-        ),
         (
             "importers/pipeline/__init__",
             "if any(chain.hands_on_integers for chain in table.columns):",
@@ -133,39 +90,11 @@ MUTANTS = tuple(
             "                if step.into_floats:\n                    break\n",
             "                break\n",
         ),
-        # What a function says that is not known, or goes by.
-        (
-            "importers/pipeline/formulas",
-            "    if _reading(transformer).strangers:\n        return None\n",
-            "",
-        ),
-        (
-            "importers/pipeline/formulas",
-            "if not _gets_frame(transformer) or _reading(transformer).has_conditions:",
-            "if not _gets_frame(transformer):",
-        ),
-        (
-            "importers/pipeline/formulas",
-            "if trace is None or other not in (None, trace):",
-            "if trace is None:",
-        ),
         # Columns by position, in a table with others.
-        (
-            "importers/pipeline/formulas",
-            "for order in (turned, others)\n",
-            "for order in (turned,)\n",
-        ),
-        ("importers/pipeline/__init__", 'if order == "whole":', "if False:"),
         (
             "ensemble/tables",
             'if inputs.by_position == "whole" and len(frame.columns) > len(places):',
             "if False:",
-        ),
-        # Infinity times zero.
-        (
-            "importers/pipeline/formulas",
-            "isinstance(step, Beside) and step.edges for",
-            "isinstance(step, Beside) and step.divides for",
         ),
         # Rows of which the library refuses what is computed.
         (

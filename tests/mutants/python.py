@@ -114,20 +114,6 @@ MUTANTS = (
                 "cuts_by_piece(column.before, raw, wanted)",
                 "cuts_by_piece(column.before, raw, np.maximum(wanted, -1e300))",
             ),
-            # Functions that count the rows of each value.
-            (
-                "pipeline/functions",
-                "tabulated",
-                "*some[:, np.newaxis], *among]",
-                "*some[:, np.newaxis]]",
-            ),
-            # Booleans, whose sums are no numbers.
-            (
-                "pipeline/functions",
-                "tabulated",
-                "Work(narrow=_BOOL in types)",
-                "Work(narrow=False)",
-            ),
         )
     )
 )

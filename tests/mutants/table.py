@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants import checker, joint, kernels, python, told, train
+from tests.mutants import checker, joint, kernels, python, train
 
 MUTANTS = (
     *kernels.MUTANTS,
@@ -10,5 +10,4 @@ MUTANTS = (
     *python.MUTANTS,
     *checker.MUTANTS,
     *joint.MUTANTS,
-    *told.MUTANTS,
 )

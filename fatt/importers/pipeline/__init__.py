@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from fatt.ensemble import Ensemble, Inputs
+from fatt.ensemble.features import ByPosition, strictest
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.naming import TOLD, telling
-from fatt.importers.pipeline.formulas import LARGEST, goes_by_name
 from fatt.importers.pipeline.live import WholePipeline
 from fatt.importers.pipeline.mixtures import (
     computed_with,
@@ -66,12 +65,10 @@ def convert(model: Any, *, missing: float | None) -> Model:
             "ends in a classifier."
         )
     library = library_of(final)
-    with telling({}):
-        # Its columns are what the steps make, whatever they are called.
-        last = library.convert(final, missing=missing)
+    last = library.convert(final, missing=missing)
     inner = last.ensemble
     names, width = _raw_columns(steps, inner)
-    table = Table(_raw_chains(names, width))
+    table = Table(list(map(Chain, range(width))))
     for name, step in steps:
         with inside(f"step {name!r}"):
             table = through(step, table)
@@ -85,7 +82,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
         inner = library.on_sparse_rows(inner, final)
     return replace(
         last,
-        ensemble=_as_handed_on(inner, table, names, width, steps),
+        ensemble=_in_raw_columns(inner, table, names, width, steps),
         opened=partial(WholePipeline, model, last),
         given=model,
     )
@@ -145,7 +142,7 @@ def prepared(
     else:
         steps, names, width = [], list(part.raw), len(part.raw)
         read = [names.index(name) for name in part.read]
-    raw = _raw_chains(names, width)
+    raw = list(map(Chain, range(width)))
     with inside("the preparation"):
         made = through(step, Table([raw[place] for place in read]))
     columns = made.columns
@@ -164,7 +161,7 @@ def prepared(
     if names is not None and inner.inputs.named:
         _require_places(columns, names, own)
     table = Table(columns, idle=made.idle)
-    ensemble = _as_handed_on(inner, table, names, width, steps)
+    ensemble = _in_raw_columns(inner, table, names, width, steps)
     if part is not None:
         # Whoever puts its columns among others finds all of them by their names. Only
         # what changes columns in their places leaves them in an order that is known.
@@ -225,13 +222,6 @@ def _raw_columns(
     return [str(name) for name in names], int(width)
 
 
-def _raw_chains(names: list[str] | None, width: int) -> list[Chain]:
-    """Return the raw columns, with the values that somebody told of them."""
-    called = names or [f"x{place}" for place in range(width)]
-    told = TOLD.get()
-    return [Chain(place, told=told.get(name)) for place, name in enumerate(called)]
-
-
 def _first_readers(steps: Sequence[tuple[str, Any]]) -> list[Any]:
     """Return the first step that does something; of a union, that of each part."""
     for _, step in steps:
@@ -247,69 +237,29 @@ def _first_readers(steps: Sequence[tuple[str, Any]]) -> list[Any]:
     return []
 
 
-def _as_handed_on(
+def _order(step: Any) -> ByPosition:
+    """Tell which data frames a step takes by position (see `fatt.ensemble.Inputs`)."""
+    from sklearn.preprocessing import FunctionTransformer
+
+    # A function gets whatever there is; encoders of category_encoders hand on what they
+    # do not encode, in the order in which it came.
+    is_function = type(step) is FunctionTransformer and not step.validate
+    is_foreign = type(step).__module__.startswith("category_encoders.")
+    return "whole" if is_function or is_foreign else "none"
+
+
+def _in_raw_columns(
     inner: Ensemble,
     table: Table,
     names: list[str] | None,
     width: int,
     steps: Sequence[tuple[str, Any]],
 ) -> Ensemble:
-    """Pull a model back to raw columns that stand where the first steps want them."""
-    orders = {_order(reader) for reader in _first_readers(steps)}
-    order = max(orders, key=_ORDERS.index, default=inner.inputs.by_position)
-    if order == "whole":
-        # Columns that nobody reads must stand in their places as well.
-        table = replace(table, idle=[*table.idle, *map(Chain, range(width))])
-    ensemble = _in_raw_columns(inner, table, names, width)
-    inputs = msgspec.structs.replace(ensemble.inputs, by_position=order)
-    return replace(ensemble, inputs=inputs)
-
-
-#: Which frames a step takes by position: those of scikit-learn look at names.
-_ORDERS: tuple[Literal["none", "all", "whole"], ...] = ("none", "all", "whole")
-
-
-def _order(step: Any) -> Literal["none", "all", "whole"]:
-    """Tell which data frames a step takes by position (see `fatt.ensemble.Inputs`)."""
-    from sklearn.preprocessing import FunctionTransformer
-
-    if type(step) is FunctionTransformer and not step.validate:
-        # A function gets whatever there is.
-        return "all" if goes_by_name(step) else "whole"
-    if type(step).__module__.startswith("category_encoders."):
-        # They hand on what they do not encode, in the order in which it came.
-        return "whole"
-    return "none"
-
-
-def _in_raw_columns(
-    inner: Ensemble, table: Table, names: list[str] | None, width: int
-) -> Ensemble:
-    """Pull a model back to the columns before a table.
-
-    Most models take what a logarithm makes of numbers below its pole, a missing value,
-    and refuse minus infinity, which it makes of the pole itself. Then the raw numbers
-    have a hole, and only those above it are followed.
-    """
-    try:
-        return _pulled_back(inner, table, names, width, is_open=False)
-    except UnsupportedModelError:
-        if not any(chain.has_pole for chain in (*table.columns, *table.idle)):
-            raise
-    return _pulled_back(inner, table.above_poles(), names, width, is_open=True)
-
-
-def _pulled_back(
-    inner: Ensemble,
-    table: Table,
-    names: list[str] | None,
-    width: int,
-    *,
-    is_open: bool,
-) -> Ensemble:
-    """Pull a model back, which may take numbers below the poles (`is_open`)."""
+    """Pull a model back to the columns before a table, which steps have made."""
+    orders = [_order(reader) for reader in _first_readers(steps)]
+    order = strictest(orders or [inner.inputs.by_position])
     mixtures = mixtures_of(table)
-    raw = raw_features(inner, table, names, width, is_open=is_open)
+    raw = raw_features(inner, table, names, width)
     features, columns = raw.features.copy(), raw.columns[: len(table.columns)]
     behind, formulas = iter(raw.columns[len(table.columns) :]), []
     for mixture in mixtures:
@@ -328,7 +278,7 @@ def _pulled_back(
         inner,
         features=features,
         columns=[one for one in columns if one is not None],
-        inputs=_inputs(inner, table, raw, named=names is not None),
+        inputs=_inputs(inner, table, raw, order, named=names is not None),
         source=msgspec.structs.replace(
             inner.source,
             model=f"Pipeline with {inner.source.model}",
@@ -338,17 +288,18 @@ def _pulled_back(
     return split_off(pulled, len(raw.features), formulas) if mixtures else pulled
 
 
-def _inputs(inner: Ensemble, table: Table, raw: Raw, *, named: bool) -> Inputs:
+def _inputs(
+    inner: Ensemble, table: Table, raw: Raw, order: ByPosition, *, named: bool
+) -> Inputs:
     """Tell which tables the steps and the model behind them take."""
     limit, exact = Inputs().integer_limit, Inputs().integer_limit
     if any(chain.hands_on_integers for chain in table.columns):
         limit = inner.inputs.integer_limit
     mixed = [chain for mixture in mixtures_of(table) for chain in mixture.read]
     steps = [step for chain in (*table.columns, *mixed) for step in chain.steps]
-    types = {step.number_types for step in steps if isinstance(step, Numbers)}
-    if types - {"any"}:
+    if any(isinstance(step, Numbers) and step.in_own_type for step in steps):
         # They may be computed with as they are, where floats would be rounded.
-        limit = min(limit, LARGEST if "int64" in types else exact)
+        limit = min(limit, exact)
     return Inputs(
         named=named,
         integer_limit=limit,
@@ -358,10 +309,11 @@ def _inputs(inner: Ensemble, table: Table, raw: Raw, *, named: bool) -> Inputs:
         # Scalers turn objects into numbers first; the others see None as it is.
         objects=inner.inputs.objects
         and all(
-            isinstance(step, Numbers) and step.number_types == "any"
+            isinstance(step, Numbers) and not step.in_own_type
             for step in raw.first_steps
         ),
         bounds_of="fatt" if raw.open_below else inner.inputs.bounds_of,
+        by_position=order,
         open_below=tuple(raw.open_below),
         open_above=tuple(raw.open_above),
     )

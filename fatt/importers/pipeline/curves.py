@@ -16,11 +16,11 @@ import numpy as np
 
 from fatt.ensemble import Feature
 from fatt.errors import UnsupportedModelError
-from fatt.importers.pipeline.code import Reading
 from fatt.importers.pipeline.steps import FINITE, Numbers
 from fatt.importers.pullback.columns import (
     ANYTHING,
     Floats,
+    above,
     around,
     below,
     last_units,
@@ -28,7 +28,7 @@ from fatt.importers.pullback.columns import (
 
 #: Logarithms of numpy, by their poles. These and other functions grow with their number
 #: but for rounding.
-_POLES = {np.log1p: -1.0, np.log: 0.0, np.log2: 0.0, np.log10: 0.0}
+_POLES: dict[Any, float] = {np.log1p: -1.0, np.log: 0.0, np.log2: 0.0, np.log10: 0.0}
 _ROUNDED = (*_POLES, np.cbrt, np.arcsinh)
 #: Functions that do so to the last bit, on both sides of an edge if there is one.
 _EXACT: dict[Any, tuple[float, ...]] = {
@@ -54,14 +54,6 @@ _SIZES = np.concatenate(
 )
 
 
-def is_followed(transformer: Any) -> bool:
-    """Tell whether a `FunctionTransformer` calls a function that is known here."""
-    function = transformer.func
-    is_known = function is None or isinstance(function, np.ufunc)
-    known = {None, *_ROUNDED, *_EXACT}
-    return is_known and not transformer.kw_args and function in known
-
-
 def function_step(transformer: Any, taker: Feature) -> Numbers:
     """Return the step of a `FunctionTransformer` that calls a function of numpy.
 
@@ -71,35 +63,35 @@ def function_step(transformer: Any, taker: Feature) -> Numbers:
         If it calls something else.
     """
     function = transformer.func
-    if not is_followed(transformer):
-        name = getattr(function, "__name__", "a function")
-        named = ", ".join(one.__name__ for one in (*_ROUNDED, *_EXACT))
-        found = Reading.of(function, transformer.kw_args).strangers[:1]
-        says = f"{name}, whose code has {found[0]}" if {*found} - {repr(name)} else name
-        raise UnsupportedModelError(
-            f"a FunctionTransformer calls {says}, and what that does to a cell may "
-            "hang on other cells, and on values that nobody lists: it is known to "
-            f"its author alone. Followed are numpy's {named}; any function behind an "
-            "encoder or a KBinsDiscretizer, which make few values (or name the values "
-            "that there are with codes=); and functions that "
-            "do nothing but add, subtract, multiply and divide columns: no clip, "
-            "fillna or where, no comparison, and no object of its author (and none in "
-            ".skops, since nothing in a file is run). Let "
-            "a step behind it do the rest, such as FunctionTransformer(numpy.log1p) or "
-            "a SimpleImputer, or make what it computes a column of the table, and "
-            "train without it."
-        )
-    pole = _POLES.get(function)
-    at_pole = () if pole is None else (float(below(pole)), pole)
+    known = (*_ROUNDED, *_EXACT)
+    if not isinstance(function, np.ufunc) or function not in known:
+        raise _refusal(getattr(function, "__name__", type(function).__name__))
+    if transformer.kw_args:
+        raise _refusal(f"{function.__name__} with kw_args")
+    is_open = function in _POLES
+    if is_open:
+        lowest = float(above(_POLES[function]))
+        taker = msgspec.structs.replace(taker, lower=lowest)
     return Numbers(
         function=functools.partial(_quietly, function),
         taker=taker,
-        edges=_EXACT.get(function, at_pole),
+        edges=_EXACT.get(function, ()),
         error=last_units if function in _ROUNDED else None,
-        # It computes in the type that it gets: in float16 for an int8.
-        number_types="long",
+        # In float16 for an int8.
+        in_own_type=True,
         into_floats=function in _ROUNDED,
-        pole=pole,
+        is_open=is_open,
+    )
+
+
+def _refusal(called: str) -> UnsupportedModelError:
+    named = ", ".join(one.__name__ for one in (*_ROUNDED, *_EXACT))
+    return UnsupportedModelError(
+        f"a FunctionTransformer calls {called}, and no reading of code proves what it "
+        f"does to every cell: use one of numpy's {named}, without kw_args; write codes "
+        "as a mapping {column: {value: code}}, the names of columns as rename=; or "
+        "compute its columns in the table and load the model that reads them, with "
+        "its other steps as prepare=."
     )
 
 

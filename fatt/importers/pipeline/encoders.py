@@ -27,7 +27,6 @@ from fatt.importers.pullback.columns import Floats
 from fatt.importers.registry import refuse_replaced
 
 _NARROW = {np.dtype("f2"), np.dtype("f4")}
-_LONG = {np.dtype(np.float64), np.dtype(np.int64)}
 
 #: Encoders of category_encoders that keep a table for each column.
 _TABULATED = {
@@ -50,7 +49,6 @@ def encoder(encoder: Any) -> Work:
     columns = [_labels_of(encoder, i) for i in range(len(encoder.categories_))]
     cells = [[*labels, *others.values()] for labels, others in columns]
     dtype = np.dtype(getattr(encoder, "dtype", float))
-    is_long = dtype in _LONG
     work = Work(
         sparse=bool(getattr(encoder, "sparse_output", False)), narrow=dtype in _NARROW
     )
@@ -65,7 +63,7 @@ def encoder(encoder: Any) -> Work:
         for j in mine:
             known, rest = np.split(outputs[j], [len(labels)])
             told = dict(zip(others, rest.tolist(), strict=True))
-            step = Lookup(places, known, told, is_long=is_long)
+            step = Lookup(places, known, told)
             made[int(j)] = i, (step,)
         idle = Lookup(places, np.zeros(len(labels)), dict.fromkeys(others, 0.0))
         work.idle.append((i, idle))
@@ -170,8 +168,6 @@ class _Tabulation:
 
     def __init__(self, encoder: Any, name: str) -> None:
         self.encoder, self.name = encoder, name
-        # Whether all that it made until now was held in float64 or int64.
-        self.is_long = True
         self.columns = list(encoder.feature_names_in_)
         self.levels = {column: self._levels(column) for column in encoder.cols}
 
@@ -197,9 +193,7 @@ class _Tabulation:
                         f"{column!r} and of another one."
                     )
                 told = {kind: float(row[j]) for kind, row in others.items()}
-                step = Lookup(
-                    keys, known[:, j], told, is_long=self.is_long, of_one_kind=True
-                )
+                step = Lookup(keys, known[:, j], told, of_one_kind=True)
                 made[j] = place, (step,)
             nothing = dict.fromkeys(others, 0.0)
             zeros = np.zeros(len(labels))
@@ -261,8 +255,6 @@ class _Tabulation:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = self.encoder.transform(frame)
-        types = made.dtypes if hasattr(made, "columns") else [made.dtype]
-        self.is_long &= set(types) <= _LONG
         return np.asarray(made, dtype=np.float64)
 
     def _copies(self, column: Any, rest: Floats) -> list[int]:

@@ -14,15 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric
-from fatt.ensemble.features import ALLOWED, NumberTypes
-from fatt.ensemble.tables import EXACT
+from fatt.ensemble.features import NumberTypes
 from fatt.errors import UnsupportedModelError
 from fatt.importers.pipeline.mixtures import computed_with, mixtures_of
 from fatt.importers.pipeline.steps import (
@@ -35,7 +34,7 @@ from fatt.importers.pipeline.steps import (
     Replace,
     is_nan,
 )
-from fatt.importers.pipeline.table import Chain, Mixture, Table, turns_none
+from fatt.importers.pipeline.table import Chain, Mixture, Table
 from fatt.importers.pullback.columns import (
     Coded,
     Column,
@@ -74,8 +73,6 @@ def raw_features(
     table: Table,
     names: list[str] | None,
     width: int,
-    *,
-    is_open: bool,
 ) -> Raw:
     """Decide what the raw columns hold, and what is made of each."""
     mixed = [chain for mixture in mixtures_of(table) for chain in mixture.read]
@@ -90,16 +87,15 @@ def raw_features(
         name = f"x{source}" if names is None else names[source]
         index, chains = len(raw.features), [every[place] for place in mine]
         feature, made = _resolve(name, index, chains, idle)
-        number_types = _number_types(chains, idle, inner.inputs.integer_limit)
+        number_types = _number_types(chains)
         raw.features.append(msgspec.structs.replace(feature, number_types=number_types))
         is_mixed = any(place >= len(table.columns) for place in mine)
         for place, column in zip(mine, made, strict=True):
             raw.columns[place] = computed_with(column) if is_mixed else column
         if isinstance(feature, Numeric):
             raw.first_steps.extend(step for chain in chains for step in chain.steps[:1])
-            has_pole = is_open and any(chain.has_pole for chain in (*chains, *idle))
             is_beyond = not ends.isdisjoint(mine)
-            if has_pole or is_beyond:
+            if is_beyond or any(chain.is_open for chain in (*chains, *idle)):
                 raw.open_below.append(index)
             if is_beyond:
                 raw.open_above.append(index)
@@ -116,40 +112,24 @@ def chains_from(
     )
 
 
-def _number_types(
-    chains: Sequence[Chain], idle: Sequence[Chain], limit: int
-) -> NumberTypes:
-    """Tell which types of numbers the steps take as they take float64.
-
-    Up to the limit the model behind them reads integers exactly.
-    """
-    first = [step for chain in chains for step in chain.steps[:1]]
-    found = [step.taken for step in first if isinstance(step, Flag)]
-    steps = [step for chain in (*chains, *idle) for step in chain.steps]
-    if any(isinstance(step, Numbers) and step.goes_by_told for step in steps):
-        # The function was asked about these alone, whatever stands before it.
-        found.append("numpy int64")
+def _number_types(chains: Sequence[Chain]) -> NumberTypes:
+    """Tell which types of numbers the steps take as they take float64."""
+    found: set[NumberTypes] = {"any"}
     for chain in chains:
         is_raw = True
         for step in chain.steps:
-            if isinstance(step, Numbers):
-                if is_raw:
-                    found.append(step.number_types)
+            if isinstance(step, Replace):
+                found.add(step.number_types())
+                # Behind other imputers all integers and booleans are floats.
+                is_raw = is_raw and step.into_integers
+            elif isinstance(step, Numbers):
+                if is_raw and step.in_own_type:
+                    found.add("float64")
                 if step.into_floats:
                     break
-                continue
-            if not isinstance(step, Replace):
+            else:
                 break
-            found.append(step.number_types())
-            if is_raw:
-                found.append(step.taken)
-            # Behind such an imputer all integers and booleans are floats.
-            is_raw = is_raw and step.into_integers
-    if "int64" in found and limit < EXACT:
-        # What comes of small integers may be beyond it.
-        found.append("floating")
-    common = ALLOWED["any"].intersection(*(ALLOWED[types] for types in found))
-    return next(types for types, kinds in ALLOWED.items() if kinds <= common)
+    return max(found, key=get_args(NumberTypes).index)
 
 
 def _resolve(
@@ -230,9 +210,9 @@ def _as_labels(
         )
     if hangs and takes_unknown:
         raise UnsupportedModelError(
-            f"column {name!r}: between two steps, set_output(transform='pandas') turns "
-            "None into NaN if other rows hold texts there, and leaves it if none does, "
-            "so that what a person with None is told hangs on who else is asked about. "
+            f"column {name!r}: between two steps, set_output(transform='pandas') may "
+            "turn None into NaN where other rows hold texts, so that the answer to a "
+            "person with None depends on the other rows. "
             "Impute None (SimpleImputer(missing_values=None)), train with NaN in its "
             "place, or call set_output(transform='default') and fit again."
         )
@@ -314,7 +294,7 @@ def _fold(
 
 def _hangs_on_others(chain: Chain) -> bool:
     """Tell whether what becomes of None depends on the other rows of a table."""
-    if not chain.framed or not turns_none():
+    if not chain.framed:
         return False
     cells = np.array([None], dtype=object)
     kept, turned = (_fold(chain, cells, none=none) for none in (None, math.nan))

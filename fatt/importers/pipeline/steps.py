@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any, TypeAlias
 
@@ -25,7 +25,6 @@ from fatt.importers.pullback.columns import (
     Flags,
     Floats,
     Step,
-    above,
     around,
     identity,
     table_of,
@@ -66,36 +65,19 @@ class Numbers(Step):
 
     Attributes
     ----------
-    number_types
-        In which types it computes as in float64; most turn all into that first.
-    pole
-        The number of which a logarithm makes minus infinity, and missing values of all
-        below; None for other steps.
-    values
-        All numbers that it makes of numbers, if they are few.
+    in_own_type
+        Whether it computes in the type that it gets; most turn all into float64 first.
+    is_open
+        Whether the library also takes numbers below those of the taker, as those below
+        the pole of a logarithm, of which some models refuse what becomes of them.
     into_floats
         Whether it makes float64 of all types; others may hand on integers.
-    goes_by_told
-        Whether it knows no other numbers than those that somebody told the raw column
-        has, in float64 and int64 of numpy.
-    makes_integers
-        Whether it may make integers, also of floats.
     """
 
     taker: Feature = FINITE
-    number_types: NumberTypes = "any"
-    pole: float | None = None
-    values: tuple[float, ...] | None = None
+    in_own_type: bool = False
+    is_open: bool = False
     into_floats: bool = False
-    goes_by_told: bool = False
-    makes_integers: bool = False
-
-    def above_pole(self) -> Numbers:
-        """Return the step that takes only numbers above the pole, if there is one."""
-        if self.pole is None:
-            return self
-        taker = msgspec.structs.replace(self.taker, lower=float(above(self.pole)))
-        return replace(self, taker=taker, edges=())
 
     def of_cells(self, cells: NDArray[Any]) -> tuple[Floats, Flags]:
         """Return what becomes of cells, and which of them the step takes."""
@@ -121,14 +103,11 @@ class Replace:
         What it becomes.
     into_integers
         Whether it is also written into columns of integers; else these become floats.
-    taken
-        Which types of numbers scikit-learn takes there at all.
     """
 
     old: Label | None
     new: Label
     into_integers: bool = False
-    taken: NumberTypes = "any"
 
     def number_types(self) -> NumberTypes:
         """Tell which types that can hold the old value do not round the new one."""
@@ -138,6 +117,12 @@ class Replace:
             return all(_holds(kind, self.new) for kind in able)
 
         if self.into_integers and not is_exact("bBhHiIlL"):
+            if not isinstance(self.new, str) and not is_exact("iIlL"):
+                raise UnsupportedModelError(
+                    f"an imputer writes {self.new!r} in place of {self.old!r}, which a "
+                    "column of integers would round. Let missing cells be NaN, and fit "
+                    "again."
+                )
             return "float64"
         return "any" if is_exact("ef") else "wide"
 
@@ -171,14 +156,11 @@ class Flag:
     ----------
     value
         The value: a label, NaN or None.
-    taken
-        Which types of numbers scikit-learn takes there at all.
     refused
         Whether cells with the value are refused, since none had it in training.
     """
 
     value: Label | None
-    taken: NumberTypes = "any"
     refused: bool = False
 
     def as_numbers(self) -> Numbers:
@@ -218,8 +200,6 @@ class Lookup:
     others
         The numbers for an unknown label (`UNKNOWN`), for NaN (``"nan"``) and for None
         (``"none"``); what is absent is refused.
-    is_long
-        Whether the numbers are held in float64 or int64, whatever comes in.
     of_one_kind
         As in `fatt.ensemble.Categorical`.
     """
@@ -227,7 +207,6 @@ class Lookup:
     labels: Mapping[Label, int]
     values: Floats
     others: Mapping[object, float] = field(default_factory=dict)
-    is_long: bool = False
     of_one_kind: bool = False
 
     def as_numbers(self) -> Numbers:

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from fatt.ensemble.joint import Formula, places_of
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
-from fatt.importers.pipeline.curves import is_followed
-from fatt.importers.pipeline.formulas import traced
-from fatt.importers.pipeline.functions import tabulated, tabulated_as_told
 from fatt.importers.pipeline.steps import (
     AnyStep,
-    Flag,
     Lookup,
     Numbers,
-    Replace,
     Work,
 )
 from fatt.importers.pipeline.transformers import is_passthrough, work_of
-from fatt.importers.pullback.columns import Floats, identity
+from fatt.importers.pullback.columns import identity
 from fatt.importers.sklearn.members import check_members
 
 
@@ -43,16 +35,13 @@ class Chain:
         Whether it has fewer digits than float64, in which scikit-learn would compute.
     framed
         Behind how many steps the column was put into a frame of pandas, which may turn
-        None into NaN: see `turns_none`.
-    told
-        All numbers that the raw column has besides gaps, if somebody told.
+        None into NaN beside texts.
     """
 
     source: int | Mixture
     steps: tuple[AnyStep, ...] = ()
     narrow: bool = False
     framed: tuple[int, ...] = ()
-    told: tuple[float, ...] | None = None
 
     def after(self, steps: Iterable[AnyStep], *, narrow: bool = False) -> Chain:
         """Return the column behind some steps, and whether they make it narrow."""
@@ -66,43 +55,10 @@ class Chain:
             return replace(self, steps=(*self.steps, step))
         if self.narrow and not isinstance(step, Lookup):
             raise UnsupportedModelError(
-                "it computes with the codes of an encoder in float32 or float16, or "
-                "with booleans of a function, which is not supported. Fit the encoder "
-                "without dtype, and let the function return float64."
+                "it computes with the codes of an encoder in float32 or float16, which "
+                "is not supported. Fit the encoder without dtype."
             )
         return replace(self, steps=(*self.steps, step), narrow=narrow)
-
-    @property
-    def values(self) -> Floats | None:
-        """All numbers of the column, NaN if it may be missing; None if not known."""
-        known = None if self.told is None else np.array([*self.told, math.nan])
-        for step in self.steps:
-            match step:
-                case Lookup(is_long=True):
-                    known = np.array([*step.values, *step.others.values()])
-                case Numbers(values=tuple()):
-                    assert step.values is not None
-                    missing = [step.missing] if step.taker.accepts_missing else []
-                    known = np.array([*step.values, *missing])
-                case Lookup():
-                    # Of another type, such as int8, a function may make more.
-                    known = None
-                case Flag():
-                    known = np.array([0.0, 1.0])
-                case _ if known is not None:
-                    own = step.as_numbers() if isinstance(step, Replace) else step
-                    known = own.of(known)
-        return None if known is None else np.unique(known)
-
-    @property
-    def goes_by_told(self) -> bool:
-        """Whether its numbers are known since those of the raw column were told."""
-        return self.values is not None and replace(self, told=None).values is None
-
-    @property
-    def is_flag(self) -> bool:
-        """Whether it may hold booleans: those of an indicator of missing values."""
-        return any(isinstance(step, Flag) for step in self.steps)
 
     @property
     def is_checked(self) -> bool:
@@ -118,33 +74,14 @@ class Chain:
         )
 
     @property
-    def computes_in_integers(self) -> bool:
-        """Whether some step has made integers, or computed with them as they are."""
-        made_of = self.source.read if isinstance(self.source, Mixture) else []
-        return any(
-            isinstance(step, Numbers)
-            and (step.makes_integers or step.number_types == "int64")
-            for step in self.steps
-        ) or any(chain.computes_in_integers for chain in made_of)
-
-    @property
     def is_in_frame(self) -> bool:
         """Whether it comes in a frame of pandas."""
         return self.framed[-1:] == (len(self.steps),)
 
     @property
-    def has_pole(self) -> bool:
-        """Whether it passed a logarithm."""
-        numbers = (step for step in self.steps if isinstance(step, Numbers))
-        return any(step.pole is not None for step in numbers)
-
-    def above_poles(self) -> Chain:
-        """Return the column whose logarithms take only numbers above their poles."""
-        steps = tuple(
-            step.above_pole() if isinstance(step, Numbers) else step
-            for step in self.steps
-        )
-        return replace(self, steps=steps)
+    def is_open(self) -> bool:
+        """Whether some step takes numbers that are not followed."""
+        return any(isinstance(step, Numbers) and step.is_open for step in self.steps)
 
     def in_frame(self) -> Chain:
         """Return the column after it was put into a frame of pandas."""
@@ -190,14 +127,6 @@ class Table:
     sparse: bool = False
     idle: list[Chain] = field(default_factory=list)
 
-    def above_poles(self) -> Table:
-        """Return the table whose logarithms take only numbers above their poles."""
-        return replace(
-            self,
-            columns=[chain.above_poles() for chain in self.columns],
-            idle=[chain.above_poles() for chain in self.idle],
-        )
-
 
 @contextmanager
 def inside(place: str) -> Iterator[None]:
@@ -230,47 +159,20 @@ def through(step: Any, table: Table) -> Table:
         if type(step) is FeatureUnion:
             return _framed(step, _through_union(step, table))
         makes_frame = _output(step) != "default"
-        work = _called(step, table) or work_of(
+        work = work_of(
             step, sparse=table.sparse, is_frame=makes_frame and _gets_frame(step, table)
         )
-        _refuse_to_grow(table, work)
         columns = [
             _origin(of, table, work).after(done, narrow=work.narrow)
             for of, done in work.outputs
         ]
         idle = [table.columns[i].then(done) for i, done in work.idle]
-        idle += [chain for chain in _left_out(table, work) if chain.is_checked]
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise MalformedModelError(
             f"the fitted {type(step).__name__} contradicts itself or is not fitted "
             f"({type(error).__name__}: {error}). Fit the pipeline again."
         ) from error
     return _framed(step, Table(columns, sparse=work.sparse, idle=table.idle + idle))
-
-
-def _left_out(table: Table, work: Work) -> list[Chain]:
-    """Return the columns of which a step makes nothing, without a look at them."""
-    used = {i for i, _ in work.idle}
-    for of, _ in work.outputs:
-        used.update([of] if isinstance(of, int) else places_of(of))
-    return [chain for i, chain in enumerate(table.columns) if i not in used]
-
-
-def _refuse_to_grow(table: Table, work: Work) -> None:
-    """Refuse a step that computes with integers of which another has computed."""
-    for of, done in work.outputs:
-        types = {step.number_types for step in done if isinstance(step, Numbers)}
-        if not isinstance(of, int):
-            types = {work.check.number_types}
-        places = [of] if isinstance(of, int) else places_of(of)
-        if types - {"any", "long"} and any(
-            table.columns[place].computes_in_integers for place in places
-        ):
-            raise UnsupportedModelError(
-                "it computes with whole numbers that another step has computed, so "
-                "that they may grow beyond what a float holds. Let one step compute "
-                "both, or make what it computes a column of the table."
-            )
 
 
 def _origin(of: int | Formula, table: Table, work: Work) -> Chain:
@@ -281,60 +183,16 @@ def _origin(of: int | Formula, table: Table, work: Work) -> Chain:
     if any(isinstance(chain.source, Mixture) for chain in mixture.read):
         raise UnsupportedModelError(
             "it computes with a column that another step has computed of several. Let "
-            "one step compute it, or make it a column of the table."
+            "one step compute both (PolynomialFeatures with a higher degree), or make "
+            "it a column of the table."
         )
     return Chain(mixture)
-
-
-def _called(step: Any, table: Table) -> Work | None:
-    """Return the work of a function of which only its author knows what it does.
-
-    None if it is another step, or is not followed.
-    """
-    from sklearn.preprocessing import FunctionTransformer
-
-    if type(step) is not FunctionTransformer or table.sparse or is_followed(step):
-        return None
-    check_members(step)
-    return traced(step) or _tabulated(step, table)
-
-
-def _tabulated(step: Any, table: Table) -> Work | None:
-    """Return the work of a function of few values; None if they cannot be listed."""
-    values = [chain.values for chain in table.columns]
-    in_frame = hasattr(step, "feature_names_in_")
-    # Raw columns come as they came when the step was fitted.
-    frames = {
-        chain.is_in_frame or (in_frame and chain.told is not None and not chain.steps)
-        for chain in table.columns
-    }
-    if frames != {in_frame} or any(chain.narrow for chain in table.columns):
-        return None
-    flags = {chain.is_flag for chain in table.columns}
-    if in_frame and len(flags) > 1:
-        return None
-    known = [one for one in values if one is not None]
-    if len(known) < len(values):
-        return None
-    told = [chain.goes_by_told for chain in table.columns]
-    if not any(told):
-        return tabulated(step, known, in_frame=in_frame, flags=any(flags))
-    return tabulated_as_told(step, known, told, in_frame=in_frame, flags=any(flags))
 
 
 def _gets_frame(step: Any, table: Table) -> bool:
     """Tell whether a step gets a frame of pandas that another step has made."""
     is_named = hasattr(step, "feature_names_in_")
     return is_named and all(chain.is_in_frame for chain in table.columns)
-
-
-@functools.cache
-def turns_none() -> bool:
-    """Tell whether the installed pandas turns None into NaN beside texts."""
-    import pandas as pd
-
-    framed = pd.DataFrame(np.array([["a"], [None]], dtype=object))
-    return framed.iloc[1, 0] is not None
 
 
 def _framed(step: Any, table: Table) -> Table:

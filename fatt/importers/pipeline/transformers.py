@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Numeric
-from fatt.ensemble.features import NumberTypes
 from fatt.ensemble.joint import Operator
 from fatt.errors import UnsupportedModelError
 from fatt.importers.pipeline.curves import (
@@ -123,6 +122,7 @@ def _known() -> tuple[dict[type, Callable[..., Work]], dict[type, Callable[..., 
         preprocessing.PolynomialFeatures: polynomials,
         impute.SimpleImputer: _imputer,
         impute.MissingIndicator: _missing_indicator,
+        impute.KNNImputer: _neighbours,
     }
     return on_sparse, others
 
@@ -146,7 +146,7 @@ _REASONS = {
     **dict.fromkeys(
         (
             *("PCA", "IncrementalPCA", "KernelPCA", "TruncatedSVD", "FastICA", "NMF"),
-            *("Normalizer", "KNNImputer", "IterativeImputer"),
+            *("Normalizer", "IterativeImputer"),
             *("LinearDiscriminantAnalysis", "FeatureAgglomeration", "KMeans"),
         ),
         _MIXES,
@@ -176,13 +176,13 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"the step {name} is not supported: {why}. Supported are StandardScaler, "
         "MinMaxScaler, RobustScaler, MaxAbsScaler, OneHotEncoder, OrdinalEncoder, "
-        "TargetEncoder, SimpleImputer, MissingIndicator, KBinsDiscretizer, Binarizer, "
+        "TargetEncoder, SimpleImputer, KNNImputer (rows without gaps), "
+        "MissingIndicator, KBinsDiscretizer, Binarizer, "
         "QuantileTransformer, PowerTransformer, PolynomialFeatures, "
-        "FunctionTransformer with numpy's logarithms and roots, or with a ratio or "
-        "product of columns, selectors such as SelectKBest, ColumnTransformer, "
-        "FeatureUnion, Pipeline, 'passthrough', and encoders of category_encoders; or "
-        "load the model behind "
-        "the step, in its own columns."
+        "FunctionTransformer with numpy's logarithms and roots, selectors such as "
+        "SelectKBest, ColumnTransformer, FeatureUnion, Pipeline, 'passthrough', and "
+        "encoders of category_encoders; or load the model behind the step, in its own "
+        "columns."
     )
 
 
@@ -267,7 +267,6 @@ def _binarizer(binarizer: Any) -> Work:
     step = Numbers(
         function=lambda numbers: np.where(numbers > threshold, 1.0, 0.0),
         taker=FINITE_ONLY,
-        values=(0.0, 1.0),
     )
     return Work(outputs=[(i, (step,)) for i in range(binarizer.n_features_in_)])
 
@@ -290,8 +289,7 @@ def _bins(binner: Any) -> Work:
         inner = edges[1:-1]
         place = functools.partial(_bin, inner=inner)
         if binner.encode == "ordinal":
-            values = tuple(np.arange(float(binner.n_bins_[i])).tolist())
-            step = Numbers(place, FINITE_ONLY, values=values, into_floats=True)
+            step = Numbers(place, FINITE_ONLY, into_floats=True)
             work.outputs.append((i, (step,)))
             continue
         # A bin begins at its edge: the cell before ends just below.
@@ -301,7 +299,6 @@ def _bins(binner: Any) -> Work:
                 function=functools.partial(_in_bin, place=place, number=number),
                 taker=FINITE_ONLY,
                 edges=tuple(ends[max(number - 1, 0) : number + 1].tolist()),
-                values=(0.0, 1.0),
                 into_floats=True,
             )
             work.outputs.append((i, (step,)))
@@ -360,7 +357,7 @@ def _imputer(imputer: Any) -> Work:
         stored = np.array([statistic], dtype=object)
         stored = stored.astype(getattr(imputer, "_fill_dtype", object))
         new = plain_label(stored.tolist()[0], "a statistic of a SimpleImputer")
-        step = Replace(old, new, into_integers=keeps_integers, taken=_taken(imputer))
+        step = Replace(old, new, into_integers=keeps_integers)
         work.outputs.append((i, (step,)))
     if imputer.add_indicator:
         check_members(imputer.indicator_)
@@ -368,16 +365,27 @@ def _imputer(imputer: Any) -> Work:
     return work
 
 
+def _neighbours(imputer: Any) -> Work:
+    """Follow a `KNNImputer` where a row has no gap: then it hands on all cells."""
+    is_plain = is_nan(imputer.missing_values) and not imputer.add_indicator
+    if not is_plain or not imputer._valid_mask.all():
+        raise UnsupportedModelError(
+            "a KNNImputer is followed where rows have no gap, and this one also makes "
+            "or drops columns (add_indicator, a column without any value), or fills "
+            "other cells than NaN. Fit it without these, or use a SimpleImputer."
+        )
+    step = Numbers(function=identity, taker=FINITE_ONLY, into_floats=True)
+    return Work(outputs=[(i, (step,)) for i in range(imputer.n_features_in_)])
+
+
 def _missing_indicator(indicator: Any) -> Work:
     value = label_or_none(indicator.missing_values, "missing_values of an indicator")
-    # As one array with others, booleans are objects.
-    taken: NumberTypes = "number" if indicator.n_features_in_ == 1 else "any"
     found = [int(i) for i in indicator.features_]
     work = Work(sparse=indicator.sparse is True)
-    work.outputs = [(i, (Flag(value, taken=taken),)) for i in found]
+    work.outputs = [(i, (Flag(value),)) for i in found]
     is_strict = indicator.features == "missing-only" and indicator.error_on_new
     for i in set(range(indicator.n_features_in_)) - set(found):
-        work.idle.append((i, Flag(value, taken=taken, refused=is_strict)))
+        work.idle.append((i, Flag(value, refused=is_strict)))
     return work
 
 
@@ -425,18 +433,3 @@ def _support(selector: Any) -> NDArray[np.bool_]:
     # A file may ask for any number of threads.
     with joblib.parallel_config(backend="sequential"):
         return np.asarray(selector.get_support())
-
-
-def _taken(imputer: Any) -> NumberTypes:
-    """Tell which types of numbers an imputer takes in a column on its own.
-
-    Several columns become one array first, whose type hangs on all of them; objects
-    hold all types.
-    """
-    fitted = np.dtype(imputer._fit_dtype)
-    if imputer.n_features_in_ > 1 or fitted.kind == "O":
-        return "any"
-    if imputer.strategy == "constant":
-        written = np.dtype(getattr(imputer, "_fill_dtype", imputer.statistics_.dtype))
-        return {"f": "floating", "i": "signed"}.get(written.kind, "number")  # type: ignore[return-value]
-    return "number" if imputer.strategy == "most_frequent" else "any"

@@ -25,7 +25,6 @@ _SUPPORTED = (
     "these, and pipelines that end in one of them"
 )
 
-_SEARCH = "it is a search, not a model: pass its best_estimator_."
 _SEVERAL = (
     "it combines several models in a way that trees cannot describe exactly. Pass one "
     "of the models inside, or train a forest or a boosted model."
@@ -39,9 +38,6 @@ _HINTS = {
     "Train a forest or a boosted model.",
     "ClassifierChain": _COLUMNS,
     "FrozenEstimator": "pass its estimator.",
-    "GridSearchCV": _SEARCH,
-    "HalvingGridSearchCV": _SEARCH,
-    "HalvingRandomSearchCV": _SEARCH,
     "IsolationForest": _NO_LABEL,
     "MultiOutputClassifier": _COLUMNS,
     "OneVsOneClassifier": _SEVERAL,
@@ -49,7 +45,6 @@ _HINTS = {
     "RFE": "it chooses columns itself: pass its estimator_ and those columns.",
     "RFECV": "it chooses columns itself: pass its estimator_ and those columns.",
     "RandomTreesEmbedding": _NO_LABEL,
-    "RandomizedSearchCV": _SEARCH,
     "SelfTrainingClassifier": "pass its estimator_, which gives the same answers.",
     "StackingClassifier": _SEVERAL,
     "StackingRegressor": _SEVERAL,
@@ -91,6 +86,9 @@ def convert(model: Any, *, missing: float | None) -> Model:
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
 
+    if _is_search(model):
+        best = _best_of(model)
+        return library_of(best).convert(best, missing=missing)
     if type(model) in {Pipeline, ColumnTransformer}:
         from fatt.importers import pipeline
 
@@ -123,6 +121,9 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
 
     Zeros are zeros, and NaN is refused whatever the training data.
     """
+    if _is_search(model):
+        best = _best_of(model)
+        return library_of(best).on_sparse_rows(ensemble, best)
     wrapper = _wrapper_of(model)
     if wrapper is not None:
         for inner in wrapper.inside(model):
@@ -132,6 +133,21 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
         msgspec.structs.replace(f, accepts_missing=False) for f in ensemble.features
     ]
     return replace(ensemble, features=tuple(features))
+
+
+def _is_search(model: Any) -> bool:
+    return type(model).__module__.startswith("sklearn.model_selection._search")
+
+
+def _best_of(search: Any) -> Any:
+    """Return the model that answers for a fitted search."""
+    best = getattr(search, "best_estimator_", None)
+    if best is None:
+        raise UnsupportedModelError(
+            f"the {type(search).__name__} holds no model: it was not fitted, or with "
+            "refit=False. Pass the model that you fitted with its best parameters."
+        )
+    return best
 
 
 def _wrapper_of(model: Any) -> Any:

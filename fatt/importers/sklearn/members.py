@@ -208,6 +208,10 @@ _KNOWN = {
         dtype encode n_bins quantile_method random_state strategy subsample
         bin_edges_ n_bins_ _encoder
     """,
+    "KNNImputer": """
+        add_indicator copy keep_empty_features metric missing_values n_neighbors weights
+        indicator_ _fit_X _mask_fit_X _valid_mask
+    """,
     "SimpleImputer": """
         add_indicator copy fill_value keep_empty_features missing_values strategy
         indicator_ statistics_ _fill_dtype _fit_dtype

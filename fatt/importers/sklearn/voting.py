@@ -26,6 +26,7 @@ from fatt.ensemble import (
     Trees,
 )
 from fatt.ensemble.cutoff import one_output, turn
+from fatt.ensemble.features import strictest
 from fatt.ensemble.scoring import decide
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import members
@@ -41,9 +42,6 @@ _IN_ORDER = 8
 # Weighing, and dividing by the trees and the weights, in the library and here: so many
 # times a leaf is rounded beyond the additions, of which there is one more per model.
 _ROUNDINGS = 5
-
-#: Which data frames are taken, fewest first, and of these those taken by position.
-_STRICTEST = ("none", "whole", "others", "all")
 
 
 def inside(model: Any) -> tuple[Any, ...]:
@@ -336,7 +334,7 @@ def _shared_inputs(inputs: Sequence[Inputs]) -> Inputs:
         "float32": all(one.float32 for one in inputs),
         "objects": all(one.objects for one in inputs),
         # What one of them refuses, the whole does.
-        "by_position": min((one.by_position for one in inputs), key=_STRICTEST.index),
+        "by_position": strictest(one.by_position for one in inputs),
     }
     narrowed = [msgspec.structs.replace(one, **takes) for one in inputs]
     if any(one != narrowed[0] for one in narrowed):
