@@ -286,7 +286,7 @@ class Verifier:
         """Ask the kernel; tell also why what is unknown is unknown."""
         from fatt.verifier.kernels import decide
 
-        decision, count = self.ensemble.decision, len(people)
+        decision, (count, n_variables) = self.ensemble.decision, people.shape
         is_one_score = run.largest or not isinstance(decision, Argmax)
         is_linked = isinstance(decision, Argmax) and decision.link != "identity"
         kept = self._gears.ties if is_linked and not run.largest else 0
@@ -298,7 +298,7 @@ class Verifier:
         )
         regions = Regions(*map(np.ascontiguousarray, parts))
         n_rivals = 2 if is_one_score else len(self.ensemble.classes)
-        sizes = Sizes(*people.shape, n_rivals, kept)
+        sizes = Sizes(count, n_variables, n_rivals, kept)
         limits = run.limits(self._shifts)
         # Whose label cannot become a worse one is fair, and none of the search's.
         unasked = None

@@ -75,6 +75,14 @@ _DUAL = _of(
         "",
     ),
     _lost("gain += spread.most", "spread.most", "spread.most + 1"),
+    # Blocks that some leaf tells apart are no run.
+    _lost(
+        "borders[mine + offset] |= word ^ ((word << 1) | carry)",
+        "word ^ ((word << 1) | carry)",
+        "word & ~((word << 1) | carry)",
+    ),
+    _lost("run_rest[run] = max(run_rest[run], rest)", "max(run_rest[run], rest)", "rest"),
+    _lost("run_best[64 * offset + lowest(word)])", "64 * offset + lowest(word)", "0"),
     _lost(
         "multipliers.value[leaf] += here - multipliers.part[constraint]",
         " - multipliers.part[constraint]",

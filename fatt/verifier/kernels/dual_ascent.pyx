@@ -10,15 +10,17 @@ agree: each gets the same profile, the average of the max-marginals of all of th
 Programming Approach to Max-sum Problem, 2007; Sontag, Globerson and Jaakkola,
 Introduction to Dual Decomposition, 2011). The bound never grows, and since all
 multipliers are integers it stays rigorous.
+
+A tree tells only few of a domain's blocks apart: blocks side by side that each of its
+leaves allows or rules out together are a run, and leaves are compared run by run.
 """
 
 from libc.stdint cimport int64_t, uint64_t
 
-from fatt.verifier.kernels.arena cimport Arena, filled, integers, more, take
+from fatt.verifier.kernels.arena cimport Arena, filled, integers, more, take, words
 from fatt.verifier.kernels.records cimport (
     FAR,
     NO_MARGIN,
-    Constraint,
     Domain,
     Edge,
     Leaf,
@@ -28,10 +30,13 @@ from fatt.verifier.kernels.records cimport (
     Problem,
     Search,
     Target,
+    add,
+    bit_of,
     copy_words,
     first_from,
     has,
     largest,
+    lowest,
     remove,
 )
 
@@ -85,6 +90,7 @@ cdef int make_multipliers(Search* search) except -1 nogil:
     multipliers.edge_of, multipliers.edges = edge_of, edges
     multipliers.by_domain, multipliers.domain_start = by_domain, domain_start
     multipliers.tree_start = tree_start
+    _join_blocks(problem, multipliers, count, size, arena)
     multipliers.multiplier = filled(arena, size, 0)
     multipliers.marginal = filled(arena, size, 0)
     multipliers.part = filled(arena, problem.n_constraints, 0)
@@ -94,20 +100,108 @@ cdef int make_multipliers(Search* search) except -1 nogil:
     return 0
 
 
-cdef inline int64_t _best(
-    const int64_t* multiplier,
-    const uint64_t* words,
-    int64_t start,
-    int64_t width,
-    const uint64_t* box,
-    int64_t at,
+cdef int _join_blocks(
+    const Problem* problem,
+    Multipliers* multipliers,
+    int64_t n_edges,
+    int64_t size,
+    Arena* arena,
+) except -1 nogil:
+    """Find the runs of each edge, and write the constraints as sets of them.
+
+    `size` is how many blocks all edges have together.
+    """
+    cdef const Leaf* leaves = problem.leaves
+    cdef const Domain* domain
+    cdef Edge* edge
+    cdef int64_t* run_of = filled(arena, size, 0)
+    cdef int64_t* runs_at = filled(arena, problem.n_constraints, 0)
+    # Where a run begins that is not the first: a word holds 64 blocks.
+    cdef int64_t* border_at = integers(arena, n_edges)
+    cdef uint64_t* borders
+    cdef uint64_t* runs
+    cdef int64_t place, leaf, number, member, offset, mine, n_runs = 0, n_words = 0
+    cdef uint64_t word, carry
+    for number in range(n_edges):
+        border_at[number] = n_words
+        n_words += problem.domains[multipliers.edges[number].domain].width
+    borders = words(arena, n_words)
+    for place in range(problem.n_active_leaves):
+        leaf = problem.active[place]
+        for number in range(leaves[leaf].start, leaves[leaf + 1].start):
+            domain = &problem.domains[problem.constraints[number].domain]
+            mine, carry = border_at[multipliers.edge_of[number]], 0
+            for offset in range(domain.width):
+                word = problem.masks[problem.constraints[number].place + offset]
+                borders[mine + offset] |= word ^ ((word << 1) | carry)
+                carry = word >> 63
+    for number in range(n_edges):
+        edge = &multipliers.edges[number]
+        edge.first_run, mine = n_runs, 0
+        for member in range(problem.domains[edge.domain].n_blocks):
+            if member > 0 and has(borders, border_at[number], member):
+                mine += 1
+            run_of[edge.place + member] = mine
+        edge.n_runs = mine + 1
+        n_runs += edge.n_runs
+    n_words = 0
+    for place in range(problem.n_active_leaves):
+        leaf = problem.active[place]
+        for number in range(leaves[leaf].start, leaves[leaf + 1].start):
+            runs_at[number] = n_words
+            n_words += (multipliers.edges[multipliers.edge_of[number]].n_runs + 63) >> 6
+    runs = words(arena, n_words)
+    for place in range(problem.n_active_leaves):
+        leaf = problem.active[place]
+        for number in range(leaves[leaf].start, leaves[leaf + 1].start):
+            edge = &multipliers.edges[multipliers.edge_of[number]]
+            domain = &problem.domains[edge.domain]
+            mine = problem.constraints[number].place
+            member = first_from(problem.masks, mine, domain.width, 0)
+            while member >= 0:
+                add(runs, runs_at[number], run_of[edge.place + member])
+                member = first_from(problem.masks, mine, domain.width, member + 1)
+    multipliers.run_of, multipliers.runs_at, multipliers.runs = run_of, runs_at, runs
+    multipliers.run_best = filled(arena, n_runs, 0)
+    multipliers.run_rest = filled(arena, n_runs, 0)
+    return 0
+
+
+cdef int64_t _fill_runs(
+    const Problem* problem,
+    const Multipliers* multipliers,
+    const Part* part,
+    const Edge* edge,
 ) noexcept nogil:
-    """Return the best multiplier among the blocks of a set that lie in the box."""
-    cdef int64_t best = NO_MARGIN, member = first_from(words, start, width, 0)
+    """Note the best multiplier of each run in the box; return the best of all."""
+    cdef const Domain* domain = &problem.domains[edge.domain]
+    cdef const int64_t* multiplier = multipliers.multiplier + edge.place
+    cdef const int64_t* run_of = multipliers.run_of + edge.place
+    cdef int64_t* run_best = multipliers.run_best + edge.first_run
+    cdef int64_t best = NO_MARGIN, member
+    for member in range(edge.n_runs):
+        run_best[member] = NO_MARGIN
+    member = first_from(part.box, domain.word_start, domain.width, 0)
     while member >= 0:
-        if has(box, at, member):
-            best = max(best, multiplier[member])
-        member = first_from(words, start, width, member + 1)
+        run_best[run_of[member]] = max(run_best[run_of[member]], multiplier[member])
+        best = max(best, multiplier[member])
+        member = first_from(part.box, domain.word_start, domain.width, member + 1)
+    return best
+
+
+cdef inline int64_t _best(
+    const Multipliers* multipliers, const Edge* edge, int64_t constraint
+) noexcept nogil:
+    """Return the best multiplier among a constraint's blocks that lie in the box."""
+    cdef const uint64_t* runs = multipliers.runs + multipliers.runs_at[constraint]
+    cdef const int64_t* run_best = multipliers.run_best + edge.first_run
+    cdef int64_t best = NO_MARGIN, offset
+    cdef uint64_t word
+    for offset in range((edge.n_runs + 63) >> 6):
+        word = runs[offset]
+        while word != 0:
+            best = max(best, run_best[64 * offset + lowest(word)])
+            word &= word - 1
     return best
 
 
@@ -116,8 +210,6 @@ cdef void _appraise(
 ) noexcept nogil:
     """Work out what every living leaf is worth in this box, multipliers included."""
     cdef const Leaf* leaves = problem.leaves
-    cdef const Constraint* constraint
-    cdef const Domain* domain
     cdef Edge* edge
     cdef int64_t tree, number, position, leaf, common, total
     for tree in range(part.n_trees):
@@ -126,43 +218,28 @@ cdef void _appraise(
             multipliers.tree_start[tree], multipliers.tree_start[tree + 1]
         ):
             edge = &multipliers.edges[number]
-            domain = &problem.domains[edge.domain]
-            edge.best = _best(
-                multipliers.multiplier + edge.place,
-                part.box,
-                domain.word_start,
-                domain.width,
-                part.box,
-                domain.word_start,
-            )
+            edge.best = _fill_runs(problem, multipliers, part, edge)
             common += edge.best
         for position in range(part.start[tree], part.start[tree + 1]):
             leaf = part.alive[position]
             total = leaves[leaf].value + common
             for number in range(leaves[leaf].start, leaves[leaf + 1].start):
-                constraint = &problem.constraints[number]
-                domain = &problem.domains[constraint.domain]
                 edge = &multipliers.edges[multipliers.edge_of[number]]
-                multipliers.part[number] = _best(
-                    multipliers.multiplier + edge.place,
-                    problem.masks,
-                    constraint.place,
-                    domain.width,
-                    part.box,
-                    domain.word_start,
-                )
+                multipliers.part[number] = _best(multipliers, edge, number)
                 total += multipliers.part[number] - edge.best
             multipliers.value[leaf] = total
 
 
 cdef inline int64_t _constraint_of(
-    const Leaf* leaves, const int64_t* edge_of, int64_t leaf, int64_t edge
+    const Problem* problem, const Multipliers* multipliers, int64_t leaf, int64_t edge
 ) noexcept nogil:
     """Return the constraint of a leaf that belongs to an edge; -1 if there is none."""
+    cdef const Leaf* leaves = problem.leaves
     cdef int64_t number
-    for number in range(leaves[leaf].start, leaves[leaf + 1].start):
-        if edge_of[number] == edge:
-            return number
+    if leaves[leaf].domains & bit_of(multipliers.edges[edge].domain) != 0:
+        for number in range(leaves[leaf].start, leaves[leaf + 1].start):
+            if multipliers.edge_of[number] == edge:
+                return number
     return -1
 
 
@@ -187,28 +264,34 @@ cdef Spread _fill_marginals(
     cdef const Domain* domain = &problem.domains[edge.domain]
     cdef const int64_t* multiplier = multipliers.multiplier + edge.place
     cdef int64_t* marginal = multipliers.marginal + edge.place
+    cdef const int64_t* run_of = multipliers.run_of + edge.place
+    cdef int64_t* run_rest = multipliers.run_rest + edge.first_run
+    cdef const uint64_t* runs
     cdef int64_t at = domain.word_start, width = domain.width
     cdef int64_t anywhere = NO_MARGIN
-    cdef int64_t member, position, leaf, constraint, place, rest, best
+    cdef int64_t member, position, leaf, constraint, offset, run, rest, best
+    cdef uint64_t word
     cdef Spread spread
-    for member in range(domain.n_blocks):
-        marginal[member] = NO_MARGIN
+    for run in range(edge.n_runs):
+        run_rest[run] = NO_MARGIN
     for position in range(part.start[edge.tree], part.start[edge.tree + 1]):
         leaf = part.alive[position]
-        constraint = _constraint_of(problem.leaves, multipliers.edge_of, leaf, number)
+        constraint = _constraint_of(problem, multipliers, leaf, number)
         if constraint < 0:
             anywhere = max(anywhere, multipliers.value[leaf] - edge.best)
             continue
         rest = multipliers.value[leaf] - multipliers.part[constraint]
-        place = problem.constraints[constraint].place
-        member = first_from(problem.masks, place, width, 0)
-        while member >= 0:
-            marginal[member] = max(marginal[member], rest)
-            member = first_from(problem.masks, place, width, member + 1)
+        runs = multipliers.runs + multipliers.runs_at[constraint]
+        for offset in range((edge.n_runs + 63) >> 6):
+            word = runs[offset]
+            while word != 0:
+                run = 64 * offset + lowest(word)
+                run_rest[run] = max(run_rest[run], rest)
+                word &= word - 1
     spread.least, spread.most = -NO_MARGIN, NO_MARGIN
     member = first_from(part.box, at, width, 0)
     while member >= 0:
-        best = max(marginal[member], anywhere)
+        best = max(run_rest[run_of[member]], anywhere)
         if best != NO_MARGIN:
             best += multiplier[member]
         if largest(best, multiplier[member]) > multipliers.limit:
@@ -248,21 +331,14 @@ cdef int64_t _average(
         multiplier[member] += share - marginal[member]
         most = max(most, share)
         member = first_from(part.box, at, width, member + 1)
-    edge.best = _best(multiplier, part.box, at, width, part.box, at)
+    edge.best = _fill_runs(problem, multipliers, part, edge)
     for position in range(part.start[edge.tree], part.start[edge.tree + 1]):
         leaf = part.alive[position]
-        constraint = _constraint_of(problem.leaves, multipliers.edge_of, leaf, number)
+        constraint = _constraint_of(problem, multipliers, leaf, number)
         if constraint < 0:
             multipliers.value[leaf] += edge.best - before
             continue
-        here = _best(
-            multiplier,
-            problem.masks,
-            problem.constraints[constraint].place,
-            width,
-            part.box,
-            at,
-        )
+        here = _best(multipliers, edge, constraint)
         multipliers.value[leaf] += here - multipliers.part[constraint]
         multipliers.part[constraint] = here
     return most

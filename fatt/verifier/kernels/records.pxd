@@ -402,17 +402,28 @@ cdef struct Part:
     int64_t n_trees
 
 # A tree and a domain that some of its leaves constrain: where its multipliers begin,
-# and the best of them in the box.
+# the best of them in the box, and its runs: blocks side by side that no leaf of the
+# tree tells apart.
 cdef struct Edge:
     int64_t tree
     int64_t domain
     int64_t place
     int64_t best
+    int64_t first_run
+    int64_t n_runs
 
-# What trees pay each other for blocks; see `dual_ascent`.
+# What trees pay each other for blocks; see `dual_ascent`. `run_of` has the run of each
+# block of an edge, `run_best` the best multiplier of each run in the box, `run_rest`
+# what the tree's best leaf in it is worth without the edge. The set of runs that a
+# constraint allows begins at `runs_at` among the words of `runs`.
 cdef struct Multipliers:
     int64_t* edge_of
     Edge* edges
+    int64_t* run_of
+    int64_t* run_best
+    int64_t* run_rest
+    int64_t* runs_at
+    uint64_t* runs
     int64_t* by_domain
     int64_t* domain_start
     int64_t* tree_start
