@@ -13,6 +13,10 @@ multipliers are integers it stays rigorous.
 
 A tree tells only few of a domain's blocks apart: blocks side by side that each of its
 leaves allows or rules out together are a run, and leaves are compared run by run.
+
+A budget takes part as a tree does: it pays and is paid for blocks, and is worth what
+they gain within the budget, at the best price of a step of cost. It gets half of what
+the blocks are worth to all, and the trees share the rest.
 """
 
 from libc.stdint cimport int64_t, uint64_t
@@ -21,6 +25,7 @@ from fatt.verifier.kernels.arena cimport Arena, filled, integers, more, take, wo
 from fatt.verifier.kernels.records cimport (
     FAR,
     NO_MARGIN,
+    Budget,
     Domain,
     Edge,
     Leaf,
@@ -39,6 +44,7 @@ from fatt.verifier.kernels.records cimport (
     lowest,
     remove,
 )
+from fatt.verifier.kernels.spending cimport best_price, cover, steps_over
 
 
 cdef int make_multipliers(Search* search) except -1 nogil:
@@ -97,6 +103,17 @@ cdef int make_multipliers(Search* search) except -1 nogil:
     multipliers.value = filled(arena, problem.n_leaves + 1, 0)
     multipliers.shared = filled(arena, most, 0)
     multipliers.limit = (FAR >> 1) // max(divisor, <int64_t>1)
+    multipliers.n_priced = multipliers.price = 0
+    if problem.budget != NULL:
+        multipliers.paid = filled(arena, problem.n_blocks, 0)
+        multipliers.priced = integers(arena, n_domains)
+        for domain in range(n_domains):
+            if (
+                problem.budget.dearest[domain] > 0
+                and domain_start[domain] < domain_start[domain + 1]
+            ):
+                multipliers.priced[multipliers.n_priced] = domain
+                multipliers.n_priced += 1
     return 0
 
 
@@ -243,6 +260,119 @@ cdef inline int64_t _constraint_of(
     return -1
 
 
+# ---- What the budget pays.
+
+cdef int64_t _sell(
+    const Problem* problem, Multipliers* multipliers, const Part* part
+) noexcept nogil:
+    """Set the best price of a step of cost; return what the budget is worth then."""
+    cdef int64_t worth = 0
+    multipliers.price = best_price(
+        problem,
+        part.box,
+        multipliers.paid,
+        multipliers.priced,
+        multipliers.n_priced,
+        &worth,
+    )
+    return worth
+
+
+cdef void _start_with_cover(
+    const Problem* problem, const Multipliers* multipliers, const Part* part
+) noexcept nogil:
+    """Let the budget pay each tree what its leaves gain by moving domains.
+
+    The multipliers of before are forgotten.
+    """
+    cdef int64_t* paid = multipliers.paid
+    cdef int64_t* mine = problem.budget.mine
+    cdef const Edge* edge
+    cdef const Domain* domain
+    cdef int64_t tree, number, member, place
+    for member in range(problem.n_blocks):
+        paid[member] = 0
+    for tree in range(part.n_trees):
+        cover(problem, part, tree)
+        for number in range(
+            multipliers.tree_start[tree], multipliers.tree_start[tree + 1]
+        ):
+            edge = &multipliers.edges[number]
+            domain = &problem.domains[edge.domain]
+            for member in range(domain.n_blocks):
+                place = domain.block_start + member
+                multipliers.multiplier[edge.place + member] = -mine[place]
+                paid[place] += mine[place]
+                mine[place] = 0
+
+
+cdef bint _may_be_added(
+    const Problem* problem,
+    const Multipliers* multipliers,
+    const uint64_t* box,
+    int64_t number,
+) noexcept nogil:
+    """Tell whether what the blocks are worth to the budget can be added up."""
+    cdef const Domain* domain = &problem.domains[number]
+    cdef const int64_t* paid = multipliers.paid + domain.block_start
+    cdef int64_t member = first_from(box, domain.word_start, domain.width, 0), worth
+    while member >= 0:
+        worth = paid[member] - multipliers.price * steps_over(problem, number, member)
+        if largest(worth, paid[member]) > multipliers.limit:
+            return False
+        member = first_from(box, domain.word_start, domain.width, member + 1)
+    return True
+
+
+cdef int64_t _take_half(
+    const Problem* problem,
+    const Multipliers* multipliers,
+    const uint64_t* box,
+    int64_t number,
+) noexcept nogil:
+    """Give the budget half of what the blocks of a domain are worth to all.
+
+    What the trees think of them is in `shared`, which receives what is left for them.
+    Returns by how much the budget is worth less now.
+    """
+    cdef const Domain* domain = &problem.domains[number]
+    cdef int64_t* paid = multipliers.paid + domain.block_start
+    cdef int64_t* shared = multipliers.shared
+    cdef int64_t before = NO_MARGIN, after = NO_MARGIN, member, worth, cost
+    member = first_from(box, domain.word_start, domain.width, 0)
+    while member >= 0:
+        cost = multipliers.price * steps_over(problem, number, member)
+        worth = paid[member] - cost
+        before = max(before, worth)
+        shared[member] += worth
+        worth = shared[member] >> 1
+        after = max(after, worth)
+        paid[member] = worth + cost
+        shared[member] -= worth
+        member = first_from(box, domain.word_start, domain.width, member + 1)
+    return before - after
+
+
+cdef void _add_paid(
+    const Problem* problem,
+    const Multipliers* multipliers,
+    const uint64_t* box,
+    int64_t number,
+) noexcept nogil:
+    """Add what the blocks are worth to the budget to what they are worth to trees."""
+    cdef const Domain* domain = &problem.domains[number]
+    cdef const int64_t* paid = multipliers.paid + domain.block_start
+    cdef int64_t member = first_from(box, domain.word_start, domain.width, 0)
+    while member >= 0:
+        multipliers.shared[member] += paid[member]
+        multipliers.shared[member] -= multipliers.price * steps_over(
+            problem, number, member
+        )
+        member = first_from(box, domain.word_start, domain.width, member + 1)
+
+
+# ---- Sweeps.
+
 # The least and the largest max-marginal of an edge.
 cdef struct Spread:
     int64_t least
@@ -350,10 +480,10 @@ cdef int64_t _agree(
     const Part* part,
     int64_t number,
 ) noexcept nogil:
-    """Make all trees agree on one domain.
+    """Make all trees, and the budget, agree on one domain.
 
-    Returns by how much the bound falls; -1 if some tree cannot reach some block, so
-    that propagation must come first.
+    `shared` receives what the blocks are worth to all. Returns by how much the bound
+    falls; -1 if some tree cannot reach some block, so that propagation must come first.
     """
     cdef const Domain* domain = &problem.domains[number]
     cdef int64_t first = multipliers.domain_start[number]
@@ -361,7 +491,12 @@ cdef int64_t _agree(
     cdef int64_t* shared = multipliers.shared
     cdef const int64_t* marginal
     cdef int64_t member, place, edge, gain = 0
+    cdef bint is_priced = (
+        problem.budget != NULL and problem.budget.dearest[number] > 0
+    )
     cdef Spread spread
+    if is_priced and not _may_be_added(problem, multipliers, part.box, number):
+        return -1
     for member in range(domain.n_blocks):
         shared[member] = 0
     for place in range(first, last):
@@ -375,9 +510,13 @@ cdef int64_t _agree(
         while member >= 0:
             shared[member] += marginal[member]
             member = first_from(part.box, domain.word_start, domain.width, member + 1)
+    if is_priced:
+        gain += _take_half(problem, multipliers, part.box, number)
     for place in range(first, last):
         edge = multipliers.by_domain[place]
         gain -= _average(problem, multipliers, part, edge, place - first, last - first)
+    if is_priced:
+        _add_paid(problem, multipliers, part.box, number)
     return gain
 
 
@@ -440,27 +579,53 @@ cdef bint _drop_leaves(
     return write < following
 
 
+cdef int64_t _reappraise(
+    const Problem* problem,
+    const Target* target,
+    Multipliers* multipliers,
+    const Part* part,
+) noexcept nogil:
+    """Work out what all leaves, and the budget, are worth; return the bound."""
+    cdef int64_t bound
+    _appraise(problem, multipliers, part)
+    bound = _bound(multipliers, part, target.constant)
+    if problem.budget != NULL:
+        bound += _sell(problem, multipliers, part)
+    return bound
+
+
 cdef Ascent ascend_dual(
     const Problem* problem,
     const Target* target,
-    const Multipliers* multipliers,
+    Multipliers* multipliers,
     const Part* part,
     uint64_t* kept,
     const Limits* limits,
+    int64_t known,
 ) noexcept nogil:
     """Sweep over the domains until the multipliers are worth no more sweeps.
 
     The multipliers are better ones afterwards, and hold for any part of the
-    box; the part may be smaller. `kept` is scratch, as large as a box.
+    box; the part may be smaller. `kept` is scratch, as large as a box. With a budget,
+    whose `spend` has looked at the part, `known` is the bound of its `quote`: where the
+    multipliers are worse, they start from there.
     """
+    cdef Budget* budget = problem.budget
+    cdef int64_t n_sweeps = limits.dual_sweeps
     cdef Ascent reached
     cdef int64_t possible = target.possible, before, _sweep, domain, gain
-    _appraise(problem, multipliers, part)
-    reached.bound = _bound(multipliers, part, target.constant)
     reached.dropped = False
+    reached.bound = _reappraise(problem, target, multipliers, part)
+    if budget != NULL:
+        n_sweeps = limits.priced_sweeps
+        if reached.bound > known:
+            _start_with_cover(problem, multipliers, part)
+            reached.bound = _reappraise(problem, target, multipliers, part)
+        if reached.bound < possible:
+            return reached
     # Blocks go only when the sweeps are over: until then the books rest on the box.
     copy_words(part.box, kept, problem.n_words)
-    for _sweep in range(limits.dual_sweeps):
+    for _sweep in range(n_sweeps):
         before = reached.bound
         for domain in range(problem.n_domains):
             if multipliers.domain_start[domain] == multipliers.domain_start[domain + 1]:
@@ -480,6 +645,14 @@ cdef Ascent ascend_dual(
                 reached.bound - possible,
             ):
                 reached.dropped = True
+        if budget != NULL:
+            # The price, too, is that of the new multipliers.
+            reached.bound = _bound(multipliers, part, target.constant)
+            reached.bound += _sell(problem, multipliers, part)
+            budget.price = multipliers.price
+            if reached.bound < possible:
+                reached.dropped = False
+                return reached
         if (before - reached.bound) * limits.dual_gain < reached.bound - possible:
             break
     copy_words(kept, part.box, problem.n_words)
