@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble.features import Categorical, Feature
 from fatt.ensemble.trees import holds, n_words
+from fatt.region.costs import Costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,9 @@ class Boxes:
     codes : ndarray of shape (n_boxes, n_words)
         The members of the categorical variables as bit sets, side by side; `code_words`
         tells where each starts.
+    costs
+        How much others may differ in each box, all variables together; None if no box
+        has a budget. Whoever costs more than the budget is not similar.
     """
 
     person: NDArray[np.int64]
@@ -37,6 +41,7 @@ class Boxes:
     upper: NDArray[np.float64]
     missing: NDArray[np.bool_]
     codes: NDArray[np.uint64]
+    costs: Costs | None = None
 
     def __post_init__(self) -> None:
         for array in (self.person, self.lower, self.upper, self.missing, self.codes):
@@ -66,6 +71,7 @@ class Boxes:
             self.upper[mine],
             self.missing[mine],
             self.codes[mine],
+            None if self.costs is None else self.costs.of(mine, chosen),
         )
 
 
@@ -128,6 +134,7 @@ class Membership:
     """
 
     def __init__(self, features: Sequence[Feature]) -> None:
+        self._features = tuple(features)
         is_category = [isinstance(feature, Categorical) for feature in features]
         self._categorical = np.flatnonzero(is_category)
         self._words = code_words(features)[self._categorical]
@@ -174,7 +181,14 @@ class Membership:
         if self._categorical.size:
             inside[:, self._categorical] = self._are_members(mine, values)
         inside |= absent & mine.missing
-        return np.bincount(mine.person[inside.all(axis=1)], minlength=len(people)) > 0
+        similar = np.asarray(inside.all(axis=1))
+        if mine.costs is not None:
+            [some] = similar.nonzero()
+            spent = mine.costs.spent(
+                self._features, some, mine.person[some], values[some]
+            )
+            similar[some] = spent <= mine.costs.most[some]
+        return np.bincount(mine.person[similar], minlength=len(people)) > 0
 
     def _are_members(
         self, boxes: Boxes, values: NDArray[np.float64]

@@ -33,6 +33,11 @@ class Gears:
         Nodes after which the search is taken for a long one, and dual ascent begins.
     dual_sweeps, dual_gain
         Sweeps of a dual ascent, at most, and the share of the slack each must gain.
+    quotes
+        Whether a budget is weighed against what the trees gain, at every node.
+    priced_after, priced_sweeps
+        With a budget, in place of `dual_after` and `dual_sweeps`: the plain bound is
+        weak there, so that dual ascent begins sooner.
     room
         Rows, leaves and constraints for which room is made at first.
     ties
@@ -49,6 +54,9 @@ class Gears:
     dual_after: int = 64
     dual_sweeps: int = 24
     dual_gain: int = 32
+    quotes: bool = True
+    priced_after: int = 6
+    priced_sweeps: int = 16
     room: int = 16
     ties: int = 4
 

@@ -101,6 +101,13 @@ def forest_of(ensemble: Ensemble, code_start: NDArray[np.int64]) -> Forest:
     variables["width"] = np.where(variables["kind"] == ORDERED, 0, n_words)
     variables["set_start"] = starts_of(variables["width"])
     variables["code_start"], variables["code_end"] = code_start[:-1], code_start[1:]
+    variables["missing_low"] = 1.0
+    for variable, feature in zip(variables, ensemble.features, strict=True):
+        if isinstance(feature, Numeric):
+            variable["is_whole"] = feature.integer
+            if feature.missing_range is not None:
+                ends = feature.missing_range
+                variable["missing_low"], variable["missing_high"] = ends
     nodes = np.zeros(len(ensemble.trees.nodes), dtype=NODE)
     for name in ("threshold", "feature", "left", "leaf", "missing_left"):
         nodes[name] = ensemble.trees.nodes[name]

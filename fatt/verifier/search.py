@@ -39,10 +39,11 @@ from fatt.verifier.kernels.records import (
     Forest,
     Regions,
     Sizes,
+    Spending,
 )
 from fatt.verifier.ranks import forest_of
 from fatt.verifier.rounding import arithmetic_of, one_output, to_scores
-from fatt.verifier.twins import clip_to_numbers, holes_of, numbers_of
+from fatt.verifier.twins import clip_to_numbers, holes_of
 
 Floats = NDArray[np.float64]
 
@@ -105,7 +106,6 @@ class Verifier:
         self._gears = gears or Gears()
         self._shifts = tuple(map(int, astuple(self._gears)))
         self._used = np.zeros(N_USED, dtype=np.int64)
-        self._numbers = numbers_of(ensemble.features)
         self._holes = holes_of(ensemble)
         self._forest = forest_of(ensemble, code_words(ensemble.features))
         self._arithmetic = arithmetic_of(ensemble)
@@ -286,7 +286,7 @@ class Verifier:
         """Ask the kernel; tell also why what is unknown is unknown."""
         from fatt.verifier.kernels import decide
 
-        decision, count = self.ensemble.decision, len(people)
+        decision, (count, n_variables) = self.ensemble.decision, people.shape
         is_one_score = run.largest or not isinstance(decision, Argmax)
         is_linked = isinstance(decision, Argmax) and decision.link != "identity"
         kept = self._gears.ties if is_linked and not run.largest else 0
@@ -296,9 +296,9 @@ class Verifier:
             np.searchsorted(boxes.person, np.arange(count + 1)),
             *clip_to_numbers(boxes, self._holes),
         )
-        regions = Regions(*map(np.ascontiguousarray, parts))
+        regions = Regions(*map(np.ascontiguousarray, parts), spending=_spending(boxes))
         n_rivals = 2 if is_one_score else len(self.ensemble.classes)
-        sizes = Sizes(count, people.shape[1], n_rivals, kept)
+        sizes = Sizes(count, n_variables, n_rivals, kept)
         limits = run.limits(self._shifts)
         # Whose label cannot become a worse one is fair, and none of the search's.
         unasked = None
@@ -437,7 +437,10 @@ class Verifier:
             map(np.ascontiguousarray, (boxes.lower, boxes.upper, boxes.missing))
         )
         own, found = np.ascontiguousarray(people), np.array(people, order="C")
-        points.read_cells(self._forest, self._numbers, own, bounds, which, cells, found)
+        paid = _spending(boxes)
+        if paid is not None:
+            paid = paid._replace(people=own)
+        points.read_cells(self._forest, own, bounds, which, cells, found, paid)
         return found
 
     def _decide_ties(
@@ -549,6 +552,16 @@ class _Run:
 
 def _is_same(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return one is other or np.array_equal(one, other, equal_nan=True)
+
+
+def _spending(boxes: Boxes) -> Spending | None:
+    """Return the budgets of boxes as the kernels read them."""
+    costs = boxes.costs
+    if costs is None:
+        return None
+    arrays = (costs.rule, costs.most, costs.each, costs.tables, costs.people)
+    bounds = (boxes.lower, boxes.upper, boxes.missing)
+    return Spending(*map(np.ascontiguousarray, (*arrays, *bounds)))
 
 
 def _blank(sizes: Sizes, unasked: NDArray[np.bool_] | None) -> Answers:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Ensemble, Feature, Numeric
+from fatt.ensemble import Ensemble
 from fatt.ensemble.numeric import gaps_of
 from fatt.region.boxes import Boxes
-from fatt.verifier.kernels.records import NUMBERS
 
 Floats = NDArray[np.float64]
 
@@ -67,15 +65,3 @@ def clip_to_numbers(
     lower[:, columns] = np.where(empty, np.inf, first)
     upper[:, columns] = np.where(empty, -np.inf, last)
     return lower, upper, missing, boxes.codes
-
-
-def numbers_of(features: Sequence[Feature]) -> NDArray[Any]:
-    """Return what `read_cells` needs to know of the numbers of each variable."""
-    numbers = np.zeros(len(features), dtype=NUMBERS)
-    numbers["missing_low"] = 1.0
-    for number, feature in zip(numbers, features, strict=True):
-        if isinstance(feature, Numeric):
-            number["is_whole"] = feature.integer
-            if feature.missing_range is not None:
-                number["missing_low"], number["missing_high"] = feature.missing_range
-    return numbers

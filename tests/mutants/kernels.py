@@ -65,9 +65,9 @@ _DUAL = _of(
     ),
     _lost("if best - multipliers.value[leaf] <= slack:", "<=", "<"),
     _lost(
-        "reached.bound = _bound(multipliers, part, target.constant)",
+        "    bound = _bound(multipliers, part, target.constant)\n    if",
         "_bound(multipliers, part, target.constant)",
-        "possible - 1",
+        "target.possible - 1",
     ),
     _lost(
         "anywhere = max(anywhere, multipliers.value[leaf] - edge.best)",
@@ -75,6 +75,16 @@ _DUAL = _of(
         "",
     ),
     _lost("gain += spread.most", "spread.most", "spread.most + 1"),
+    # Blocks that some leaf tells apart are no run.
+    _lost(
+        "borders[mine + offset] |= word ^ ((word << 1) | carry)",
+        "word ^ ((word << 1) | carry)",
+        "word & ~((word << 1) | carry)",
+    ),
+    _lost(
+        "run_rest[run] = max(run_rest[run], rest)", "max(run_rest[run], rest)", "rest"
+    ),
+    _lost("run_best[64 * offset + lowest(word)])", "64 * offset + lowest(word)", "0"),
     _lost(
         "multipliers.value[leaf] += here - multipliers.part[constraint]",
         " - multipliers.part[constraint]",
@@ -260,6 +270,7 @@ _SHARED = _of(
         "code != node.alone",
     ),
     _lost("        if number <= cuts[middle]:", "<=", "<"),
+    _lost("after = nextafter(below, INFINITY)", "nextafter(below, INFINITY)", "below"),
 )
 
 _REACH = _of(
@@ -337,7 +348,6 @@ _DECISION = _of(
 
 _POINTS = _of(
     "points.pyx",
-    _lost("after = nextafter(below, INFINITY)", "nextafter(below, INFINITY)", "below"),
     _lost(
         "low, high = max(low, lower[place]), min(high, upper[place])",
         "max(low, lower[place])",

@@ -10,10 +10,11 @@ import pytest
 from fatt.ensemble import kernels as ensemble_kernels
 from fatt.region import Similarity, Space, growth
 from fatt.region import kernels as region_kernels
+from fatt.region.costs import COST, COUNT
 from fatt.repairs import kernels as repair_kernels
 from fatt.verifier import Verifier
 from fatt.verifier.kernels import decide, points, reach
-from fatt.verifier.kernels.records import Answers, Regions, Sizes
+from fatt.verifier.kernels.records import Answers, Regions, Sizes, Spending
 from tests.cases import Case, random_case
 from tests.region import town
 from tests.verifier.kept import FOLDER, read
@@ -35,9 +36,19 @@ def question() -> dict[str, Any]:
         np.zeros(count),
         np.searchsorted(boxes.person, np.arange(count + 1)).astype(np.int64),
         *(np.array(a) for a in (boxes.lower, boxes.upper, boxes.missing, boxes.codes)),
+        spending=Spending(
+            rule=np.zeros(len(boxes), dtype=np.int64),
+            most=np.ones(len(boxes), dtype=np.int64),
+            each=np.full((2, n_variables), np.array((1.0, COUNT, 1, 0), dtype=COST)),
+            tables=np.zeros(9, dtype=np.int64),
+            people=np.array(case.people),
+            lower=np.array(boxes.lower),
+            upper=np.array(boxes.upper),
+            missing=np.array(boxes.missing),
+        ),
     )
     answers = Answers.blank(Sizes(count, n_variables, 2, 1))
-    limits = [100, 2**61, 0, 1, 1, 1, 25, 1, 1, 64, 24, 32, 16, 1]
+    limits = [100, 2**61, 0, 1, 1, 1, 25, 1, 1, 64, 24, 32, 1, 6, 16, 16, 1]
     return {
         "forest": verifier._forest,
         "arithmetic": verifier._arithmetic,
@@ -56,7 +67,8 @@ FIELDS = [
     for group, fields in {
         "forest": Verifier(random_case(1).ensemble)._forest._fields,
         "arithmetic": Verifier(random_case(1).ensemble)._arithmetic._fields,
-        "regions": Regions._fields,
+        "regions": Regions._fields[:-1],
+        "spending": Spending._fields,
         "answers": Answers._fields,
         "limits": [None],
         "clock": [None],
@@ -82,7 +94,10 @@ def spoilt(array: Any, how: str) -> Any:
 
 
 def put(given: dict[str, Any], group: str, field: str | None, array: Any) -> None:
-    if field is None:
+    if group == "spending":
+        changed = given["regions"].spending._replace(**{field: array})
+        put(given, "regions", group, changed)
+    elif field is None:
         given[group] = array
     else:
         given[group] = given[group]._replace(**{field: array})
@@ -101,11 +116,13 @@ def test_the_question_is_right() -> None:
 @pytest.mark.parametrize(("group", "field"), FIELDS)
 def test_a_wrong_array_is_refused(group: str, field: str | None, how: str) -> None:
     given = question()
-    right = given[group] if field is None else getattr(given[group], field)
+    whole = given["regions"].spending if group == "spending" else given[group]
+    right = whole if field is None else getattr(whole, field)
     wrong = spoilt(right, how)
     # Arrays over nodes, sets and cuts may have any length, since trees name what they
     # use of them; an empty or single one lies in order whatever the stride.
     free = {"nodes", "masks", "cuts", "variables", "bases", "labels", "scores"}
+    free |= {"each", "tables"}
     if how == "longer" and field in free:
         pytest.skip("any length is right")
     if how == "swapped" and wrong.dtype == right.dtype:
@@ -151,6 +168,43 @@ def test_labels_and_boxes_that_are_not_there_are_refused(
             decide.decide(**spoilt_question)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"), [("rule", 2), ("rule", -2), ("most", -1), ("most", 2**60)]
+)
+def test_budgets_that_cannot_be_are_refused(field: str, value: int) -> None:
+    given = question()
+    array = getattr(given["regions"].spending, field).copy()
+    array[-1] = value
+    put(given, "spending", field, array)
+    with pytest.raises(ValueError, match="of box"):
+        decide.decide(**given)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("kind", -1), ("kind", 5), ("missing", -1), ("scale", -1.0), ("scale", np.nan)],
+)
+def test_costs_that_cannot_be_are_refused(field: str, value: float) -> None:
+    given = question()
+    each = given["regions"].spending.each.copy()
+    each[1, 0][field] = value
+    put(given, "spending", "each", each)
+    with pytest.raises(ValueError, match="cost"):
+        decide.decide(**given)
+
+
+def test_a_person_beside_a_box_with_a_budget_is_refused() -> None:
+    """No leaf could be paid, and the search would look for one without end."""
+    given = question()
+    for field, value in (("lower", np.inf), ("upper", -np.inf), ("missing", False)):
+        array = getattr(given["regions"].spending, field).copy()
+        array[:] = value
+        beside = dict(given)
+        put(beside, "spending", field, array)
+        with pytest.raises(ValueError, match="is not in box"):
+            decide.decide(**beside)
+
+
 def test_too_little_memory_is_an_exception() -> None:
     given = question()
     given["limits"][-2] = 2**59
@@ -172,7 +226,6 @@ def test_cells_of_boxes_that_are_not_there_are_refused() -> None:
     with pytest.raises(ValueError, match="in none of the"):
         points.read_cells(
             verifier._forest,
-            verifier._numbers,
             case.people,
             bounds,
             which,
@@ -255,7 +308,8 @@ def test_people_and_boxes_of_another_space_are_refused() -> None:
         [[20, 500.0, 0.5, 1.0, 2, "M", "city 1", "A", "male", "x"]], variables
     )
     made = space.boxes(people)
-    boxes = [np.array(vars(made)[name]) for name in vars(made)]
+    names = ("person", "lower", "upper", "missing", "codes")
+    boxes = [np.array(getattr(made, name)) for name in names]
     right = (people, np.ones(1), tuple(boxes))
     assert growth.grow(space._prepared, *right) == 1
     for place in range(len(boxes)):

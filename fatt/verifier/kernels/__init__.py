@@ -30,6 +30,17 @@ nothing of people, classes and libraries: another question becomes another `Prob
 `records.pxd` has the records; leaves, constraints, domains and blocks lie in flat
 arrays, and whatever belongs to one entry lies between its `start` and that of the next.
 
+Budgets
+-------
+A box may have a budget: how much others may spend on differing, all variables together
+(`fatt.region.costs`). Costs are integers, and never fall away from the person, so cells,
+blocks and leaves cost the sum, over the variables, of least costs. ::
+
+    tariff            x0: cell 3 costs 0, cell 4 costs 1, ...     x1: {a} costs 0, ...
+    reach             a side of a node that cannot be paid is not entered
+    Budget            block: what it costs     asked: what a constraint costs at least
+    spending          what the part costs at least, what is left, the best price
+
 What each kernel keeps true
 ---------------------------
 screen
@@ -40,6 +51,10 @@ screen
 reach
     A leaf is collected if and only if the box has a point that falls into it; the box
     is the same afterwards. Every point of a block satisfies the same constraints.
+    With a budget: a point that can be paid. Points that cannot may be in no leaf.
+tariff
+    The cost of a block is that of its cheapest member in the box, which `points` finds.
+    The person is in the box and costs nothing, so each tree has a leaf to be paid.
 margins
     Below `possible` the library's own floats let the rival lose, from `certain` on they
     let it win, at every point of the box; in between `decide_exactly` repeats them.
@@ -51,10 +66,15 @@ propagation
     Whenever nothing changes any more, each living leaf has a point in the box, and each
     tree's leaves allow all of it. So only domains that became smaller since, which
     `changed` must name, can cost a leaf, and only trees that lose one can cost blocks.
+spending
+    No block and no leaf is dropped that a point within the budget, with a margin of
+    `possible`, needs. `cheapest` and `left` are those of the part that `spend` saw
+    last; a part that became smaller may cost more. A quote bounds the margin of every
+    point that can be paid, at any price.
 dual_ascent
-    The multipliers of a domain's block add up to zero over the trees: each point keeps
-    its margin, so that the sum of the best leaves, multipliers included, bounds it. The
-    bound never grows; no number leaves 64 bits.
+    The multipliers of a domain's block add up to zero over the trees, and the budget if
+    there is one: each point keeps its margin, so that the sum of the best leaves,
+    multipliers included, bounds it. The bound never grows; no number leaves 64 bits.
 branch_and_bound
     Every point of the box at which the rival wins, or beats the best so far, lies in
     the row that is looked at, in the other side of an open cut, or has been found.
@@ -64,7 +84,8 @@ decide
     one certainly wins, else unknown; `possible` holds every class that may win. So
     for a box of one point, which asks if the person's own answer is certain.
 points
-    A point lies in its cells and its box, and is a person's where nothing differs.
+    A point lies in its cells and its box, and is a person's where nothing differs. With
+    a budget it costs no more than any other in its cells.
 
 Sources
 -------

@@ -10,17 +10,24 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from fatt.ensemble.arrays cimport data_of, n_columns_of
 from fatt.verifier.kernels.records cimport (
+    CODES,
+    COUNT,
+    FAR,
+    FREE,
+    TABLE,
     Answers,
     Arithmetic,
     Base,
+    Cost,
     Forest,
     Limits,
     Node,
-    Numbers,
     Regions,
     Rule,
+    Spending,
     Tally,
     Variable,
+    has,
 )
 
 from fatt.verifier.kernels import records
@@ -32,13 +39,13 @@ def _check_layouts():
     cdef Variable variable
     cdef Base base
     cdef Rule rule
-    cdef Numbers numbers
+    cdef Cost cost
     for name, seen in (
         ("NODE", np.asarray(<Node[:1]>&node)),
         ("VARIABLE", np.asarray(<Variable[:1]>&variable)),
         ("BASE", np.asarray(<Base[:1]>&base)),
         ("RULE", np.asarray(<Rule[:1]>&rule)),
-        ("NUMBERS", np.asarray(<Numbers[:1]>&numbers)),
+        ("COST", np.asarray(<Cost[:1]>&cost)),
     ):
         if seen.dtype != getattr(records, name):
             raise ImportError(
@@ -129,8 +136,8 @@ cdef int read_regions(
     int64_t begin, int64_t end,
 ) except -1:
     """Check the arrays, and what they say of people from `begin` to before `end`."""
-    people, label, below, above, start, lower, upper, missing, codes = given
-    cdef int64_t n_people = len(label), n_boxes = len(lower), person
+    people, label, below, above, start, lower, upper, missing, codes, spending = given
+    cdef int64_t n_people = len(label), n_boxes = len(lower), person, box
     n_variables, n_words = forest.n_variables, n_columns_of(codes, "codes")
     shape = (n_boxes, n_variables)
     regions.people = <const double*>data_of(
@@ -160,6 +167,109 @@ cdef int read_regions(
             raise ValueError(f"the label of person {person} is none of {n_classes}")
         if regions.start[person] >= regions.start[person + 1]:
             raise ValueError(f"person {person} has no box")
+    regions.spending.rule = NULL
+    if spending is not None:
+        read_spending(spending, forest, n_people, n_boxes, &regions.spending)
+        for person in range(begin, end):
+            for box in range(regions.start[person], regions.start[person + 1]):
+                _check_own(forest, regions, person, box)
+    return 0
+
+
+cdef int read_spending(
+    object given,
+    const Forest* forest,
+    int64_t n_people,
+    int64_t n_boxes,
+    Spending* spending,
+) except -1:
+    """Check the arrays of costs and budgets; None for boxes that have no budget."""
+    cdef int64_t n_variables = forest.n_variables, n_rules, n_entries, place, n_codes
+    cdef const Cost* cost
+    spending.rule = NULL
+    if given is None:
+        return 0
+    rule, most, each, tables, people, lower, upper, missing = given
+    shape = (n_boxes, n_variables)
+    n_rules, n_entries = len(each), len(tables)
+    spending.rule = <const int64_t*>data_of(rule, _INTEGER, (n_boxes,), False, "rule")
+    spending.most = <const int64_t*>data_of(most, _INTEGER, (n_boxes,), False, "most")
+    spending.each = <const Cost*>data_of(
+        each, records.COST, (n_rules, n_variables), False, "each"
+    )
+    spending.tables = <const int64_t*>data_of(
+        tables, _INTEGER, (n_entries,), False, "tables"
+    )
+    spending.people = <const double*>data_of(
+        people, _FLOAT, (n_people, n_variables), False, "people"
+    )
+    spending.lower = <const double*>data_of(lower, _FLOAT, shape, False, "lower")
+    spending.upper = <const double*>data_of(upper, _FLOAT, shape, False, "upper")
+    spending.missing = <const uint8_t*>data_of(missing, _FLAG, shape, False, "missing")
+    for place in range(n_boxes):
+        if not -1 <= spending.rule[place] < n_rules:
+            raise ValueError(f"the rule of box {place} is none of {n_rules}")
+        # Each variable costs at most one more than the budget, so that sums fit.
+        if not 0 <= spending.most[place] < FAR // (n_variables + 1):
+            raise ValueError(f"the budget of box {place} is {most[place]}")
+    for place in range(n_rules * n_variables):
+        cost = &spending.each[place]
+        if not FREE <= cost.kind <= TABLE:
+            raise ValueError(f"{cost.kind} is no kind of cost")
+        if cost.missing < 0 or not cost.scale >= 0:
+            raise ValueError("a cost is negative or no number")
+        is_category = forest.variables[place % n_variables].kind == CODES
+        if cost.kind == TABLE:
+            n_codes = forest.variables[place % n_variables].n_cells
+            if not is_category or not 0 <= cost.table <= n_entries - n_codes * n_codes:
+                raise ValueError(f"variable {place % n_variables} has no such table")
+        elif is_category and cost.kind > COUNT:
+            raise ValueError(f"variable {place % n_variables} has codes, no distance")
+    return 0
+
+
+cdef int _check_own(
+    const Forest* forest, const Regions* regions, int64_t person, int64_t box
+) except -1:
+    """Refuse a box with a budget in which its person does not cost nothing.
+
+    Every tree then has a leaf in the box that can be paid.
+    """
+    cdef const Spending* spending = &regions.spending
+    cdef int64_t n_variables = forest.n_variables, index, place, code, other
+    cdef const uint64_t* codes = regions.codes + box * regions.n_words
+    cdef const int64_t* row
+    cdef const Variable* variable
+    cdef const Cost* cost
+    cdef double own
+    cdef bint is_inside
+    if spending.rule[box] < 0:
+        return 0
+    for index in range(n_variables):
+        variable = &forest.variables[index]
+        place = box * n_variables + index
+        own = spending.people[person * n_variables + index]
+        code = -1
+        if own != own:
+            is_inside = spending.missing[place] != 0
+        elif variable.kind != CODES:
+            is_inside = spending.lower[place] <= own <= spending.upper[place]
+        else:
+            is_inside = 0 <= own < <double>variable.n_cells
+            if is_inside:
+                code = <int64_t>own
+                is_inside = has(codes, variable.code_start, code)
+        if not is_inside:
+            raise ValueError(f"person {person} is not in box {box}")
+        cost = &spending.each[spending.rule[box] * n_variables + index]
+        if cost.kind == TABLE and code >= 0:
+            row = spending.tables + cost.table + code * variable.n_cells
+            for other in range(variable.n_cells):
+                if row[other] < 0 or (other == code and row[other] != 0):
+                    raise ValueError(
+                        f"from code {code} to {other} variable {index} costs "
+                        f"{row[other]}"
+                    )
     return 0
 
 

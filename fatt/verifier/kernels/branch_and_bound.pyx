@@ -9,7 +9,12 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fatt.verifier.kernels.arena cimport Arena, filled, integers, more, take, words
 from fatt.verifier.kernels.dual_ascent cimport Ascent, ascend_dual, make_multipliers
-from fatt.verifier.kernels.local_search cimport ascend, evaluate, leaves_at
+from fatt.verifier.kernels.local_search cimport (
+    ascend,
+    ascend_within,
+    evaluate,
+    leaves_at,
+)
 from fatt.verifier.kernels.propagation cimport propagate
 from fatt.verifier.kernels.records cimport (
     ALL,
@@ -17,16 +22,19 @@ from fatt.verifier.kernels.records cimport (
     FAR,
     FOUND,
     LEAST,
+    MOST,
     NOW,
     STOP,
     STOPPED,
     TIED,
     WINS,
+    Budget,
     Constraint,
     Domain,
     Leaf,
     Limits,
     Loss,
+    Multipliers,
     Part,
     Point,
     Problem,
@@ -44,6 +52,13 @@ from fatt.verifier.kernels.records cimport (
     remove,
     within,
 )
+from fatt.verifier.kernels.spending cimport Quote, cost_of, quote, steps_over
+
+cdef enum:
+    # With a budget local search starts from what the multipliers would buy: at each of
+    # so many nodes of dual ascent, then at every so many.
+    BOUGHT_UNTIL = 64
+    BOUGHT_EVERY = 8
 
 
 # ---- Where to branch.
@@ -239,6 +254,46 @@ cdef inline double _score(int64_t one, int64_t other, double most) noexcept nogi
     return (min(<double>one, most) + 1.0) * (min(<double>other, most) + 1.0)
 
 
+cdef void _add_prices(
+    const Problem* problem, const uint64_t* box, Loss* losses
+) noexcept nogil:
+    """Add what each side of a cut takes from the budget, at the last price."""
+    cdef const Budget* budget = problem.budget
+    cdef const Domain* domain
+    cdef Loss* loss
+    cdef int64_t number, member, paid, price = budget.price
+    cdef int64_t least, second, behind
+    if price == 0:
+        return
+    for number in range(problem.n_domains):
+        if budget.dearest[number] == 0:
+            continue
+        domain = &problem.domains[number]
+        loss = losses + domain.block_start
+        least = second = MOST
+        member = first_from(box, domain.word_start, domain.width, 0)
+        while member >= 0:
+            paid = price * steps_over(problem, number, member)
+            if paid < least:
+                least, second = paid, least
+            elif paid < second:
+                second = paid
+            loss[member].up_to += least
+            loss[member].at += paid
+            member = first_from(box, domain.word_start, domain.width, member + 1)
+        behind = MOST
+        for member in range(domain.n_blocks - 1, -1, -1):
+            if not has(box, domain.word_start, member):
+                continue
+            if behind != MOST:
+                loss[member].beyond += behind
+            paid = price * steps_over(problem, number, member)
+            behind = min(behind, paid)
+            # Only without the cheapest block something else must be paid.
+            if paid == 0 and second != MOST:
+                loss[member].without += second
+
+
 cdef int64_t _choose(
     const Problem* problem,
     const Loss* losses,
@@ -410,6 +465,106 @@ cdef void _stand_near(
                 break
 
 
+cdef bint _stand_cheap(
+    const Problem* problem, const uint64_t* box, int64_t* block
+) noexcept nogil:
+    """Put each variable into the cheapest block of a box; tell if all can be paid."""
+    cdef const Budget* budget = problem.budget
+    cdef const Domain* domain
+    cdef const int64_t* cost
+    cdef int64_t number, member, best, total = 0
+    for number in range(problem.n_domains):
+        domain = &problem.domains[number]
+        cost = budget.block + domain.block_start
+        best = member = first_from(box, domain.word_start, domain.width, 0)
+        if member < 0:
+            # Dual ascent may drop the last block of a domain.
+            return False
+        if has(box, domain.word_start, domain.own):
+            best = domain.own
+        while member >= 0 and cost[best] > 0:
+            if cost[member] < cost[best]:
+                best = member
+            member = first_from(box, domain.word_start, domain.width, member + 1)
+        block[number] = best
+        total += cost[best]
+    return total <= budget.most
+
+
+cdef bint _stand_bought(
+    const Problem* problem,
+    const Multipliers* multipliers,
+    const uint64_t* box,
+    int64_t* block,
+) noexcept nogil:
+    """Spend the budget on what the multipliers say is worth most, step by step.
+
+    Returns whether the point can be paid: the box may have shrunk since `spend` saw it.
+    """
+    cdef const Budget* budget = problem.budget
+    cdef const Domain* domain
+    cdef const int64_t* cost
+    cdef const int64_t* paid
+    cdef int64_t place, number, member, now, left, value, highest, chosen, bought
+    if not _stand_cheap(problem, box, block):
+        return False
+    left = budget.most - cost_of(problem, block)
+    while True:
+        chosen, bought, highest = -1, -1, 0
+        for place in range(multipliers.n_priced):
+            number = multipliers.priced[place]
+            domain = &problem.domains[number]
+            cost = budget.block + domain.block_start
+            paid = multipliers.paid + domain.block_start
+            now = block[number]
+            member = first_from(box, domain.word_start, domain.width, 0)
+            while member >= 0:
+                value = (cost[member] >> budget.shift) - (cost[now] >> budget.shift)
+                value = paid[member] - paid[now] - multipliers.price * value
+                if value > highest and 0 < cost[member] - cost[now] <= left:
+                    chosen, bought, highest = number, member, value
+                member = first_from(box, domain.word_start, domain.width, member + 1)
+        if chosen < 0:
+            return True
+        cost = budget.block + problem.domains[chosen].block_start
+        left -= cost[bought] - cost[block[chosen]]
+        block[chosen] = bought
+
+
+cdef bint _stand_in(
+    const Problem* problem, const uint64_t* box, int64_t* block
+) noexcept nogil:
+    """Put each variable into a block of a box, near the person; tell if that is paid.
+
+    If not, no point of the box can be paid.
+    """
+    if problem.budget != NULL:
+        return _stand_cheap(problem, box, block)
+    _stand_near(problem, box, block)
+    return True
+
+
+cdef bint _restart(
+    Search* search, const Loss* losses, const uint64_t* box
+) noexcept nogil:
+    """Start a local search anew; tell whether it wins.
+
+    It starts where least is lost; with a budget, at what costs least.
+    """
+    cdef const Problem* problem = &search.problem
+    cdef Point* point = &search.point
+    if problem.budget == NULL:
+        _start_where_least_is_lost(problem, losses, box, point.block)
+        evaluate(problem, &search.target, point)
+        ascend(problem, point, search.limits.local_sweeps)
+    elif _stand_cheap(problem, box, point.block):
+        evaluate(problem, &search.target, point)
+        ascend_within(problem, point, search.limits.local_sweeps)
+    else:
+        return False
+    return _wins(search)
+
+
 # ---- The search.
 
 # One row per open cut: the box, where the trees' leaves begin, and the side of the cut
@@ -573,13 +728,19 @@ cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
     cdef Loss* losses = <Loss*>take(arena, problem.n_blocks, sizeof(Loss))
     cdef Run* runs = <Run*>take(arena, problem.n_blocks, sizeof(Run))
     cdef bint has_multipliers = False, is_closed = False, is_won, is_left
-    # The whole box allows all leaves, and they allow all of it.
-    cdef uint64_t changed = 0
+    cdef bint is_paid = problem.budget != NULL
+    cdef int64_t dual_after = limits.priced_after if is_paid else limits.dual_after
+    # The whole box allows all leaves, and they allow all of it; a budget may not.
+    cdef uint64_t changed = ALL if is_paid else 0
+    cdef Quote made
     cdef Ascent reached
     cdef Rows rows
     cdef Part part
     _make_rows(&rows, search)
-    ascend(problem, point, limits.local_sweeps)
+    if is_paid:
+        ascend_within(problem, point, limits.local_sweeps)
+    else:
+        ascend(problem, point, limits.local_sweeps)
     is_won = _wins(search)
     while True:
         if is_won:
@@ -608,8 +769,7 @@ cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
         changed = 0
         if bound < possible:
             continue
-        if _meet_tops(problem, &part, meet):
-            _stand_near(problem, meet, point.block)
+        if _meet_tops(problem, &part, meet) and _stand_in(problem, meet, point.block):
             point.margin = bound
             is_won = _wins(search)
             if is_won:
@@ -621,8 +781,17 @@ cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
             outcome.what, outcome.bound = STOPPED, _open_bound(&rows, row, bound)
             return 0
         tally.nodes += 1
+        made.bound = bound
+        if is_paid and limits.quotes != 0:
+            made = quote(problem, target, &part, &changed)
+            if made.bound < possible or made.is_empty:
+                changed = 0
+                continue
+            if made.is_smaller:
+                is_closed = False
+                continue
         # With a band without end there is nothing that multipliers could close.
-        if tally.nodes - first_node >= limits.dual_after and possible > -FAR:
+        if tally.nodes - first_node >= dual_after and possible > -FAR:
             if not has_multipliers:
                 make_multipliers(search)
                 has_multipliers = True
@@ -634,12 +803,24 @@ cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
                 &part,
                 meet,
                 limits,
+                made.bound,
             )
             if reached.bound < possible:
                 tally.dual_closed += 1
                 continue
+            if is_paid and (
+                tally.nodes - first_node < BOUGHT_UNTIL
+                or tally.nodes % BOUGHT_EVERY == 0
+            ):
+                if _stand_bought(problem, &search.multipliers, part.box, point.block):
+                    evaluate(problem, target, point)
+                    ascend_within(problem, point, limits.local_sweeps)
+                    is_won = _wins(search)
             if reached.dropped:
                 is_closed, changed = False, ALL
+                continue
+            if is_won:
+                is_closed = False
                 continue
         number = -1
         side = rows.sides + row * rows.n_words
@@ -654,13 +835,12 @@ cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
             if tally.nodes >= next_restart:
                 next_restart *= 2
                 tally.restarted += 1
-                _start_where_least_is_lost(problem, losses, part.box, point.block)
-                evaluate(problem, target, point)
-                ascend(problem, point, limits.local_sweeps)
-                is_won = _wins(search)
+                is_won = _restart(search, losses, part.box)
                 if is_won:
                     is_closed = False
                     continue
+            if is_paid:
+                _add_prices(problem, part.box, losses)
             number = _choose(problem, losses, part.box, slack, side)
         if number < 0:
             number = _choose_any(problem, &part, side)

@@ -73,6 +73,7 @@ from fatt.verifier.kernels.records cimport (
     rank_of,
 )
 from fatt.verifier.kernels.screen cimport screen, screen_tree
+from fatt.verifier.kernels.tariff cimport make_tariff, set_tariff
 
 from fatt.verifier.kernels import records
 
@@ -111,6 +112,7 @@ cdef int _make_visit(
     visit.rivals = integers(arena, n_classes)
     visit.contest.arithmetic = arithmetic
     make_walk(&visit.walk, forest, depth, arena)
+    make_tariff(&visit.tariff, forest, arena)
     return 0
 
 
@@ -271,6 +273,7 @@ cdef void _enter(
     """Bring a box and its person into rank space."""
     enter(forest, regions, box, &visit.walk)
     _own_cells(forest, regions.people + person * regions.n_variables, visit.own_cell)
+    set_tariff(forest, regions, person, box, visit)
 
 
 cdef int _find(Search* search, Outcome* outcome) except -1 nogil:
@@ -298,7 +301,7 @@ cdef int32_t _decide_only_tree(
     int64_t person,
     int64_t box,
     Visit* visit,
-) noexcept nogil:
+) except -1 nogil:
     """Tell, for one box, whether the only tree gives another label somewhere."""
     cdef int32_t* first = answers.first + person * answers.n_variables
     cdef int32_t* last = answers.last + person * answers.n_variables

@@ -20,8 +20,9 @@ cdef int make_multipliers(Search* search) except -1 nogil
 cdef Ascent ascend_dual(
     const Problem* problem,
     const Target* target,
-    const Multipliers* multipliers,
+    Multipliers* multipliers,
     const Part* part,
     uint64_t* kept,
     const Limits* limits,
+    int64_t known,
 ) noexcept nogil

@@ -8,6 +8,9 @@ cdef void evaluate(
     const Problem* problem, const Target* target, Point* point
 ) noexcept nogil
 cdef void ascend(const Problem* problem, Point* point, int64_t sweeps) noexcept nogil
+cdef void ascend_within(
+    const Problem* problem, Point* point, int64_t sweeps
+) noexcept nogil
 cdef void start_at_person(
     const Problem* problem, const Target* target, Point* point
 ) noexcept nogil

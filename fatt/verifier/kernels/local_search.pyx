@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fatt.verifier.kernels.arena cimport Arena, filled, integers, more, take
 from fatt.verifier.kernels.records cimport (
+    Budget,
     Constraint,
     Domain,
     Entry,
@@ -21,6 +22,7 @@ from fatt.verifier.kernels.records cimport (
     has,
     lowest,
 )
+from fatt.verifier.kernels.spending cimport cost_of
 
 
 cdef int make_point(Search* search) except -1 nogil:
@@ -159,6 +161,139 @@ cdef void ascend(const Problem* problem, Point* point, int64_t sweeps) noexcept 
             return
 
 
+# ---- Within a budget.
+
+# A move of one variable; the margin and the cost of the point behind it.
+cdef struct Step:
+    int64_t domain
+    int64_t member
+    int64_t margin
+    int64_t cost
+
+
+cdef Step _best_step(
+    const Problem* problem,
+    const Point* point,
+    int64_t cost,
+    int64_t excluded,
+    int64_t price,
+) noexcept nogil:
+    """Return the move that can be paid and gains most, at a price of a step of cost.
+
+    Its domain is -1 if none gains anything; `excluded` is a domain that stays.
+    """
+    cdef const Budget* budget = problem.budget
+    cdef const int64_t* gain = point.gain
+    cdef const int64_t* each
+    cdef int64_t domain, rest, member, now, others, value, highest = 0
+    cdef Step best
+    best.domain = best.member = -1
+    best.margin, best.cost = point.margin, cost
+    for domain in range(problem.n_domains):
+        if point.start[domain] == point.start[domain + 1] or domain == excluded:
+            continue
+        each = budget.block + problem.domains[domain].block_start
+        now = each[point.block[domain]]
+        others = cost - now
+        rest = _weigh(problem, point, domain)
+        for member in range(problem.domains[domain].n_blocks):
+            if others + each[member] > budget.most:
+                continue
+            value = (each[member] >> budget.shift) - (now >> budget.shift)
+            value = rest + gain[member] - point.margin - price * value
+            if value > highest:
+                highest = value
+                best.domain, best.member = domain, member
+                best.margin, best.cost = rest + gain[member], others + each[member]
+    return best
+
+
+cdef bint _swap(
+    const Problem* problem, Point* point, int64_t domain, int64_t* cost
+) noexcept nogil:
+    """Take a variable back to where it is free and move another; tell if that gains.
+
+    If not, the point stands where it did.
+    """
+    cdef int64_t start = problem.domains[domain].block_start
+    cdef const int64_t* each = problem.budget.block + start
+    cdef int64_t old = point.block[domain], old_margin = point.margin
+    cdef int64_t free = -1, member, rest
+    cdef Step step
+    if each[old] == 0:
+        return False
+    rest = _weigh(problem, point, domain)
+    for member in range(problem.domains[domain].n_blocks):
+        if each[member] == 0 and (free < 0 or point.gain[member] > point.gain[free]):
+            free = member
+    if free < 0:
+        return False
+    _move(problem, point, domain, free, rest + point.gain[free])
+    step = _best_step(problem, point, cost[0] - each[old], domain, 0)
+    if step.domain >= 0 and step.margin > old_margin:
+        _move(problem, point, step.domain, step.member, step.margin)
+        cost[0] = step.cost
+        return True
+    _move(problem, point, domain, old, old_margin)
+    return False
+
+
+cdef void ascend_within(
+    const Problem* problem, Point* point, int64_t sweeps
+) noexcept nogil:
+    """Move the point within its budget until no move, and no swap of two, gains.
+
+    It must be within the budget. First a move must be worth its price, then any gain
+    will do.
+    """
+    cdef int64_t cost = cost_of(problem, point.block)
+    cdef int64_t price = problem.budget.price, _sweep, domain
+    cdef Step step
+    for _sweep in range(4 * sweeps):
+        step = _best_step(problem, point, cost, -1, price)
+        if step.domain >= 0:
+            _move(problem, point, step.domain, step.member, step.margin)
+            cost = step.cost
+            continue
+        if price != 0:
+            price = 0
+            continue
+        domain = 0
+        while domain < problem.n_domains and not _swap(problem, point, domain, &cost):
+            domain += 1
+        if domain == problem.n_domains:
+            return
+
+
+cdef int64_t _cheapest(
+    const Domain* domain,
+    const int64_t* gain,
+    const int64_t* each,
+    int64_t least,
+    int64_t most,
+) noexcept nogil:
+    """Return the block that gains `least` and costs least, the nearest of several.
+
+    It costs at most `most`; -1 if there is none.
+    """
+    cdef int64_t member, best = -1
+    for member in range(domain.n_blocks):
+        if gain[member] < least or each[member] > most:
+            continue
+        if (
+            best < 0
+            or each[member] < each[best]
+            or (
+                each[member] == each[best]
+                and absolute(member - domain.own) < absolute(best - domain.own)
+            )
+        ):
+            best = member
+    return best
+
+
+# ---- Near the person.
+
 cdef int64_t _nearest(
     const Domain* domain, const int64_t* gain, int64_t least
 ) noexcept nogil:
@@ -186,13 +321,22 @@ cdef void start_at_person(
 cdef bint move_once(
     const Problem* problem, const Target* target, Point* point
 ) noexcept nogil:
-    """Look for a single change with which the rival certainly wins."""
-    cdef int64_t domain, rest, member
+    """Look for a single change of the person that certainly wins."""
+    cdef const Budget* budget = problem.budget
+    cdef const Domain* mine
+    cdef int64_t domain, rest, least, member
     for domain in range(problem.n_domains):
         if point.start[domain] == point.start[domain + 1]:
             continue
+        mine = &problem.domains[domain]
         rest = _weigh(problem, point, domain)
-        member = _nearest(&problem.domains[domain], point.gain, target.certain - rest)
+        least = target.certain - rest
+        if budget == NULL:
+            member = _nearest(mine, point.gain, least)
+        else:
+            member = _cheapest(
+                mine, point.gain, budget.block + mine.block_start, least, budget.most
+            )
         if member >= 0:
             _move(problem, point, domain, member, rest + point.gain[member])
             return True
@@ -200,18 +344,33 @@ cdef bint move_once(
 
 
 cdef void pull_back(const Problem* problem, Point* point, int64_t least) noexcept nogil:
-    """Bring the point back to the person, as far as the margin stays at `least`."""
+    """Bring the point back to the person, as far as the margin stays at `least`.
+
+    With a budget nothing may cost more than before.
+    """
+    cdef const Budget* budget = problem.budget
+    cdef const int64_t* each
+    cdef const Domain* mine
     cdef int64_t domain, own, now, rest, member
-    cdef bint moved = True
+    cdef bint moved = True, is_cheaper
     while moved:
         moved = False
         for domain in range(problem.n_domains):
-            own, now = problem.domains[domain].own, point.block[domain]
+            mine = &problem.domains[domain]
+            own, now = mine.own, point.block[domain]
             if now == own:
                 continue
             rest = _weigh(problem, point, domain)
-            member = _nearest(&problem.domains[domain], point.gain, least - rest)
-            if member >= 0 and absolute(member - own) < absolute(now - own):
+            if budget == NULL:
+                member = _nearest(mine, point.gain, least - rest)
+                is_cheaper = False
+            else:
+                each = budget.block + mine.block_start
+                member = _cheapest(mine, point.gain, each, least - rest, each[now])
+                is_cheaper = member >= 0 and each[member] < each[now]
+            if is_cheaper or (
+                member >= 0 and absolute(member - own) < absolute(now - own)
+            ):
                 _move(problem, point, domain, member, rest + point.gain[member])
                 moved = True
 

@@ -2,14 +2,21 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, NAN, ceil, floor, nextafter, rint
+from libc.math cimport NAN, ceil, floor, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from fatt.ensemble.arrays cimport data_of
-from fatt.verifier.kernels.boundary cimport read_forest
-from fatt.verifier.kernels.records cimport CODES, Forest, Numbers, Variable
-
-from fatt.verifier.kernels import records
+from fatt.verifier.kernels.boundary cimport read_forest, read_spending
+from fatt.verifier.kernels.records cimport (
+    CODES,
+    Cost,
+    Forest,
+    Spending,
+    Variable,
+    largest_of,
+    smallest_of,
+)
+from fatt.verifier.kernels.tariff cimport cost_of_missing, cost_of_number
 
 _INTEGER = np.dtype(np.int64)
 _SMALL = np.dtype(np.int32)
@@ -37,28 +44,22 @@ cdef double _near(double own, double low, double high) noexcept nogil:
     return chosen
 
 
-cdef double _lowest(
-    const double* cuts, const Variable* variable, int64_t first, bint is_whole
+cdef double _cheapest(
+    double own, double low, double high, bint is_whole
 ) noexcept nogil:
-    """Return the smallest number of a cell."""
-    cdef double below, after
-    if first == 0:
-        return -INFINITY
-    below = cuts[min(variable.cut_start + first, variable.cut_end) - 1]
-    after = nextafter(below, INFINITY)
-    # Of integers the cuts are whole, and the next number is the next whole one.
-    return max(after, below + 1.0) if is_whole else after
+    """Return the member of an interval that is nearest, and so costs least."""
+    if is_whole:
+        low, high = ceil(low), floor(high)
+    return min(max(own if own == own else 0.0, low), high)
 
 
-def read_cells(forest, numbers, people, bounds, which, cells, points):
+def read_cells(forest, people, bounds, which, cells, points, spending=None):
     """Fill in the points in the given cells.
 
     Parameters
     ----------
     forest
         The cells of each variable.
-    numbers : ndarray of `NUMBERS`
-        What numbers each variable has.
     people
         One row per point.
     bounds, which
@@ -67,15 +68,21 @@ def read_cells(forest, numbers, people, bounds, which, cells, points):
         First and last cell in each variable; -1 where the point does not differ.
     points
         Receives the points; a copy of the people before.
+    spending
+        As in `Regions`, with a row for each point instead of each person. Where a box
+        has a budget, a point costs as little as any in its cells.
     """
     cdef Forest mine
     lower_, upper_, missing_ = bounds
     first_, last_ = cells
     cdef int64_t n_rows = len(people), n_boxes = len(lower_)
-    cdef int64_t n_variables, row, index, at, place, end
+    cdef int64_t n_variables, row, index, at, place
     cdef const Variable* variable
-    cdef double low, high
-    cdef bint is_missing
+    cdef double low, high, nearest
+    cdef bint is_missing, is_paid
+    cdef Spending paid
+    cdef const Cost* cost
+    cdef int64_t most
     read_forest(forest, &mine)
     n_variables = mine.n_variables
     shape, boxes = (n_rows, n_variables), (n_boxes, n_variables)
@@ -100,15 +107,14 @@ def read_cells(forest, numbers, people, bounds, which, cells, points):
     cdef const int32_t* last = <const int32_t*>data_of(
         last_, _SMALL, shape, False, "last"
     )
-    cdef const Numbers* number = <const Numbers*>data_of(
-        numbers, records.NUMBERS, (n_variables,), False, "numbers"
-    )
+    read_spending(spending, &mine, n_rows, n_boxes, &paid)
     cdef double* point = <double*>data_of(points, _FLOAT, shape, True, "points")
     for row in range(n_rows):
         if not 0 <= box[row] < n_boxes:
             raise ValueError(f"point {row} is in none of the {n_boxes} boxes")
     with nogil:
         for row in range(n_rows):
+            is_paid = paid.rule != NULL and paid.rule[box[row]] >= 0
             for index in range(n_variables):
                 at = row * n_variables + index
                 place = box[row] * n_variables + index
@@ -118,16 +124,26 @@ def read_cells(forest, numbers, people, bounds, which, cells, points):
                 is_missing = first[at] == variable.n_cells
                 if is_missing and (variable.kind == CODES or missing[place]):
                     point[at] = NAN
-                    continue
+                    if not is_paid or variable.missing_low > variable.missing_high:
+                        continue
+                    # A number that is read as missing may cost less.
                 if variable.kind == CODES:
                     point[at] = first[at]
                     continue
-                low, high = number[index].missing_low, number[index].missing_high
+                low, high = variable.missing_low, variable.missing_high
                 if not is_missing:
-                    low = _lowest(
-                        mine.cuts, variable, first[at], number[index].is_whole != 0
-                    )
-                    end = variable.cut_start + last[at]
-                    high = mine.cuts[end] if end < variable.cut_end else INFINITY
+                    low = smallest_of(mine.cuts, variable, first[at])
+                    high = largest_of(mine.cuts, variable, last[at])
                 low, high = max(low, lower[place]), min(high, upper[place])
-                point[at] = _near(own[at], low, high)
+                if not is_paid:
+                    point[at] = _near(own[at], low, high)
+                    continue
+                nearest = _cheapest(own[at], low, high, variable.is_whole != 0)
+                if is_missing and missing[place]:
+                    cost = paid.each + paid.rule[box[row]] * n_variables + index
+                    most = paid.most[box[row]]
+                    if not low <= nearest <= high or cost_of_number(
+                        cost, own[at], nearest, most
+                    ) >= cost_of_missing(cost, own[at], most):
+                        continue
+                point[at] = nearest

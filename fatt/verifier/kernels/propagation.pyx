@@ -18,6 +18,7 @@ from fatt.verifier.kernels.records cimport (
     bit_of,
     meets,
 )
+from fatt.verifier.kernels.spending cimport can_pay, spend
 
 
 cdef inline bint _fits(
@@ -124,7 +125,10 @@ cdef int64_t propagate(
     cdef int64_t bound = _bound(problem, part, target.constant)
     cdef int64_t tree, first, last, top, begin, place, leaf, write, following, before
     cdef uint64_t now
+    cdef bint is_paid = problem.budget != NULL
     while bound >= possible:
+        if is_paid and changed != 0 and not spend(problem, part.box, &changed):
+            return dead
         before, now = bound, 0
         write = following = part.start[0]
         for tree in range(part.n_trees):
@@ -136,9 +140,10 @@ cdef int64_t propagate(
                 if top - leaves[leaf].value > bound - possible:
                     break
                 # What this sweep changed before this tree, the next would be told of.
-                if leaves[leaf].domains & (changed | now) == 0 or _fits(
-                    problem, leaf, part.box
-                ):
+                if (
+                    leaves[leaf].domains & (changed | now) == 0
+                    or _fits(problem, leaf, part.box)
+                ) and (not is_paid or can_pay(problem, leaf)):
                     alive[write] = leaf
                     write += 1
             if write == begin:

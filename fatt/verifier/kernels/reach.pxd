@@ -20,7 +20,7 @@ cdef void enter(
 cdef int64_t to_leaf(const Forest* forest, Walk* walk, int64_t node) noexcept nogil
 cdef int64_t turn(const Forest* forest, Walk* walk) noexcept nogil
 cdef int reach(const Forest* forest, Visit* visit, Search* search) except -1 nogil
-cdef bint decide_tree(
+cdef int32_t decide_tree(
     const Forest* forest,
     const Arithmetic* arithmetic,
     const Regions* regions,
@@ -28,4 +28,4 @@ cdef bint decide_tree(
     Visit* visit,
     uint8_t* possible,
     int32_t* first,
-) noexcept nogil
+) except -1 nogil

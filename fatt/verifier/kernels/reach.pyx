@@ -23,6 +23,7 @@ from fatt.verifier.kernels.arena cimport (
 from fatt.verifier.kernels.records cimport (
     BOTH,
     CODES,
+    FREE,
     HIGHER,
     LEFT,
     LOWER,
@@ -41,6 +42,7 @@ from fatt.verifier.kernels.records cimport (
     Range,
     Regions,
     Search,
+    Tariff,
     Trail,
     Variable,
     Visit,
@@ -53,6 +55,12 @@ from fatt.verifier.kernels.records cimport (
     rank_of,
     remove,
     side_of,
+)
+from fatt.verifier.kernels.tariff cimport (
+    affordable,
+    cost_of_range,
+    cost_of_set,
+    measure,
 )
 
 
@@ -74,6 +82,7 @@ cdef int make_walk(
     walk.opened = <Open*>zeros(arena, depth + 1, sizeof(Open))
     walk.seen = filled(arena, forest.n_variables, -1)
     walk.depth = walk.n_open = 0
+    walk.tariff = NULL
     return 0
 
 
@@ -176,12 +185,34 @@ cdef inline void _narrow(
             mine.first = max(mine.first, split + 1)
         if (node.missing_left != 0) != is_left:
             mine.missing = 0
+        if walk.tariff != NULL:
+            _pay(forest, walk, old)
         return
     for offset in range(variable.width):
         here = cells[offset]
         left = forest.masks[split + offset]
         old_cells[offset] = here
         cells[offset] = here & (left if is_left else ~left)
+    if walk.tariff != NULL:
+        _pay(forest, walk, old)
+
+
+cdef void _pay(const Forest* forest, Walk* walk, Trail* old) noexcept nogil:
+    """Count what the variable that was narrowed costs now."""
+    cdef Tariff* tariff = walk.tariff
+    cdef int64_t index = old.variable, cost
+    cdef const Range* mine = &walk.ranges[index]
+    if forest.variables[index].kind == ORDERED:
+        cost = cost_of_range(
+            forest, tariff, index, mine.first, mine.last, mine.missing != 0
+        )
+    else:
+        cost = cost_of_set(
+            forest, tariff, index, walk.cells + forest.variables[index].set_start
+        )
+    old.cost = tariff.now[index]
+    tariff.spent += cost - old.cost
+    tariff.now[index] = cost
 
 
 cdef inline void _undo(const Forest* forest, Walk* walk) noexcept nogil:
@@ -194,6 +225,9 @@ cdef inline void _undo(const Forest* forest, Walk* walk) noexcept nogil:
     walk.depth -= 1
     old = &walk.trail[walk.depth]
     variable = &forest.variables[old.variable]
+    if walk.tariff != NULL:
+        walk.tariff.spent += old.cost - walk.tariff.now[old.variable]
+        walk.tariff.now[old.variable] = old.cost
     if variable.kind == ORDERED:
         mine = &walk.ranges[old.variable]
         mine.first, mine.last, mine.missing = old.first, old.last, old.missing
@@ -206,10 +240,11 @@ cdef inline void _undo(const Forest* forest, Walk* walk) noexcept nogil:
 cdef int64_t to_leaf(const Forest* forest, Walk* walk, int64_t node) noexcept nogil:
     """Go down to a leaf, left first, and narrow the box on the way; return the leaf.
 
-    Where the box reaches both sides, the node stays open.
+    Where the box reaches both sides, the node stays open. -1 if neither side can be
+    paid, which cannot be if the person is in the box.
     """
     cdef const Node* here = &forest.nodes[node]
-    cdef int32_t found
+    cdef int32_t found, paid
     while here.feature >= 0:
         found = _sides(
             here,
@@ -218,6 +253,16 @@ cdef int64_t to_leaf(const Forest* forest, Walk* walk, int64_t node) noexcept no
             walk.cells,
             forest.masks,
         )
+        if found == BOTH and walk.tariff != NULL:
+            paid = affordable(
+                forest, walk.tariff, here, &walk.ranges[here.feature], walk.cells
+            )
+            if paid == 0:
+                return -1
+            if paid != BOTH:
+                # What cannot be paid is no part of the leaf's box.
+                _narrow(forest, here, walk, paid == LEFT)
+                found = paid
         if found == BOTH:
             walk.opened[walk.n_open].node = node
             walk.opened[walk.n_open].mark = walk.depth
@@ -257,6 +302,33 @@ cdef int64_t _nearest_cell(
     return first_from(cells, variable.set_start, variable.width, 0)
 
 
+cdef int64_t _cheapest_cell(
+    const Forest* forest, const Walk* walk, int64_t index, int64_t own
+) noexcept nogil:
+    """Return the cell of a narrowed variable that costs least, or is nearest."""
+    cdef const Variable* variable = &forest.variables[index]
+    cdef const Range* mine = &walk.ranges[index]
+    cdef const Tariff* tariff = walk.tariff
+    cdef const int64_t* cost
+    cdef int64_t cell, best = _nearest_cell(variable, mine, walk.cells, own)
+    if tariff == NULL or best == own:
+        return best
+    if variable.kind == ORDERED:
+        if mine.missing != 0 and best != variable.n_cells:
+            if cost_of_range(forest, tariff, index, best, best, False) > cost_of_range(
+                forest, tariff, index, 0, -1, True
+            ):
+                return variable.n_cells
+        return best
+    cost = tariff.cell + 64 * variable.set_start
+    cell = best
+    while cell >= 0 and tariff.each[index].kind != FREE:
+        if cost[cell] < cost[best]:
+            best = cell
+        cell = first_from(walk.cells, variable.set_start, variable.width, cell + 1)
+    return best
+
+
 cdef int64_t _take_if_nearer(
     const Forest* forest,
     Visit* visit,
@@ -276,9 +348,7 @@ cdef int64_t _take_if_nearer(
         if walk.seen[index] == leaf:
             continue
         walk.seen[index] = leaf
-        cell = _nearest_cell(
-            &forest.variables[index], &walk.ranges[index], walk.cells, own_cell[index]
-        )
+        cell = _cheapest_cell(forest, walk, index, own_cell[index])
         changed += cell != own_cell[index]
     if changed >= least:
         return least
@@ -286,9 +356,7 @@ cdef int64_t _take_if_nearer(
         first[index] = -1
     for level in range(walk.depth):
         index = walk.trail[level].variable
-        cell = _nearest_cell(
-            &forest.variables[index], &walk.ranges[index], walk.cells, own_cell[index]
-        )
+        cell = _cheapest_cell(forest, walk, index, own_cell[index])
         if cell != own_cell[index]:
             first[index] = <int32_t>cell
     return changed
@@ -309,7 +377,7 @@ cdef inline int64_t _rival_at(
     return -1 if label == regions.label[person] else label
 
 
-cdef bint decide_tree(
+cdef int32_t decide_tree(
     const Forest* forest,
     const Arithmetic* arithmetic,
     const Regions* regions,
@@ -317,7 +385,7 @@ cdef bint decide_tree(
     Visit* visit,
     uint8_t* possible,
     int32_t* first,
-) noexcept nogil:
+) except -1 nogil:
     """Walk the only tree in a box, narrowing it, and look at each leaf's answer.
 
     The visit holds the box in rank space and the person's cells. `possible`
@@ -330,13 +398,21 @@ cdef bint decide_tree(
     for index in range(forest.n_variables):
         walk.seen[index] = -1
     while node >= 0:
-        leaf = forest.nodes[to_leaf(forest, walk, node)].leaf
+        node = to_leaf(forest, walk, node)
+        if node < 0:
+            _refuse()
+        leaf = forest.nodes[node].leaf
         rival = _rival_at(arithmetic, regions, person, leaf)
         if rival >= 0:
             possible[rival] = True
             least = _take_if_nearer(forest, visit, leaf, least, first)
         node = turn(forest, walk)
     return least < none
+
+
+cdef int _refuse() except -1 nogil:
+    with gil:
+        raise RuntimeError("a tree has no leaf that the person of a box can pay")
 
 
 # ---- The leaves that a box reaches.
@@ -379,7 +455,10 @@ cdef int _collect(
         is_open = True
         while is_open:
             if node >= 0:
-                node = -1 - forest.nodes[to_leaf(forest, walk, node)].leaf
+                node = to_leaf(forest, walk, node)
+                if node < 0:
+                    _refuse()
+                node = -1 - forest.nodes[node].leaf
             if n_leaves + 1 >= most_leaves:
                 most_leaves = 2 * most_leaves + 2
                 leaves = <Leaf*>more(arena, leaves, n_leaves, most_leaves, sizeof(Leaf))
@@ -633,6 +712,9 @@ cdef int reach(const Forest* forest, Visit* visit, Search* search) except -1 nog
     """
     _collect(forest, visit, search)
     _compact(forest, visit, search)
+    search.problem.budget = NULL
+    if visit.walk.tariff != NULL:
+        measure(forest, visit.walk.tariff, search)
     return 0
 
 

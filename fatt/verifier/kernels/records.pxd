@@ -1,7 +1,8 @@
 # The records that the kernels work on, and bit sets; see the page of this package.
 #
-# Those that Python fills (`Node`, `Variable`, `Base`, `Rule`, `Numbers`) stand in
+# Those that Python fills (`Node`, `Variable`, `Base`, `Rule`, `Cost`) stand in
 # `records.py` once more, as dtypes: `boundary` compares the two when imported.
+from libc.math cimport INFINITY, nextafter
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
 from fatt.verifier.kernels.arena cimport Arena
@@ -11,6 +12,7 @@ cdef extern from *:
     #include <stdint.h>
     #define FATT_FAR ((int64_t)1 << 62)
     #define FATT_NO_MARGIN (-((int64_t)1 << 62))
+    #define FATT_STEPS ((int64_t)1 << 20)
     static inline int64_t fatt_lowest(uint64_t word) {
     #if defined(__GNUC__) || defined(__clang__)
         return __builtin_ctzll(word);
@@ -25,6 +27,8 @@ cdef extern from *:
     const int64_t FAR "FATT_FAR"
     # Less than any margin.
     const int64_t NO_MARGIN "FATT_NO_MARGIN"
+    # Prices count costs in so many steps at most.
+    const int64_t STEPS "FATT_STEPS"
     const int64_t LEAST "INT64_MIN"
     const int64_t MOST "INT64_MAX"
     # The bits of all domains.
@@ -48,6 +52,14 @@ cdef enum:
 cdef enum:
     AT_THRESHOLD = -1
     BY_SET = -2
+
+# What a value costs, as in `fatt.region.costs`.
+cdef enum:
+    FREE = 0
+    COUNT = 1
+    LINEAR = 2
+    SQUARE = 3
+    TABLE = 4
 
 # Where a score goes that leaves a person's interval: the rivals of one score.
 cdef enum:
@@ -110,6 +122,9 @@ cdef struct Variable:
     int64_t set_start
     int64_t code_start
     int64_t code_end
+    int64_t is_whole
+    double missing_low
+    double missing_high
 
 cdef struct Base:
     double value
@@ -134,10 +149,11 @@ cdef struct Rule:
     int64_t is_vector
     int64_t first
 
-cdef struct Numbers:
-    double missing_low
-    double missing_high
-    int64_t is_whole
+cdef struct Cost:
+    double scale
+    int64_t kind
+    int64_t missing
+    int64_t table
 
 # ---- Arrays that Python owns; see the tuples of the same names in `records.py`.
 
@@ -163,6 +179,17 @@ cdef struct Arithmetic:
     int64_t n_outputs
     bint is_tree
 
+# `rule` is NULL if no box has a budget.
+cdef struct Spending:
+    const int64_t* rule
+    const int64_t* most
+    const Cost* each
+    const int64_t* tables
+    const double* people
+    const double* lower
+    const double* upper
+    const uint8_t* missing
+
 cdef struct Regions:
     const double* people
     const int64_t* label
@@ -173,6 +200,7 @@ cdef struct Regions:
     const double* upper
     const uint8_t* missing
     const uint64_t* codes
+    Spending spending
     int64_t n_variables
     int64_t n_words
 
@@ -210,6 +238,9 @@ cdef struct Limits:
     int64_t dual_after
     int64_t dual_sweeps
     int64_t dual_gain
+    int64_t quotes
+    int64_t priced_after
+    int64_t priced_sweeps
     int64_t room
     int64_t ties
 
@@ -261,20 +292,40 @@ cdef struct Range:
     int64_t last
     int64_t missing
 
-# What a variable was before the walk narrowed it.
+# What a variable was before the walk narrowed it, and the least that it cost then.
 cdef struct Trail:
     int64_t variable
     int64_t first
     int64_t last
     int64_t missing
+    int64_t cost
 
 # A node whose right side the walk has yet to see, and how long the trail was there.
 cdef struct Open:
     int64_t node
     int64_t mark
 
-# A box in rank space, and how far a walk has narrowed it.
+# What one box's person must pay for other cells: the costs of its variables, the box
+# and the person as they are, and the budget. While a tree is walked: the least that
+# each variable costs in what is left of the box (`now`), and the sum of that. `cell`
+# has the cost of each cell of the variables that are split by sets.
+cdef struct Tariff:
+    const Cost* each
+    const int64_t* tables
+    const double* people
+    const double* lower
+    const double* upper
+    const uint8_t* missing
+    const int64_t* own_cell
+    int64_t most
+    int64_t spent
+    int64_t* now
+    int64_t* cell
+
+# A box in rank space, and how far a walk has narrowed it. `tariff` is NULL if nothing
+# need be paid.
 cdef struct Walk:
+    Tariff* tariff
     Range* ranges
     uint64_t* cells
     Trail* trail
@@ -326,11 +377,32 @@ cdef struct Block:
     int64_t first
     int64_t last
 
+# How much may be spent on blocks, all domains together: the cost of each block, the
+# least that each constraint and each leaf asks for, and the most that each domain may
+# cost. Of the part that was looked at last: the least that each domain costs, and how
+# much is left above that. A price is a margin for a step of 2**shift. Scratch: what
+# blocks gain, all trees together (`gain`) and one alone (`mine`), and domains that gain
+# something (`moved`).
+cdef struct Budget:
+    int64_t most
+    int64_t* block
+    int64_t* asked
+    int64_t* leaf
+    int64_t* dearest
+    int64_t* cheapest
+    int64_t left
+    int64_t shift
+    int64_t price
+    int64_t* gain
+    int64_t* mine
+    int64_t* moved
+
 # The leaves that a box reaches, over domains. Those of tree t stand from
 # `tree_start[t]` to before `tree_start[t + 1]`; the constraints of leaf i from
 # `leaves[i].start` to before `leaves[i + 1].start`, as do its conditions. Of the active
 # trees, whose leaves add different margins, `active` has the leaves, the best of each
-# tree first, and `active_start` where each tree's begin.
+# tree first, and `active_start` where each tree's begin. `budget` is NULL if nothing
+# need be paid.
 cdef struct Problem:
     int64_t* tree_start
     Leaf* leaves
@@ -340,6 +412,7 @@ cdef struct Problem:
     uint64_t* masks
     Domain* domains
     Block* blocks
+    Budget* budget
     int64_t n_trees
     int64_t n_leaves
     int64_t n_constraints
@@ -402,17 +475,30 @@ cdef struct Part:
     int64_t n_trees
 
 # A tree and a domain that some of its leaves constrain: where its multipliers begin,
-# and the best of them in the box.
+# the best of them in the box, and its runs: blocks side by side that no leaf of the
+# tree tells apart.
 cdef struct Edge:
     int64_t tree
     int64_t domain
     int64_t place
     int64_t best
+    int64_t first_run
+    int64_t n_runs
 
-# What trees pay each other for blocks; see `dual_ascent`.
+# What trees pay each other for blocks; see `dual_ascent`. `run_of` has the run of each
+# block of an edge, `run_best` the best multiplier of each run in the box, `run_rest`
+# what the tree's best leaf in it is worth without the edge. The set of runs that a
+# constraint allows begins at `runs_at` among the words of `runs`. A budget pays and is
+# paid as a tree is: `paid` has its multiplier of each block, `priced` the domains that
+# have a cost, `price` what a step of cost is worth.
 cdef struct Multipliers:
     int64_t* edge_of
     Edge* edges
+    int64_t* run_of
+    int64_t* run_best
+    int64_t* run_rest
+    int64_t* runs_at
+    uint64_t* runs
     int64_t* by_domain
     int64_t* domain_start
     int64_t* tree_start
@@ -422,6 +508,10 @@ cdef struct Multipliers:
     int64_t* value
     int64_t* shared
     int64_t limit
+    int64_t* paid
+    int64_t* priced
+    int64_t n_priced
+    int64_t price
 
 # One rival and the own class: what `decide_exactly` is asked about. Of one score the
 # rivals are its two sides, and `at` is where the side begins.
@@ -432,7 +522,8 @@ cdef struct Contest:
     double at
 
 # The walk through one person's boxes: the box in rank space, the first looks, the
-# person's cells, the rivals that are still open, and the one that is asked about.
+# person's cells, the rivals that are still open, the one that is asked about, and what
+# other cells cost.
 cdef struct Visit:
     Walk walk
     Look* looks
@@ -443,6 +534,7 @@ cdef struct Visit:
     int64_t* rivals
     int64_t n_classes
     Contest contest
+    Tariff tariff
 
 # One search, for any problem and target: where it stands, the points that could not be
 # told, of at most so many domains, and how far it may go. Made
@@ -450,6 +542,7 @@ cdef struct Visit:
 cdef struct Search:
     Arena* arena
     Problem problem
+    Budget budget
     Target target
     Point point
     Multipliers multipliers
@@ -563,6 +656,27 @@ cdef inline int64_t rank_of(
         else:
             low = middle + 1
     return low - begin
+
+
+cdef inline double smallest_of(
+    const double* cuts, const Variable* variable, int64_t cell
+) noexcept nogil:
+    """Return the smallest number of a cell."""
+    cdef double below, after
+    if cell == 0:
+        return -INFINITY
+    below = cuts[min(variable.cut_start + cell, variable.cut_end) - 1]
+    after = nextafter(below, INFINITY)
+    # Of integers the cuts are whole, and the next number is the next whole one.
+    return max(after, below + 1.0) if variable.is_whole != 0 else after
+
+
+cdef inline double largest_of(
+    const double* cuts, const Variable* variable, int64_t cell
+) noexcept nogil:
+    """Return the largest number of a cell."""
+    cdef int64_t end = variable.cut_start + cell
+    return cuts[end] if end < variable.cut_end else INFINITY
 
 
 cdef inline int32_t side_of(

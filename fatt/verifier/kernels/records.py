@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fatt.region import costs
 from fatt.verdict import UNKNOWN
 
 #: Kinds of variables: cells in order, split by rank; or categories, or cells of
@@ -32,7 +33,7 @@ NOW, STOP = 0, 1
 
 #: How many limits there are: most nodes, when to stop, whether the largest margin is
 #: wanted; then the gears, in the order of `fatt.verifier.gears.Gears`.
-N_LIMITS = 14
+N_LIMITS = 17
 
 #: How many counts there are: the nodes of one person; then, over all people, how often
 #: the search was in each gear, in the order of `fatt.verifier.gears.Tally`.
@@ -60,7 +61,9 @@ NODE = np.dtype(
 #: The cells of a variable. They end before `n_cells`, which stands for missing; those
 #: from `hole_first` to `hole_last` are read as missing. The cuts begin at `cut_start`;
 #: a set over the cells takes `width` words, and begins at `set_start` in a box. The
-#: codes of a category begin at `code_start` in the words of `fatt.region.Boxes`.
+#: codes of a category begin at `code_start` in the words of `fatt.region.Boxes`. All
+#: numbers are whole if `is_whole` is not 0. Those from `missing_low` to `missing_high`
+#: are read as missing: crossed if there are none.
 VARIABLE = np.dtype(
     [
         (name, np.int64)
@@ -75,8 +78,10 @@ VARIABLE = np.dtype(
             "set_start",
             "code_start",
             "code_end",
+            "is_whole",
         )
     ]
+    + [("missing_low", np.float64), ("missing_high", np.float64)]
 )
 
 #: The base of one output: the float, in units, and the exponent of its last bit.
@@ -106,15 +111,9 @@ RULE = np.dtype(
     ]
 )
 
-#: The numbers of a variable: those that the library reads as missing, crossed if there
-#: are none, and whether all are whole.
-NUMBERS = np.dtype(
-    [
-        ("missing_low", np.float64),
-        ("missing_high", np.float64),
-        ("is_whole", np.int64),
-    ]
-)
+
+#: What it costs a variable to differ.
+COST = costs.COST
 
 
 class Forest(NamedTuple):
@@ -183,6 +182,8 @@ class Regions(NamedTuple):
         Where the boxes of each person begin.
     lower, upper, missing, codes
         As in `fatt.region.Boxes`.
+    spending
+        None if no box has a budget.
     """
 
     people: Any
@@ -194,6 +195,29 @@ class Regions(NamedTuple):
     upper: Any
     missing: Any
     codes: Any
+    spending: Spending | None = None
+
+
+class Spending(NamedTuple):
+    """How much may be spent in each box, and on what.
+
+    Attributes
+    ----------
+    rule, most, each, tables, people
+        As in `fatt.region.costs.Costs`.
+    lower, upper, missing
+        The boxes as they are: those of the regions may lack the numbers that the
+        library reads as missing.
+    """
+
+    rule: Any
+    most: Any
+    each: Any
+    tables: Any
+    people: Any
+    lower: Any
+    upper: Any
+    missing: Any
 
 
 class Field(NamedTuple):
