@@ -362,7 +362,7 @@ def _doubts(people: People) -> Iterator[str]:
 
     answers = people.variables.model.predict(people.table)
     for warning in misfits(people, set(answers.tolist())):
-        yield f"{_WARNING} {printable(warning)}"
+        yield f"{_WARNING} {printable(warning.sentence)}"
 
 
 def _prepared(request: ModelRequest, folder: Path) -> Iterator[str]:

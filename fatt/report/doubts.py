@@ -8,7 +8,7 @@ attribute that may vary, is told here; all of it is measured on the table.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,22 @@ _SHOWN = 5
 UNFIT = "the rows may not be prepared as the model's were"
 
 
+class Doubt(NamedTuple):
+    """Why a verdict may be about the wrong rows.
+
+    Attributes
+    ----------
+    sentence
+        What was seen, and what helps.
+    is_grave
+        Whether a proof about such rows most likely says nothing, so that nobody may
+        take it for one unseen.
+    """
+
+    sentence: str
+    is_grave: bool = True
+
+
 def alone(report: Report) -> int:
     """Count the people who are similar to nobody else."""
     space = Space(report.similarity, report.people.variables)
@@ -67,7 +83,7 @@ def refuse_vacuous(similarity: Relation, schema: Schema) -> NoReturn:
     )
 
 
-def warnings(report: Report, *, options: bool = True) -> tuple[str, ...]:
+def warnings(report: Report, *, options: bool = True) -> tuple[Doubt, ...]:
     """Say why the rows may not be those that the model was made for.
 
     Parameters
@@ -86,7 +102,7 @@ def warnings(report: Report, *, options: bool = True) -> tuple[str, ...]:
 
 def misfits(
     people: People, answers: Collection[Label], *, options: bool = True
-) -> tuple[str, ...]:
+) -> tuple[Doubt, ...]:
     """Say why people may not be those that the model was made for; a few tell nothing.
 
     Parameters
@@ -127,7 +143,7 @@ def misfits(
             f"The model answers {answer!r} for everybody in this table. Then {UNFIT}, "
             "or its columns be in another order; or it answers that always."
         )
-    return tuple(found)
+    return tuple(map(Doubt, found))
 
 
 def _first(found: list[str]) -> str:

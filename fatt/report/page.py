@@ -93,7 +93,8 @@ def to_html(
     found = page_people.counts(
         report, page_figures.protected(report, details, favourable)
     )
-    warnings = doubts.warnings(report, options=False) if summary else report.warnings
+    sheet_warnings = [one.sentence for one in doubts.warnings(report, options=False)]
+    warnings = sheet_warnings if summary else report.warnings
     header = [
         tag("h1", provenance.title),
         _of_what(provenance),
@@ -179,7 +180,7 @@ def _of_what(provenance: Provenance) -> Markup | None:
 
 
 def _verdict(report: Report, min_fairness: float | None) -> Markup:
-    kind = "" if min_fairness is None else f" {judge(report.fairness, min_fairness)}"
+    kind = "" if min_fairness is None else f" {judge(report, min_fairness)}"
     return tag(
         "div",
         tag("p", tag("strong", fair_of(report.total)), " treated fairly"),

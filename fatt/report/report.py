@@ -87,6 +87,8 @@ class Report:
         How many people the model itself was asked about.
     allowed
         Which answers of similar people are still fair.
+    accept_doubts
+        Whether somebody looked into the grave warnings.
     """
 
     findings: Findings
@@ -97,6 +99,7 @@ class Report:
     sample_weight: NDArray[np.float64] | None = None
     asked: Asked = field(default_factory=Asked)
     allowed: Allowed = field(default_factory=Allowed)
+    accept_doubts: bool = False
 
     def __len__(self) -> int:
         return len(self.findings)
@@ -154,7 +157,13 @@ class Report:
     @functools.cached_property
     def warnings(self) -> tuple[str, ...]:
         """Why the rows may not be those that the model was made for, in sentences."""
-        return doubts.warnings(self)
+        return tuple(one.sentence for one in doubts.warnings(self))
+
+    @functools.cached_property
+    def grave_doubts(self) -> tuple[str, ...]:
+        """Warnings for which nothing counts as proven; none if they were accepted."""
+        found = () if self.accept_doubts else doubts.warnings(self)
+        return tuple(one.sentence for one in found if one.is_grave)
 
     @functools.cached_property
     def notes(self) -> tuple[str, ...]:
@@ -397,19 +406,24 @@ class Report:
                 progress=tell,
             )
 
-    def raise_if_unfair(self, min_fairness: float = 1.0) -> None:
+    def raise_if_unfair(
+        self, min_fairness: float = 1.0, *, accept_doubts: bool = False
+    ) -> None:
         """Raise unless a share of people is proved to be treated fairly.
 
         Parameters
         ----------
         min_fairness
             The share that must be proved.
+        accept_doubts
+            Whether a proof counts although the rows seem not to be those that the
+            model was made for. Say so only after a look at `warnings`.
 
         Raises
         ------
         UnfairError
-            If fewer people are treated fairly, or if too many are unknown to say. The
-            report rides on the error.
+            If fewer people are treated fairly, if too many are unknown to say, or if
+            the rows are in doubt. The report rides on the error.
         """
         if not 0 <= min_fairness <= 1:
             raise SpecError(
@@ -417,6 +431,13 @@ class Report:
             )
         lower, upper = self.fairness
         if lower >= min_fairness:
+            if self.grave_doubts and not accept_doubts:
+                raise UnfairError(
+                    f"in doubt: {lower:.4%} of the people are proved to be treated "
+                    f"fairly, but: {' '.join(self.grave_doubts)} If you looked into "
+                    "it, pass accept_doubts=True.",
+                    self,
+                )
             return
         counts = self.counts
         found = (

@@ -170,7 +170,7 @@ def test_categories_that_the_model_does_not_know_are_doubted(people: Any) -> Non
     report = fatt.verify(own, lower, **asked)
     [warning] = report.warnings
     # The sheet for a board spells no options.
-    [in_words] = doubts.warnings(report, options=False)
+    [(in_words, _)] = doubts.warnings(report, options=False)
     assert "say what codes mean, or" in in_words
     assert "--" not in in_words
     assert "'town' (300 of 300; the model knows 'Rom', 'Ulm')" in warning
