@@ -33,8 +33,10 @@ _ENOUGH = 10
 _MOST, _FAR = 0.99, 0.25
 #: All of so many values at least are beyond so many thresholds by no chance.
 _MANY, _SEVERAL = 20, 3
+#: A column of codes has so many values at most.
+_CODES = 20
 #: From this association on a column nearly gives away another.
-_TELLS = 0.5
+TELLS = 0.5
 #: How many people are looked at to measure associations.
 _LOOKED_AT = 20_000
 _BINS = 8
@@ -143,6 +145,14 @@ def misfits(
             f"The model answers {answer!r} for everybody in this table. Then {UNFIT}, "
             "or its columns be in another order; or it answers that always."
         )
+    unreached = _unreached(people)
+    if unreached and not beyond:
+        told = (
+            "No value reaches a threshold of the model, and the next whole number "
+            f"would, in {_first(unreached)}. Codes that begin at another number than "
+            "in the training look like that."
+        )
+        return (*map(Doubt, found), Doubt(told, is_grave=False))
     return tuple(map(Doubt, found))
 
 
@@ -188,23 +198,50 @@ def _chunks(report: Report) -> Iterator[Matrix]:
         yield people.values(start, min(start + CHUNK, len(people)))
 
 
+def _measured(people: People) -> Iterator[tuple[str, list[float], Matrix]]:
+    """Yield each column of numbers that is split: name, thresholds, known values."""
+    ensemble = people.variables.ensemble
+    values = people.values(0, min(_LOOKED_AT, len(people)))
+    for index, feature in enumerate(ensemble.features):
+        if isinstance(feature, Numeric):
+            cuts = [*ensemble.thresholds(index).tolist(), *feature.edges]
+            cuts = [cut for cut in cuts if np.isfinite(cut)]
+            known = values[np.isfinite(values[:, index]), index]
+            if cuts and known.size:
+                yield feature.name, cuts, known
+
+
+def _unreached(people: People) -> list[str]:
+    """Say in which columns of codes a step by one would reach the thresholds.
+
+    A column of one value, such as a rare flag, tells nothing.
+    """
+    found = []
+    for name, cuts, known in _measured(people):
+        least, most = known.min(), known.max()
+        is_below, is_above = (
+            most <= min(cuts) < most + 1,
+            least - 1 <= max(cuts) < least,
+        )
+        are_codes = not np.any(known % 1) and 1 < len(np.unique(known)) <= _CODES
+        if known.size >= _MANY and are_codes and (is_below or is_above):
+            end = min(cuts) if is_below else max(cuts)
+            found.append(
+                f"{name!r} ({short(least)} to {short(most)}, threshold {end:.6g})"
+            )
+    return found
+
+
 def _beyond_thresholds(people: People) -> list[str]:
     """Say in which columns most values lie far beyond all thresholds, on one side.
 
     Near a threshold at the end of its column most people may well be; and where most
     have one value, such as a capital gain of 0, the thresholds are about the others.
     """
-    ensemble = people.variables.ensemble
-    values = people.values(0, min(_LOOKED_AT, len(people)))
     found = []
-    for index, feature in enumerate(ensemble.features):
-        if not isinstance(feature, Numeric):
-            continue
-        cuts = [*ensemble.thresholds(index).tolist(), *feature.edges]
-        cuts = [cut for cut in cuts if np.isfinite(cut)]
-        known = values[np.isfinite(values[:, index]), index]
+    for name, cuts, known in _measured(people):
         _, counts = np.unique(known, return_counts=True)
-        if not cuts or not known.size or counts.max() > known.size / 2:
+        if counts.max() > known.size / 2:
             continue
         for side, end, away in (
             ("at most", min(cuts), min(cuts) - known),
@@ -218,8 +255,7 @@ def _beyond_thresholds(people: People) -> list[str]:
             if (is_all or near > max(0.0, _FAR * spread)) and several:
                 count = int(np.count_nonzero(is_beyond))
                 found.append(
-                    f"{feature.name!r} ({count:,} of {len(known):,} are {side} "
-                    f"{short(end)})"
+                    f"{name!r} ({count:,} of {len(known):,} are {side} {short(end)})"
                 )
     return found
 
@@ -370,7 +406,7 @@ def _telling(
         if feature.name not in moving and used[index]
         for is_category in [isinstance(feature, Categorical)]
     ]
-    return sorted((one for one in telling if one[0] >= _TELLS), reverse=True)
+    return sorted((one for one in telling if one[0] >= TELLS), reverse=True)
 
 
 def _listed(near: list[tuple[float, str]]) -> str:
