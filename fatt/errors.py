@@ -9,7 +9,8 @@ FattError
 ├── SpecError (ValueError)        an argument names something absent or senseless
 ├── DataError (ValueError)        rows that the model's library would not take
 ├── CertificateError              evidence that does not fit or does not hold
-│   └── MalformedCertificateError  a file that is no certificate, or none of today
+│   ├── MalformedCertificateError  a file that is no certificate, or none of today
+│   └── OtherModelError           evidence about another model than the one given
 ├── ReplayError                   a finding that the model itself denies
 ├── JournalError                  a file of findings that cannot be gone on with
 ├── MissingDependencyError (ImportError)
@@ -66,6 +67,10 @@ class CertificateError(FattError):
 
 class MalformedCertificateError(CertificateError):
     """A file is no certificate, or none that this version reads: it says nothing."""
+
+
+class OtherModelError(CertificateError):
+    """A certificate is about another model, or about one that is loaded otherwise."""
 
 
 class ReplayError(FattError):

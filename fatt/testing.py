@@ -22,6 +22,7 @@ def assert_individually_fair(
     *,
     similarity: Relation,
     min_fairness: float = 1.0,
+    accept_doubts: bool = False,
     **options: Any,
 ) -> Report:
     """Fail unless a model is proved to treat enough people like those similar to them.
@@ -38,6 +39,9 @@ def assert_individually_fair(
         Who counts as similar.
     min_fairness
         The share of people, from 0 to 1, for whom it must be proved.
+    accept_doubts
+        Whether a proof counts although the rows seem not to be those that the model
+        was made for, as `Report.warnings` tells. Say so only after a look at them.
     **options
         Passed on to `fatt.verify`: ``schema``, ``budget``, ``n_jobs`` and so on.
 
@@ -49,7 +53,8 @@ def assert_individually_fair(
     Raises
     ------
     AssertionError
-        With the counts, and the unfair people who are closest to their twins.
+        With the counts, and the unfair people who are closest to their twins; or with
+        the reason to doubt the rows.
 
     Examples
     --------
@@ -63,8 +68,10 @@ def assert_individually_fair(
     """
     report = verify(model, X, similarity=similarity, **options).whole()
     try:
-        report.raise_if_unfair(min_fairness)
-    except UnfairError:
+        report.raise_if_unfair(min_fairness, accept_doubts=accept_doubts)
+    except UnfairError as error:
+        if report.fairness.lower >= min_fairness:
+            raise AssertionError(str(error)) from None
         said = headline(report, min_fairness)
         raise AssertionError(f"{said}{_shown(report)}") from None
     return report

@@ -52,6 +52,20 @@ def test_unknown_is_not_proved() -> None:
         )
 
 
+def test_rows_in_doubt_prove_nothing() -> None:
+    """Rows of a forgotten scaler all lie beyond the thresholds: all get one answer."""
+    forest, X = fitted()
+    raw = 1000 + 100 * X
+    with pytest.raises(AssertionError) as failure:
+        assert_individually_fair(forest, raw, similarity=NOISE)
+    said = str(failure.value)
+    assert said.startswith("in doubt: 100.0000% of the people are proved to be treated")
+    assert "These rows may not be prepared as the model's were" in said
+    assert "pass accept_doubts=True" in said
+    found = assert_individually_fair(forest, raw, similarity=NOISE, accept_doubts=True)
+    assert found.fairness.lower == 1
+
+
 def test_half_a_result_does_not_pass() -> None:
     forest, X = fitted()
 

@@ -17,7 +17,7 @@ from fatt.certificate.judge import Around, Judge
 from fatt.ensemble import Ensemble
 from fatt.ensemble.allowed import Allowed
 from fatt.ensemble.tables import as_frame
-from fatt.errors import CertificateError, DataError, SpecError
+from fatt.errors import CertificateError, DataError, OtherModelError, SpecError
 from fatt.region import Relation, Schema
 from fatt.region.similarity import narrowed
 from fatt.verdict import Bounds, share
@@ -186,12 +186,12 @@ def check(  # noqa: PLR0913
             f"expected: {allowed.words}."
         )
     if certificate.about.model != model.digest:
-        raise CertificateError(
+        raise OtherModelError(
             f"the certificate is about another model: about one with digest "
             f"{certificate.about.model[:16]}..., and this one has "
             f"{model.digest[:16]}.... What stands before a model, what its columns, "
             "codes and answers are called, and a cut-off, are part of it: give those "
-            "of the certificate."
+            "of the audit."
         )
     with _fitting_together():
         judge = Judge(model, certificate.schema, certificate.similarity, said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import NamedTuple
 
 import numpy as np
@@ -71,11 +72,14 @@ def _right(
         pairs = [(answer, words.get(truth, truth)) for answer, truth in pairs]
         told = sorted({truth for _, truth in pairs})
     if not set(told) <= set(classes):
+        pairing = ",".join(map("=".join, zip(classes, told, strict=False)))
         return _not_compared(
             name,
             f"{_listed(told)}, and the model answers {_listed(classes)}",
             " If they mean the same, give the model's answers the words of the "
-            "column, as in --answers 0=denied,1=granted.",
+            f"column; if these stand in the same order: --answers {quote(pairing)}."
+            if len(told) == len(classes)
+            else "",
         )
     agree = sum(answer == truth for answer, truth in pairs)
     note = (

@@ -36,6 +36,7 @@ from fatt.cli.terminal import (
     printable,
     progress,
     say,
+    warn,
 )
 from fatt.errors import DataError, SpecError, first
 from fatt.storage import write_text
@@ -93,6 +94,9 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True,
               help="Exit with 2 if there is a warning, for instance that the rows do "
               "not fit the model.")  # fmt: skip
+@click.option("--accept-doubts", is_flag=True,
+              help="Let --min-fairness count although the rows seem not to be those "
+              "that the model was made for: somebody looked into it.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print nothing that was not asked for.")
 @click.option("--demo", is_flag=True, help="Audit a made-up model and people.")
 @question_options
@@ -130,6 +134,7 @@ def _with_file(request: Request) -> Request:
         label=request.label or said.label,
         identity=request.identity or said.id,
         ignored=request.ignored or tuple(said.ignore),
+        accept_doubts=request.accept_doubts or said.accept_doubts,
     )
 
 
@@ -159,6 +164,7 @@ class Request(SimilarityRequest, ModelRequest):
     notes: tuple[str, ...]
     as_json: bool
     strict: bool
+    accept_doubts: bool
     quiet: bool
     demo: bool
 
@@ -171,6 +177,9 @@ def _run(request: Request) -> Exit:
 
     with contextlib.nullcontext() if request.quiet else lines("reading"):
         model, table, typed = _read(request, similarity)
+    if request.favourable is not None:
+        favourable = request.answer(model.classes, request.favourable)
+        request = replace(request, favourable=str(favourable))
     fair = request.fair(model.classes, request.favourable)
     sensitive = _sensitive(request, table)
     with progress("searching", quiet=request.quiet) as show:
@@ -197,11 +206,11 @@ def _run(request: Request) -> Exit:
     groups = tuple(dict.fromkeys([*_varied(report), *given]))
     sources = Sources(auditor, table, typed)
     agreement = _agreement(request, report, sources)
+    report = replace(report, accept_doubts=request.accept_doubts)
     warnings = (*report.warnings, *agreement.warnings)
+    _print(request, report, groups, sources, agreement)
     _write(request, report, groups, sources, agreement)
     _write_junit(request, report, warnings)
-    for warning in warnings:
-        say(f"warning: {printable(warning)}")
     if warnings and request.strict:
         return Exit.COULD_NOT_RUN
     return _exit(report, request.min_fairness)
@@ -249,7 +258,8 @@ def _read(request: Request, similarity: Relation) -> tuple[Model, Table, TypedPe
     from fatt.people.typed import type_for_model
     from fatt.report.groups import favourable_label
 
-    favourable_label(model.ensemble.classes, request.favourable)
+    classes, wanted = model.ensemble.classes, request.favourable
+    favourable_label(classes, wanted and request.answer(classes, wanted))
     named = [name for name in (request.label, request.identity) if name is not None]
     typed = type_for_model(
         table,
@@ -328,6 +338,28 @@ class Sources:
         return self.typed.others.get(request.identity or "")
 
 
+def _print(
+    request: Request,
+    report: Report,
+    groups: tuple[str, ...],
+    sources: Sources,
+    agreement: Agreement,
+) -> None:
+    """Print the result, with what speaks against it first.
+
+    Files are written afterwards: one that fails must not hide the result.
+    """
+    warnings = [*report.warnings, *agreement.warnings]
+    warn(warnings, in_result=not (request.as_json or request.quiet))
+    if request.as_json:
+        click.echo(report.to_json())
+    elif not request.quiet:
+        ids = sources.ids(request)
+        print_report(report, groups, ids=ids, min_fairness=request.min_fairness)
+        for note in agreement.notes:
+            click.echo(printable(note))
+
+
 def _write(
     request: Request,
     report: Report,
@@ -335,16 +367,10 @@ def _write(
     sources: Sources,
     agreement: Agreement,
 ) -> None:
-    """Print the result, then write files: one that fails must not hide the result."""
+    """Write the files that were asked for."""
     from fatt.report.rows import to_csv
 
     ids = sources.ids(request)
-    if request.as_json:
-        click.echo(report.to_json())
-    elif not request.quiet:
-        print_report(report, groups, ids=ids, min_fairness=request.min_fairness)
-        for note in agreement.notes:
-            click.echo(note)
     if request.csv is not None:
         named = {} if ids is None else {str(request.identity): ids}
         write_text(request.csv, to_csv(report, named))
@@ -487,8 +513,16 @@ def _exit(report: Report, min_fairness: float | None) -> Exit:
         return Exit.UNDECIDED
     if min_fairness is None:
         return Exit.DONE
+    judged = judge(report, min_fairness)
+    if judged is Judgement.DOUBTED:
+        say(
+            "nothing counts as proven while a warning says that the rows may be "
+            "others; mend what it names, or add --accept-doubts once you looked into "
+            "it."
+        )
     return {
         Judgement.PROVEN: Exit.DONE,
         Judgement.REFUTED: Exit.REFUTED,
         Judgement.UNDECIDED: Exit.UNDECIDED,
-    }[judge(report.fairness, min_fairness)]
+        Judgement.DOUBTED: Exit.COULD_NOT_RUN,
+    }[judged]

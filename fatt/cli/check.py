@@ -17,7 +17,12 @@ from fatt.cli.options import (
     unread_options,
 )
 from fatt.cli.terminal import Exit, exits, lines, printable
-from fatt.errors import CertificateError, MalformedCertificateError, SpecError
+from fatt.errors import (
+    CertificateError,
+    MalformedCertificateError,
+    OtherModelError,
+    SpecError,
+)
 
 if TYPE_CHECKING:
     from fatt.certificate import Certificate, Checked
@@ -46,8 +51,9 @@ if TYPE_CHECKING:
 @click.pass_context
 @exits({
     Exit.DONE: "it holds",
-    Exit.REFUTED: "it does not, or is about something else",
-    Exit.COULD_NOT_RUN: "could not run, for instance since the file is no certificate",
+    Exit.REFUTED: "it does not, or is about other people or another question",
+    Exit.COULD_NOT_RUN: "could not run, for instance since the file is no certificate, "
+    "or about another model",
 })  # fmt: skip
 def command(context: click.Context, /, **given: Any) -> None:
     """Verify all that CERTIFICATE claims of MODEL, without the search behind it.
@@ -99,9 +105,9 @@ def _run(request: Request) -> Exit:
             model, table, similarity=similarity, schema=schema, **fair
         )
         confirmed = table is not None and _confirm(certificate, model, table)
-    except MalformedCertificateError as error:
+    except (MalformedCertificateError, OtherModelError) as error:
         # Nothing was refuted: there is nothing to check.
-        raise MalformedCertificateError(f"{request.certificate}: {error}") from None
+        raise type(error)(f"{request.certificate}: {error}") from None
     except CertificateError as error:
         for line in f"The certificate does not hold: {error}".splitlines():
             click.echo(printable(line))

@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from fatt.errors import SpecError
 from fatt.storage import write_text
 
 if TYPE_CHECKING:
+    from fatt.cli.outcomes import Outcome
     from fatt.ensemble import Ensemble
     from fatt.people import People
     from fatt.people.files import Table
@@ -34,12 +35,6 @@ _SENSITIVE = {
     *("pregnant", "pregnancy", "orientation", "foreign", "native", "colour", "color"),
     *("language", "origin", "country", "citizenship", "caste", "veteran"),
 }
-_OUTCOMES = {
-    *("y", "label", "target", "outcome", "class", "truth", "default", "granted"),
-    *("approved", "response", "result", "income", "status", "decision", "risk"),
-    *("hired", "admitted", "recid", "churn", "fraud", "survived", "attrition"),
-    *("exited", "turnover", "dropout", "repaid", "defaulted", "diagnosis"),
-}
 #: What the same column may be called.
 _SYNONYMS = (("sex", "gender"), ("race", "ethnicity"), ("income", "salary"))
 _IDS = {"id", "name", "key", "uuid", "number", "no", "index"}
@@ -47,6 +42,8 @@ _GUESS = "# GUESS:"
 _WARNING = "# WARNING:"
 #: What files write for flags.
 _ONES, _ZEROS = {"1", "1.0", "True", "true"}, {"0", "0.0", "False", "false"}
+#: So many people tell which column holds the outcomes.
+_ASKED = 20_000
 #: How many categories of a column are listed.
 _SHOWN = 12
 
@@ -123,7 +120,7 @@ def draft(request: ModelRequest, model: str, people: str, output: str) -> str:
         *_prepared(request, folder),
         *places.audit(),
         "",
-        *_decision(request, ensemble),
+        *_decision(request, places),
         "",
         *places.columns(request),
         "",
@@ -143,25 +140,38 @@ class _Places:
 
     @property
     def label(self) -> str | None:
-        """The column that seems to hold the outcomes."""
-        exact, other = self._outcomes
-        return exact or other
+        """The column that seems to hold the outcomes, as the model answers them."""
+        outcome = self.outcome
+        return None if outcome is None or outcome.logarithm else outcome.name
 
     @functools.cached_property
-    def _outcomes(self) -> tuple[str | None, str | None]:
-        """A column of outcomes in the model's words, and one that has others."""
-        classes = set(map(str, self.ensemble.classes))
-        other = None
-        for name in reversed(self._unread) if self._n_more and classes else ():
-            if not _words(name) & _OUTCOMES:
-                continue
-            values = set(map(str, self.table.columns[name]))
-            # Of many answers some might well be the values of any column.
-            if values == classes or (values < classes and len(classes) == 2):
-                return name, None
-            if len(values) == len(classes):
-                other = other or name
-        return None, other
+    def outcome(self) -> Outcome | None:
+        """The column that seems to hold the outcomes."""
+        if not self._n_more:
+            return None
+        from fatt.cli.outcomes import outcome_of
+
+        columns = {
+            name: self.table.columns[name]
+            for name in reversed(self._unread)
+            if not _is_sensitive(name)
+        }
+        return outcome_of(columns, self.ensemble.classes, self._answers)
+
+    @property
+    def _answers(self) -> Any:
+        """What the model answers the first people; None if it reads by position.
+
+        Which columns these models read is known only once the outcomes are.
+        """
+        if not self.ensemble.inputs.named:
+            return None
+        from fatt.people.typed import type_for_model
+
+        first = {name: cells[:_ASKED] for name, cells in self.table.columns.items()}
+        table = replace(self.table, columns=first).renamed(self.rename)
+        typed = type_for_model(table, self.ensemble)
+        return self.ensemble.predict(typed.table)
 
     @property
     def identity(self) -> str | None:
@@ -169,7 +179,7 @@ class _Places:
         is_left = self._n_more > (self.label is not None)
         for name in self._unread if is_left else ():
             cells = list(self.table.columns[name])
-            if _words(name) & _IDS and len(set(cells)) == len(cells):
+            if words_of(name) & _IDS and len(set(cells)) == len(cells):
                 return name
         return None
 
@@ -297,11 +307,11 @@ class _Places:
         from fatt.region.toml import in_toml
 
         if self.label is not None:
-            _, other = self._outcomes
             so = "; name the model's answers as it does, under [columns]"
+            is_coded = self.outcome is not None and self.outcome.is_coded
             yield (
                 f"label = {in_toml(self.label)}  {_GUESS} it holds the true outcomes"
-                f"{so if other else ''}"
+                f"{so if is_coded else ''}"
             )
         if self.identity is not None:
             yield f"id = {in_toml(self.identity)}  {_GUESS} it tells people apart"
@@ -362,7 +372,7 @@ def _doubts(people: People) -> Iterator[str]:
 
     answers = people.variables.model.predict(people.table)
     for warning in misfits(people, set(answers.tolist())):
-        yield f"{_WARNING} {printable(warning)}"
+        yield f"{_WARNING} {printable(warning.sentence)}"
 
 
 def _prepared(request: ModelRequest, folder: Path) -> Iterator[str]:
@@ -375,11 +385,13 @@ def _prepared(request: ModelRequest, folder: Path) -> Iterator[str]:
         yield f"iteration = {in_toml(request.counted)}"
 
 
-def _decision(request: ModelRequest, ensemble: Ensemble) -> Iterator[str]:
+def _decision(request: ModelRequest, places: _Places) -> Iterator[str]:
     """Yield how the model decides, as it was told, and what one may tell it."""
+    from fatt.cli.outcomes import LOGARITHMS
     from fatt.region.toml import in_toml
     from fatt.summary import summarize
 
+    ensemble, outcome = places.ensemble, places.outcome
     yield f"# How the model decides: {printable(summarize(ensemble).decision)}."
     told = request.decision(ensemble.classes)
     if told:
@@ -389,6 +401,13 @@ def _decision(request: ModelRequest, ensemble: Ensemble) -> Iterator[str]:
         yield "# If decisions are made by another cut-off of the probability:"
         yield "# [decision]"
         yield "# threshold = 0.5"
+    elif outcome is not None and outcome.logarithm:
+        of = printable(in_toml(outcome.name))
+        yield "[decision]"
+        yield (
+            f"tolerance = {LOGARITHMS[outcome.logarithm][1]}  {_GUESS} about 5% of "
+            f"{of}, whose {outcome.logarithm} logarithm the model seems to predict"
+        )
     else:
         yield "[decision]"
         yield f'tolerance = "5%"  {_GUESS} how far the number may move, of itself'
@@ -429,9 +448,10 @@ def _similar(typed: TypedPeople, people: People, places: _Places) -> Iterator[st
     known = [variable.name for variable in typed.schema.variables]
     sensitive = [name for name in known if _is_sensitive(name)]
     numbers = [one for one in typed.schema.variables if isinstance(one, Number)]
-    many = {one.name: one for one in numbers if not isinstance(one.seen, tuple)}
     # What has one value cannot vary.
-    fixed = {one.name for one in numbers if one.seen and len(one.seen) == 1}
+    fixed = {one.name for one in numbers if not one.sd}
+    moving = [one for one in numbers if one.name not in fixed]
+    many = {one.name: one for one in moving if not isinstance(one.seen, tuple)}
     few = [name for name in known if name not in many and name not in fixed]
     vary = [name for name in sensitive if name in few]
     noise = {name: _amount(many[name]) for name in sensitive if name in many}
@@ -473,10 +493,11 @@ def _amount(variable: Number) -> str | int:
 
 
 def _is_sensitive(name: str) -> bool:
-    return bool(_words(name) & _SENSITIVE)
+    return bool(words_of(name) & _SENSITIVE)
 
 
-def _words(name: str) -> set[str]:
+def words_of(name: str) -> set[str]:
+    """Return the words in the name of a column."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return {word.lower() for word in re.findall(r"[A-Za-z]+", spaced)}
 

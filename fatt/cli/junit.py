@@ -42,7 +42,8 @@ def to_junit(
     -------
     str
         XML. Refuted and undecided are failures, which the attribute ``type`` tells
-        apart; the closest twins stand below. Figures are properties of the suite.
+        apart; the closest twins stand below. If the rows are in doubt, that is an
+        error. Figures are properties of the suite.
     """
     from fatt.report.sentences import Judgement, headline, judge
 
@@ -61,13 +62,11 @@ def to_junit(
     fair = _case(suite, f"{share} the people are treated fairly".strip())
     twins = [twin_line(case) for case in report.counterexamples[:_SHOWN_TWINS]]
     found = "\n".join([headline(report, min_fairness), *twins])
-    judged = (
-        Judgement.PROVEN
-        if min_fairness is None
-        else judge(report.fairness, min_fairness)
-    )
+    judged = Judgement.PROVEN if min_fairness is None else judge(report, min_fairness)
     if report.interrupted:
         _fail(fair, "interrupted", found)
+    elif judged is Judgement.DOUBTED:
+        _fail(fair, str(judged), "\n".join([*report.grave_doubts, found]), "error")
     elif judged is not Judgement.PROVEN:
         _fail(fair, str(judged), found)
     else:
@@ -79,7 +78,8 @@ def to_junit(
         ET.SubElement(fits, "system-out").text = _lines("\n".join(warnings))
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
-    suite.set("failures", str(sum(one.find("failure") is not None for one in cases)))
+    for kind in ("failure", "error"):
+        suite.set(f"{kind}s", str(len(suite.findall(f"testcase/{kind}"))))
     return _xml(suite)
 
 
@@ -93,7 +93,7 @@ def failed_run(sentence: str) -> str:
     """
     suite = ET.Element("testsuite", name="fatt audit", tests="1", errors="1")
     case = _case(suite, "the people are treated fairly")
-    ET.SubElement(case, "error", type="could not run", message=_lines(sentence))
+    _fail(case, "could not run", sentence, "error")
     return _xml(suite)
 
 
@@ -106,9 +106,9 @@ def _case(suite: ET.Element, name: str) -> ET.Element:
     return ET.SubElement(suite, "testcase", classname="fatt.audit", name=name)
 
 
-def _fail(case: ET.Element, kind: str, text: str) -> None:
+def _fail(case: ET.Element, kind: str, text: str, tag: str = "failure") -> None:
     message = _lines(text).split("\n")[0]
-    ET.SubElement(case, "failure", type=kind, message=message).text = _lines(text)
+    ET.SubElement(case, tag, type=kind, message=message).text = _lines(text)
 
 
 def _lines(text: str) -> str:

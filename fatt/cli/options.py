@@ -274,7 +274,23 @@ class ModelRequest:
             "cuts": self.cuts,
             "pos_label": self.pos_label,
         }
-        return decision_of(self.file, given, classes)
+        return decision_of(self.file, given, functools.partial(self.answer, classes))
+
+    def answer(self, classes: tuple[Label, ...], label: Label) -> Label:
+        """Return the only answer that is written so, or was before it got a word.
+
+        Parameters
+        ----------
+        classes
+            The answers of the model.
+        label
+            What an option or the file calls one of them.
+        """
+        if label in classes:
+            return label
+        text = self.said().answers.get(str(label), str(label))
+        alike = [known for known in classes if str(known) == text]
+        return alike[0] if len(alike) == 1 else label
 
     def fair(self, classes: tuple[Label, ...], favorable: str | None) -> dict[str, Any]:
         """Return what options or the file say of what is fair, as `fatt.verify` does.
@@ -289,7 +305,8 @@ class ModelRequest:
         from fatt.cli.spec import fair_of
 
         given = {"tolerance": self.tolerance, "direction": self.direction}
-        return fair_of(self.file, given, favorable, classes)
+        answer = functools.partial(self.answer, classes)
+        return fair_of(self.file, given, favorable, answer)
 
     def read_people(self, path: str) -> Table:
         """Read a table of people, with its columns renamed."""

@@ -61,6 +61,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Paths of what stands before the model, in the order in which they work.
     iteration
         Which iterations of an XGBoost model count, as in `fatt.load`.
+    accept_doubts
+        Whether somebody looked into why the rows seem not to be the model's.
     """
 
     model: str | None = None
@@ -70,6 +72,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ignore: list[str] = []
     prepare: list[str] = []
     iteration: str | int | None = None
+    accept_doubts: bool = False
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -210,7 +213,7 @@ _LOADED = ("threshold", "cuts", "strict", "cut_on", "pos_label")
 
 
 def decision_of(
-    spec: Spec, given: Mapping[str, Any], classes: Sequence[Label]
+    spec: Spec, given: Mapping[str, Any], answer: Callable[[Label], Label]
 ) -> dict[str, Any]:
     """Return what `fatt.load` is told of the decision, by options or by the file.
 
@@ -220,8 +223,8 @@ def decision_of(
         The file of the audit.
     given
         The options ``threshold``, ``cuts`` and ``pos_label``.
-    classes
-        The answers of the model, of which an option can only tell the text.
+    answer
+        Returns the answer of the model that a text means.
 
     Raises
     ------
@@ -233,7 +236,7 @@ def decision_of(
     if isinstance(cuts, str):
         said["cuts"] = _bands(cuts)
     if said.get("pos_label") is not None:
-        said["pos_label"] = _meant(said["pos_label"], classes)
+        said["pos_label"] = answer(said["pos_label"])
     return said
 
 
@@ -241,13 +244,13 @@ def fair_of(
     spec: Spec,
     given: Mapping[str, Any],
     favorable: str | None,
-    classes: Sequence[Label],
+    answer: Callable[[Label], Label],
 ) -> dict[str, Any]:
     """Return what `fatt.verify` is told of what is fair, by options or by the file.
 
     Parameters
     ----------
-    spec, classes
+    spec, answer
         As in `decision_of`.
     given
         The options ``tolerance`` and ``direction``.
@@ -271,7 +274,7 @@ def fair_of(
         if favorable is not None:
             said["favorable"] = favorable
     if said.get("favorable") is not None:
-        said["favorable"] = _meant(said["favorable"], classes)
+        said["favorable"] = answer(said["favorable"])
     return said
 
 
@@ -312,12 +315,6 @@ def _bands(text: str) -> dict[str, float]:
             raise SpecError(f"--cuts names {name.strip()!r} twice; name it once.")
         bands[name.strip()] = end
     return bands
-
-
-def _meant(label: Label | None, classes: Sequence[Label]) -> Label | None:
-    """Return the only answer that is written so, if there is one."""
-    alike = [known for known in classes if str(known) == str(label)]
-    return alike[0] if len(alike) == 1 and label not in classes else label
 
 
 def _json(name: str, kind: Any, path: str) -> Any:

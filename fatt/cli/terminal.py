@@ -7,7 +7,7 @@ import inspect
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -94,6 +94,23 @@ def sentence(error: BaseException) -> str:
         # Python's own exit code would be 1, which means that fairness is refuted.
         text = "this is a bug in fatt: please report it with the lines above."
     return printable(text)
+
+
+def warn(warnings: Iterable[str], *, in_result: bool) -> None:
+    """Write why a result may be about the wrong rows, before it.
+
+    Parameters
+    ----------
+    warnings
+        The sentences.
+    in_result
+        Whether they belong to the text of the result; else they are messages.
+    """
+    for warning in warnings:
+        if in_result:
+            click.echo(f"Warning: {printable(warning)}\n")
+        else:
+            say(f"warning: {printable(warning)}")
 
 
 def printable(text: str) -> str:

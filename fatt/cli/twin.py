@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,13 +21,13 @@ from fatt.cli.options import (
     search_options,
     similarity_options,
 )
-from fatt.cli.terminal import Exit, exits, lines, printable, say
-from fatt.errors import SpecError
+from fatt.cli.terminal import Exit, exits, lines, printable, warn
+from fatt.errors import DataError, SpecError, hint
 
 if TYPE_CHECKING:
-    from fatt.ensemble import Ensemble
+    from fatt.ensemble import Ensemble, Feature
     from fatt.model import Model
-    from fatt.people.files import Cells, Table
+    from fatt.people.files import Cell, Cells, Table
     from fatt.people.typed import TypedPeople
     from fatt.region import Schema
     from fatt.report import Report
@@ -109,30 +110,37 @@ def _run(request: Request) -> Exit:
     asked = _asked(request, model.ensemble)
     schema = request.with_kinds(asked.person.schema)
     fair = request.fair(model.classes, request.favourable)
-    report = verify(
-        model,
-        asked.person.table,
-        similarity=similarity,
-        schema=schema,
-        by_position=request.takes_positions(),
-        budget=budget,
-        n_jobs=request.jobs,
-        **fair,
-    )
+    try:
+        report = verify(
+            model,
+            asked.person.table,
+            similarity=similarity,
+            schema=schema,
+            by_position=request.takes_positions(),
+            budget=budget,
+            n_jobs=request.jobs,
+            **fair,
+        )
+    except DataError as error:
+        # To `verify` the person is the only row.
+        raise DataError(str(error).replace("row 0:", f"{asked.where}:", 1)) from None
+    warn(_warnings(model, asked, schema), in_result=not request.as_json)
     if request.as_json:
         click.echo(report.to_json())
     else:
         for line in [*_lines(report), *report.notes]:
             click.echo(printable(line))
-    for warning in _warnings(model, asked, schema):
-        say(f"warning: {printable(warning)}")
     return (Exit.DONE, Exit.REFUTED, Exit.UNDECIDED)[report.findings.verdict[0]]
 
 
 class _Asked(NamedTuple):
-    """The person, with the schema of all people, and the table of these if any."""
+    """The person, with the schema of all people, and the table of these if any.
+
+    Where the person comes from is for messages.
+    """
 
     person: TypedPeople
+    where: str
     everybody: Any = None
 
 
@@ -145,7 +153,8 @@ def _warnings(model: Model, asked: _Asked, schema: Schema) -> tuple[str, ...]:
     from fatt.report.doubts import misfits
 
     people = People(asked.everybody, Variables(model.ensemble, schema))
-    return misfits(people, set(model.predict(asked.everybody).tolist()))
+    found = misfits(people, set(model.predict(asked.everybody).tolist()))
+    return tuple(one.sentence for one in found)
 
 
 def _asked(request: Request, ensemble: Ensemble) -> _Asked:
@@ -160,7 +169,7 @@ def _asked(request: Request, ensemble: Ensemble) -> _Asked:
         if not request.values:
             raise SpecError("nobody is named; write fatt twin MODEL PEOPLE --row 0.")
         names = [feature.name for feature in ensemble.features]
-        typed = Table("--set", "", _typed(request, names))
+        typed = Table("--set", "", _typed(request, names, ensemble, {}))
         absent = [name for name in names if name not in typed.columns]
         if absent:
             raise SpecError(
@@ -168,29 +177,72 @@ def _asked(request: Request, ensemble: Ensemble) -> _Asked:
                 f"{shlex.quote(f'{absent[0]}=VALUE')} and so on, or a file of PEOPLE "
                 "and a --row, whose other values stay."
             )
-        return _Asked(type_for_model(typed, ensemble, one_hot=one_hot))
+        return _Asked(type_for_model(typed, ensemble, one_hot=one_hot), "--set")
     table = request.read_people(request.people)
     ignored = [*request.ignored, *request.unread(table)]
     everybody = type_for_model(table, ensemble, ignored=ignored, one_hot=one_hot)
     names = list(table.columns)
-    chosen = {**_chosen(request, table), **_typed(request, names)}
+    row = _row(request, table)
+    chosen: dict[str, Cells] = {}
+    if row is not None:
+        chosen = {name: cells[row : row + 1] for name, cells in table.columns.items()}
+    chosen |= _typed(request, names, ensemble, table.columns)
     # In the order of the file, which a model without names of columns goes by.
     alone = {name: chosen[name] for name in names if name in chosen}
     person = type_for_model(
         Table(table.name, "", alone), ensemble, ignored={*ignored} & {*alone}
     )
     alone_typed = TypedPeople(person.table, everybody.schema, {})
-    return _Asked(alone_typed, everybody.table)
+    where = "--set" if row is None else f"row {row}"
+    return _Asked(alone_typed, where, everybody.table)
 
 
-def _typed(request: Request, names: list[str]) -> dict[str, Cells]:
+def _typed(
+    request: Request,
+    names: list[str],
+    ensemble: Ensemble,
+    seen: Mapping[str, Cells],
+) -> dict[str, Cells]:
     """Return the values that were typed in, in the order of the names."""
     values = dict(_pair(text, "--set", names) for text in request.values)
+    for feature in ensemble.features:
+        if feature.name in values:
+            _require_sense(feature, values[feature.name], seen.get(feature.name, ()))
     return {name: [values[name]] for name in names if name in values}
 
 
-def _chosen(request: Request, table: Table) -> dict[str, Cells]:
-    """Return the cells of the person in the file; none if nobody is chosen there."""
+def _require_sense(feature: Feature, value: str, seen: Iterable[Cell]) -> None:
+    """Refuse a typed value that the model cannot read, or that is most likely misspelt.
+
+    Parameters
+    ----------
+    feature
+        The column.
+    value
+        What was typed.
+    seen
+        The cells of the same column in the file.
+    """
+    from fatt.ensemble import Categorical
+    from fatt.people.typed import labels_of, numbers_of
+
+    if isinstance(feature, Categorical) and feature.labelled:
+        [label] = labels_of(feature, [value])
+        is_known = not value or feature.is_open or feature.code_of(label) is not None
+        if not is_known and value not in map(str, seen):
+            raise SpecError(
+                f"--set {feature.name}={value}: the model does not know {value!r}. "
+                f"{hint(value, map(str, feature.categories))}"
+            )
+        return
+    try:
+        numbers_of(feature.name, [value])
+    except DataError as error:
+        raise DataError(str(error).replace("row 0:", "--set:", 1)) from None
+
+
+def _row(request: Request, table: Table) -> int | None:
+    """Return the row of the person in the file; None if nobody is chosen there."""
     if request.row is not None and request.where is not None:
         raise SpecError("--row and --where both choose a person; keep one.")
     row = request.row
@@ -200,14 +252,14 @@ def _chosen(request: Request, table: Table) -> dict[str, Cells]:
     if row is None:
         if not request.values:
             raise SpecError("nobody is named; add --row 0 or --where NAME=VALUE.")
-        return {}
+        return None
     n_people = len(next(iter(table.columns.values())))
     if row >= n_people:
         raise SpecError(
             f"--row {row}: {table.name} has {n_people:,} people; the last is row "
             f"{n_people - 1}."
         )
-    return {name: cells[row : row + 1] for name, cells in table.columns.items()}
+    return row
 
 
 def _row_where(name: str, value: str, table: Table) -> int:
@@ -224,8 +276,6 @@ def _row_where(name: str, value: str, table: Table) -> int:
 
 def _pair(text: str, option: str, names: list[str]) -> tuple[str, str]:
     """Split at an equals sign; names and values may hold some themselves."""
-    from fatt.errors import hint
-
     known = [name for name in names if text.startswith(f"{name}=")]
     if known:
         name = max(known, key=len)

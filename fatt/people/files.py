@@ -27,6 +27,21 @@ Cells: TypeAlias = list[Cell] | Texts | NDArray[Any]
 
 _DELIMITERS = (",", ";", "\t")
 _BLOCK = 8192
+_UTF_16 = "the file is UTF-16; convert it with iconv -f utf-16 -t utf-8."
+_WORKBOOK = (
+    "the file is no text but a workbook, such as one of Excel, or an archive; save the "
+    "sheet as CSV in UTF-8."
+)
+#: How files begin that hold tables in another form, and what helps.
+_OTHERS = (
+    (codecs.BOM_UTF16_LE, _UTF_16),
+    (codecs.BOM_UTF16_BE, _UTF_16),
+    (b"PK\x03\x04", _WORKBOOK),
+    (b"\xd0\xcf\x11\xe0", _WORKBOOK),
+    (b"\x1f\x8b", "the file is compressed; unpack it with gunzip."),
+)
+#: So many bytes show how a text is encoded.
+_HEAD = 100
 #: Size of a file, in bytes, from which on it pays to import pyarrow for it.
 _LARGE = 2**20
 
@@ -111,6 +126,9 @@ def read_table(path: str) -> Table:
 
 
 def _reader(data: bytes) -> Callable[[bytes], dict[str, Cells]]:
+    for start, found in _OTHERS:
+        if data.startswith(start):
+            raise DataError(found)
     if data.startswith(b"PAR1"):
         return _read_parquet
     if data.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
@@ -122,6 +140,10 @@ def _reader(data: bytes) -> Callable[[bytes], dict[str, Cells]]:
 
 def read_csv(data: bytes) -> dict[str, Cells]:
     """Return the columns of a CSV file, as texts."""
+    # ASCII that is written as UTF-16 is UTF-8 as well.
+    head = data[:_HEAD]
+    if b"\0" in head and not (any(head[::2]) and any(head[1::2])):
+        raise DataError(_UTF_16)
     text = _decode(data)
     lines = io.StringIO(text, newline="")
     delimiter = _delimiter(lines.readline())

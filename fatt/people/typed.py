@@ -26,6 +26,11 @@ from fatt.region import Schema
 from fatt.region.kinds import AnyVariable, Binary, Integer, Number
 
 _WHOLE = re.compile(r"\s*[-+]?\d+\s*", re.ASCII)
+#: A number as people write it: with separators, a unit of money, or percent.
+_FORMATTED = re.compile(
+    r"[^\w\s.,+-]?\s*[-+]?(\d{1,3}([\s.,'\u2019]\d{3})+([.,]\d*)?|\d+([.,]\d*)?)"
+    r"\s*[^\w\s.,]?"
+)
 _TRUTHS = {"true": 1.0, "false": 0.0}
 #: How programs write that a number is missing.
 _GAPS = {"", "na", "n/a", "nan", "null", "none"}
@@ -78,6 +83,12 @@ def numbers_of(name: str, cells: Cells) -> Numbers:
         number = _number(cells[row])
         if number is None:
             _refuse_texts(name, cells)
+            if _is_formatted(cells[row]):
+                raise DataError(
+                    f"row {row}: column {name!r} is {cells[row]!r}, and the model "
+                    "reads a number there; write it with digits and a decimal point, "
+                    "such as 1169 or 1169.5, without separators, units or percent."
+                )
             raise DataError(
                 f"row {row}: column {name!r} is {cells[row]!r}, and the model reads a "
                 "number there; leave the cell empty if it is missing."
@@ -102,7 +113,7 @@ def _refuse_texts(name: str, cells: Cells) -> None:
     kinds = {cell: _number(cell) for cell in dict.fromkeys(cells)}
     texts = [cell for cell, number in kinds.items() if number is None]
     is_text = all(number is None or math.isnan(number) for number in kinds.values())
-    if is_text and len(texts) > 1:
+    if is_text and len(texts) > 1 and not any(map(_is_formatted, texts)):
         codes = {str(text): code for code, text in enumerate(texts[:2])}
         shown = msgspec.json.encode({name: codes}).decode()
         raise DataError(
@@ -110,6 +121,10 @@ def _refuse_texts(name: str, cells: Cells) -> None:
             "numbers there; if the texts were numbered for it, say how with --prepare "
             f"FILE, for all of them as in {shown}."
         )
+
+
+def _is_formatted(cell: Cell) -> bool:
+    return isinstance(cell, str) and _FORMATTED.fullmatch(cell) is not None
 
 
 def _number(cell: Cell) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +31,32 @@ _ENOUGH = 10
 _MOST, _FAR = 0.99, 0.25
 #: It is no chance if all of so many values lie beyond all of so many thresholds.
 _MANY, _SEVERAL = 20, 3
-#: From this Cramer's V on, a column predicts another one.
-_PREDICTS = 0.5
+#: A column of codes has so many values at most.
+_CODES = 20
+#: From this association on, a column predicts another one.
+PREDICTS = 0.5
 #: How many people are looked at to measure associations.
 _LOOKED_AT = 20_000
 _BINS = 8
 _SHOWN = 5
 #: Why answers may be wrong.
 UNFIT = "the rows are not prepared as the model's rows were"
+
+
+class Doubt(NamedTuple):
+    """Why a verdict may be about the wrong rows.
+
+    Attributes
+    ----------
+    sentence
+        What was seen, and what helps.
+    is_grave
+        Whether a proof about such rows most likely says nothing. A gate does not pass
+        then, unless somebody has accepted the doubt.
+    """
+
+    sentence: str
+    is_grave: bool = False
 
 
 def alone(people: People, similarity: Relation) -> int:
@@ -74,7 +92,7 @@ def refuse_vacuous(similarity: Relation, schema: Schema) -> NoReturn:
 
 def warnings(
     people: People, findings: Findings, similarity: Relation, *, interrupted: bool
-) -> tuple[str, ...]:
+) -> tuple[Doubt, ...]:
     """Say why the rows may not be those that the model was made for.
 
     Parameters
@@ -93,7 +111,7 @@ def warnings(
     return (*misfits(people, answers), *_misspelt(people, similarity))
 
 
-def misfits(people: People, answers: Collection[Label]) -> tuple[str, ...]:
+def misfits(people: People, answers: Collection[Label]) -> tuple[Doubt, ...]:
     """Say why people may not be those that the model was made for.
 
     Parameters
@@ -108,35 +126,47 @@ def misfits(people: People, answers: Collection[Label]) -> tuple[str, ...]:
     beyond = _beyond_thresholds(people) if is_many else []
     if beyond:
         listed = first(beyond, _SHOWN, "; ")
-        found.append(
+        told = (
             "These rows may not be prepared as the model's rows were. Most values lie "
             f"beyond all thresholds of the model in {listed}. If the model was trained "
             "on scaled or encoded columns, load it with its preparation (prepare), or "
             "load the pipeline that holds both."
         )
-    unknown = _unknown_categories(people)
+        found.append(Doubt(told, is_grave=True))
+    unknown, are_most = _unknown_categories(people)
     if unknown:
         listed = first(unknown, _SHOWN, "; ")
-        found.append(
+        told = (
             "Some values are no category that the model knows, and it treats all of "
             f"them alike: {listed}. Spell them as the model does, say what the codes "
             "mean (codes), or load the model with its preparation (prepare)."
         )
+        found.append(Doubt(told, is_grave=are_most))
     infinite = _infinite(people)
     if infinite:
         listed = first(infinite, _SHOWN, "; ")
-        found.append(
+        told = (
             f"Some numbers are infinite: {listed}. A number that is too large for "
             "float64, such as 1e400, is read so. Correct these cells, or leave them "
             "empty if the value is missing."
         )
+        found.append(Doubt(told))
     if is_many and len(answers) == 1:
         [answer] = answers
-        found.append(
+        told = (
             f"The model answers {answer!r} for everybody in this table. Perhaps "
             f"{UNFIT}, or the columns are in another order, or the model always "
             "answers this."
         )
+        found.append(Doubt(told, is_grave=True))
+    unreached = [] if beyond else _unreached(people)
+    if unreached:
+        told = (
+            "No value reaches a threshold of the model, but the next whole number "
+            f"would, in {first(unreached, _SHOWN, '; ')}. Codes that start at another "
+            "number than in the training look like this."
+        )
+        found.append(Doubt(told))
     return tuple(found)
 
 
@@ -176,6 +206,40 @@ def notes(people: People, similarity: Relation, alone: int) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _measured(people: People) -> Iterator[tuple[str, list[float], Matrix]]:
+    """Yield each column of numbers that is split: name, thresholds, known values."""
+    ensemble = people.variables.ensemble
+    values = people.values(0, min(_LOOKED_AT, len(people)))
+    for index, feature in enumerate(ensemble.features):
+        if isinstance(feature, Numeric):
+            cuts = [*ensemble.thresholds(index).tolist(), *feature.edges]
+            cuts = [cut for cut in cuts if np.isfinite(cut)]
+            known = values[np.isfinite(values[:, index]), index]
+            if cuts and known.size:
+                yield feature.name, cuts, known
+
+
+def _unreached(people: People) -> list[str]:
+    """Say in which columns of codes a step by one would reach the thresholds.
+
+    A column of one value, such as a rare flag, tells nothing.
+    """
+    found = []
+    for name, cuts, known in _measured(people):
+        least, most = known.min(), known.max()
+        is_below, is_above = (
+            most <= min(cuts) < most + 1,
+            least - 1 <= max(cuts) < least,
+        )
+        are_codes = not np.any(known % 1) and 1 < len(np.unique(known)) <= _CODES
+        if known.size >= _MANY and are_codes and (is_below or is_above):
+            end = min(cuts) if is_below else max(cuts)
+            found.append(
+                f"{name!r} ({short(least)} to {short(most)}, threshold {end:.6g})"
+            )
+    return found
+
+
 # Differences of the largest numbers are infinite.
 @np.errstate(over="ignore", invalid="ignore")
 def _beyond_thresholds(people: People) -> list[str]:
@@ -184,17 +248,10 @@ def _beyond_thresholds(people: People) -> list[str]:
     Most people may well be near a threshold at the end of a column. If most have one
     value, such as a capital gain of 0, the thresholds are about the others.
     """
-    ensemble = people.variables.ensemble
-    values = people.values(0, min(_LOOKED_AT, len(people)))
     found = []
-    for index, feature in enumerate(ensemble.features):
-        if not isinstance(feature, Numeric):
-            continue
-        cuts = [*ensemble.thresholds(index).tolist(), *feature.edges]
-        cuts = [cut for cut in cuts if np.isfinite(cut)]
-        known = values[np.isfinite(values[:, index]), index]
+    for name, cuts, known in _measured(people):
         _, counts = np.unique(known, return_counts=True)
-        if not cuts or not known.size or counts.max() > known.size / 2:
+        if counts.max() > known.size / 2:
             continue
         for side, end, away in (
             ("at most", min(cuts), min(cuts) - known),
@@ -208,8 +265,7 @@ def _beyond_thresholds(people: People) -> list[str]:
             if (is_all or near > max(0.0, _FAR * spread)) and several:
                 count = int(np.count_nonzero(is_beyond))
                 found.append(
-                    f"{feature.name!r} ({count:,} of {len(known):,} are {side} "
-                    f"{short(end)})"
+                    f"{name!r} ({count:,} of {len(known):,} are {side} {short(end)})"
                 )
     return found
 
@@ -238,13 +294,20 @@ def count_cells(
     return counts
 
 
-def _unknown_categories(people: People) -> list[str]:
+def _unknown_categories(people: People) -> tuple[list[str], bool]:
     """Say in which columns some values are no category that the model knows.
 
     A model that lists only the categories of its splits may have been trained on many
     more: there, only a column of hardly any other value is doubtful.
+
+    Returns
+    -------
+    columns : list of str
+        The columns, with counts.
+    are_most : bool
+        Whether most values of a column are unknown.
     """
-    found = []
+    found, are_most = [], False
     for index, feature, count, total in _unknown(people, len(people)):
         most = max(_ENOUGH, _MOST * total)
         if not count or (feature.is_open and count < most):
@@ -255,7 +318,8 @@ def _unknown_categories(people: People) -> list[str]:
             f"{feature.name!r} ({count:,} of {total:,}, such as {such}; the model "
             f"knows {names})"
         )
-    return found
+        are_most |= count >= _ENOUGH and count > total / 2
+    return found, are_most
 
 
 def refuse_unknown(people: People) -> None:
@@ -358,13 +422,13 @@ def _categories(
             yield index, feature.name, feature
 
 
-def _misspelt(people: People, similarity: Relation) -> Iterator[str]:
+def _misspelt(people: People, similarity: Relation) -> Iterator[Doubt]:
     """Name rows with a category that no other row varies to."""
     for index, name, feature in _categories(people, similarity):
         values = people.values(0, len(people))[:, index]
         rows = np.flatnonzero(values == feature.other_code)
         if rows.size:
-            yield (
+            yield Doubt(
                 f"Row {rows[0]}: {name!r} has a value that the model does not know "
                 f"({rows.size:,} such rows), and no other row varies to it. If it is "
                 "misspelt, correct it. If there are such people, write "
@@ -489,7 +553,7 @@ def _predicting(
         if feature.name not in moving and used[index]
         for is_category in [isinstance(feature, Categorical)]
     ]
-    return sorted((one for one in found if one[0] >= _PREDICTS), reverse=True)
+    return sorted((one for one in found if one[0] >= PREDICTS), reverse=True)
 
 
 def _listed(near: list[tuple[float, str]]) -> str:

@@ -180,7 +180,7 @@ def _of_what(provenance: Provenance) -> Markup | None:
 
 
 def _verdict(report: Report, min_fairness: float | None) -> Markup:
-    kind = "" if min_fairness is None else f" {judge(report.fairness, min_fairness)}"
+    kind = "" if min_fairness is None else f" {judge(report, min_fairness)}"
     return tag(
         "div",
         tag("p", tag("strong", fair_of(report.total)), " treated fairly"),

@@ -94,6 +94,8 @@ class Report:
         How many people the model's own library was asked about.
     allowed
         Which answers of similar people are fair.
+    accept_doubts
+        Whether somebody looked into the grave warnings.
     """
 
     findings: Findings
@@ -104,6 +106,7 @@ class Report:
     sample_weight: NDArray[np.float64] | None = None
     asked: Asked = field(default_factory=Asked)
     allowed: Allowed = field(default_factory=Allowed)
+    accept_doubts: bool = False
 
     def __len__(self) -> int:
         return len(self.findings)
@@ -175,9 +178,19 @@ class Report:
     @functools.cached_property
     def warnings(self) -> tuple[str, ...]:
         """Why the rows may not be those that the model was made for, in sentences."""
+        return tuple(doubt.sentence for doubt in self._doubts)
+
+    @functools.cached_property
+    def _doubts(self) -> tuple[doubts.Doubt, ...]:
         return doubts.warnings(
             self.people, self.findings, self.similarity, interrupted=self.interrupted
         )
+
+    @property
+    def grave_doubts(self) -> tuple[str, ...]:
+        """Warnings because of which nothing counts as proven; none if accepted."""
+        found = () if self.accept_doubts else self._doubts
+        return tuple(doubt.sentence for doubt in found if doubt.is_grave)
 
     @functools.cached_property
     def notes(self) -> tuple[str, ...]:
@@ -424,19 +437,24 @@ class Report:
                 progress=tell,
             )
 
-    def raise_if_unfair(self, min_fairness: float = 1.0) -> None:
+    def raise_if_unfair(
+        self, min_fairness: float = 1.0, *, accept_doubts: bool = False
+    ) -> None:
         """Raise unless a share of people is proved to be fair.
 
         Parameters
         ----------
         min_fairness
             The share that must be proved.
+        accept_doubts
+            Whether a proof counts although the rows seem not to be those that the
+            model was made for. Say so only after a look at `warnings`.
 
         Raises
         ------
         UnfairError
-            If fewer people are fair, or too many are unknown. The error holds the
-            report.
+            If fewer people are fair, too many are unknown, or the rows are in doubt.
+            The error holds the report.
         """
         if not 0 <= min_fairness <= 1:
             raise SpecError(
@@ -444,6 +462,13 @@ class Report:
             )
         lower, upper = self.fairness
         if lower >= min_fairness:
+            if self.grave_doubts and not accept_doubts:
+                raise UnfairError(
+                    f"in doubt: {lower:.4%} of the people are proved to be treated "
+                    f"fairly, but: {' '.join(self.grave_doubts)} If you looked into "
+                    "it, pass accept_doubts=True.",
+                    self,
+                )
             return
         counts = self.counts
         found = (

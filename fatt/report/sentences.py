@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fatt.ensemble import Bands, Prediction
 from fatt.ensemble.cutoff import rule_in_words
 from fatt.report.groups import Group, share_of_fair
-from fatt.verdict import BECAUSE, Bounds, in_words, share
+from fatt.verdict import BECAUSE, in_words, share
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -32,19 +32,15 @@ class Judgement(StrEnum):
     PROVEN = "proven"
     REFUTED = "refuted"
     UNDECIDED = "undecided"
+    #: Proven of rows that seem not to be those that the model was made for.
+    DOUBTED = "doubted"
 
 
-def judge(fairness: Bounds, min_fairness: float) -> Judgement:
-    """Compare the share of fair people with the required one.
-
-    Examples
-    --------
-    >>> judge(Bounds(0.9, 0.97), 0.95)
-    <Judgement.UNDECIDED: 'undecided'>
-    """
-    if fairness.lower >= min_fairness:
-        return Judgement.PROVEN
-    if fairness.upper < min_fairness:
+def judge(report: Report, min_fairness: float) -> Judgement:
+    """Compare the share of fair people with the required one."""
+    if report.fairness.lower >= min_fairness:
+        return Judgement.DOUBTED if report.grave_doubts else Judgement.PROVEN
+    if report.fairness.upper < min_fairness:
         return Judgement.REFUTED
     return Judgement.UNDECIDED
 
@@ -54,6 +50,7 @@ def fair_of(group: Group) -> str:
 
     Examples
     --------
+    >>> from fatt.verdict import Bounds
     >>> counts = {"fair": 272, "unfair": 28, "unknown": 0}
     >>> fair_of(Group(300, counts, Bounds(272 / 300, 272 / 300)))
     '272 of 300, 90.66%'
@@ -90,7 +87,8 @@ def headline(report: Report, min_fairness: float | None = None) -> str:
             Judgement.PROVEN: "Met",
             Judgement.REFUTED: "Not met",
             Judgement.UNDECIDED: "Undecided",
-        }[judge(report.fairness, min_fairness)]
+            Judgement.DOUBTED: "In doubt, as the warning says",
+        }[judge(report, min_fairness)]
         asked = f"{met} ({100 * min_fairness:.10g}% required). "
     return f"{asked}{found}{undecided}."
 

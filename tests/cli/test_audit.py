@@ -186,8 +186,9 @@ def test_outcomes_in_other_words_are_not_compared(files: tuple[str, str]) -> Non
     assert (
         "Column 'party' holds 'blue', 'red', and the model answers 'denied', "
         "'granted', so that they were not compared. If they mean the same, give the "
-        "model's answers the words of the column, as in --answers"
-    ) in told.stderr
+        "model's answers the words of the column; if these stand in the same order: "
+        "--answers denied=blue,granted=red."
+    ) in told.stdout
 
 
 def test_outcomes_may_be_coded_otherwise_than_the_answers(
@@ -203,8 +204,8 @@ def test_outcomes_may_be_coded_otherwise_than_the_answers(
     table = town.write_csv(tmp_path / "people.csv", people)
     asked = (path, table, *SIMILAR, "--label", "coded")
     told = audit(*asked)
-    assert "holds '1', '2', and the model answers '0', '1'" in told.stderr
-    assert "The model is right about" not in told.stderr
+    assert "holds '1', '2', and the model answers '0', '1'" in told.stdout
+    assert "The model is right about" not in told.stdout
     text = audit(*asked, "--answers", "0=1,1=2").stdout
     whole = audit(*files, *SIMILAR, "--json")
     found = [finding["label"] for finding in json.loads(whole.stdout)["findings"]]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import functools
 import os
 import resource
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner, Result
 
-from fatt.cli import fatt, main
+from fatt.cli import fatt
+from fatt.cli.terminal import Exit
 from fatt.errors import SpecError
-from fatt.region import Similarity
 from tests.cli import town
 
 SPEC = """
@@ -109,10 +112,19 @@ def test_the_other_commands_spare_what_they_read(words: tuple[str, ...]) -> None
     assert contents() == before
 
 
-def test_a_device_is_written_and_not_replaced() -> None:
-    result = run(*AUDIT, "--csv", "/dev/null", "--html", "/dev/null")
-    assert result.exit_code == 0
-    assert Path("/dev/null").is_char_device()
+def test_a_pipe_is_written_and_not_replaced() -> None:
+    os.mkfifo("pipe")
+    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        assert run(*AUDIT, "--csv", "pipe", "--quiet").exit_code == 0
+        assert Path("pipe").is_fifo()
+        assert reader.communicate()[0].startswith("row,verdict,")
+
+
+def test_what_cannot_be_lost_may_be_named_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fatt.cli.audit._run", lambda _: Exit.DONE)
+    assert run(*AUDIT, "--csv", "/dev/null", "--html", "/dev/null").exit_code == 0
 
 
 def errors_of(path: str) -> list[str | None]:
@@ -129,7 +141,6 @@ def errors_of(path: str) -> list[str | None]:
         (("audit", "bank.fatt", "people.csv", "--spec", "no.toml"), "no.toml"),
         ((*AUDIT, "--csv", "people.csv"), "--csv people.csv is the file that is read"),
         ((*AUDIT, "--csv", "no/x.csv"), "there is no folder no"),
-        ((*AUDIT, "--csv", "/dev/full"), "/dev/full: No space left on device."),
         ((*AUDIT, "--min-fairness", "2"), "2.0 is not in the range"),
         ((*AUDIT, "--no-such-option"), "No such option"),
     ],
@@ -191,19 +202,21 @@ def test_nobody_hears_what_a_full_standard_error_would_say() -> None:
     assert "Fairness: " in done.stdout
 
 
-def test_a_file_that_cannot_be_written_is_named_after_the_verdict() -> None:
-    before, words = contents(), [*AUDIT, "--csv", "findings.csv"]
-
-    def small() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-
-    done = subprocess.run(
+def with_small_files(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run where no file may have more than 100 bytes, as if the disk were full."""
+    limit = functools.partial(resource.setrlimit, resource.RLIMIT_FSIZE, (100, 100))
+    return subprocess.run(
         [sys.executable, "-m", "fatt", *words],
         check=False,
         capture_output=True,
         text=True,
-        preexec_fn=small,
+        preexec_fn=limit,
     )
+
+
+def test_a_file_that_cannot_be_written_is_named_after_the_verdict() -> None:
+    before = contents()
+    done = with_small_files([*AUDIT, "--csv", "findings.csv"])
     assert (done.returncode, done.stderr) == (
         2,
         "fatt: findings.csv: File too large.\n",
@@ -212,17 +225,22 @@ def test_a_file_that_cannot_be_written_is_named_after_the_verdict() -> None:
     assert contents() == before
 
 
-def test_a_tree_that_cannot_be_saved_is_shown(
-    capsys: pytest.CaptureFixture[str],
+def test_tests_say_if_another_file_could_not_be_written(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    def full(path: object, text: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", path)
+
+    monkeypatch.setattr("fatt.cli.audit.write_text", full)
+    run(*AUDIT, "--csv", "findings.csv", "--junit", "fatt.xml")
+    assert errors_of("fatt.xml") == ["findings.csv: No space left on device."]
+
+
+def test_a_tree_that_cannot_be_saved_is_shown() -> None:
     words = ["train", "people.csv", "--label", "truth", "--vary", "sex"]
-    words += ["--ignore", "name", "--max-leaves", "3", "--output", "/dev/full"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["fatt", *words])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-    told = capsys.readouterr()
-    assert stopped.value.code == 2
-    assert "A tree of " in told.out
-    assert told.err.endswith("fatt: /dev/full: No space left on device.\n")
-    assert Similarity(vary=["sex"]).describe() in told.out
+    words += ["--ignore", "name", "--max-leaves", "3", "--output", "tree.fatt"]
+    done = with_small_files(words)
+    assert done.returncode == 2
+    assert done.stderr.endswith("fatt: tree.fatt: File too large.\n")
+    assert "A tree of " in done.stdout
+    assert not Path("tree.fatt").exists()

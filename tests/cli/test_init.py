@@ -22,7 +22,7 @@ import joblib  # noqa: E402
 from sklearn.compose import make_column_transformer  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
-from sklearn.tree import DecisionTreeClassifier  # noqa: E402
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # noqa: E402
 
 
 def people() -> Any:
@@ -104,18 +104,19 @@ def test_what_is_written_runs_as_it_is(
 def test_columns_of_which_there_is_no_guess_are_told(tmp_path: Path) -> None:
     made(tmp_path, named=True)
     path = tmp_path / "people.csv"
-    kept = path.read_text(encoding="utf-8").replace("outcome", "went well", 1)
-    path.write_text(kept.replace("age (years)", "age"), encoding="utf-8")
+    frame = pandas.read_csv(path).rename(columns={"age (years)": "age"})
+    frame.assign(note="see file").to_csv(path, index=False)
     spec = tmp_path / "audit.toml"
     model = str(tmp_path / "model.fatt")
     assert run("init", model, str(path), "-o", str(spec)).exit_code == 0
     text = spec.read_text(encoding="utf-8")
-    assert '# ignore = ["went well"]\n' in text
+    assert '# ignore = ["Customer ID"]\n' not in text
+    assert '# ignore = ["note"]\n' in text
     # With the mark taken off, it is said.
     spec.write_text(text.replace("# ignore", "ignore"), encoding="utf-8")
     audited = run("audit", "--spec", str(spec))
     assert audited.exit_code == 0
-    assert "went well" not in audited.output
+    assert "note" not in audited.output
 
 
 DEBT = 'debt = { type = "number", lower = 0, upper = 1 }'
@@ -149,10 +150,8 @@ def test_a_warning_is_told_and_strict_ends_with_2(tmp_path: Path) -> None:
     words = ("audit", model, csv, "--vary", "sex", "--label", "outcome")
     told = run(*words, "--html", page)
     assert told.exit_code == 0
-    assert (
-        "warning: These rows may not be prepared as the model's rows were"
-        in told.stderr
-    )
+    # It stands above the figures.
+    assert told.stdout.startswith("Warning: These rows may not be prepared as the mod")
     html = Path(page).read_text(encoding="utf-8")
     assert html.index("These rows may not") < html.index("<main>")
     assert run(*words, "--strict").exit_code == 2
@@ -162,7 +161,7 @@ def test_a_warning_is_told_and_strict_ends_with_2(tmp_path: Path) -> None:
     frame.assign(outcome=1 - y).to_csv(csv, index=False)
     wrong = run(*fits, "--label", "outcome", "--html", page)
     assert wrong.exit_code == 2
-    assert "by column 'outcome'; always answering " in wrong.stderr
+    assert "by column 'outcome'; always answering " in wrong.stdout
     html = Path(page).read_text(encoding="utf-8")
     assert html.index("always answering") < html.index("<main>")
 
@@ -459,3 +458,57 @@ def test_a_file_that_is_none_is_told_first(
     if content is not None:
         spec.write_bytes(content)
     assert reason in run_and_fail("audit", "--spec", str(spec))
+
+
+def begun(folder: Path, model: Any, table: Any) -> dict[str, Any]:
+    """Return the file that is begun for a model and a table; it runs as it is."""
+    path, csv, spec = folder / "m.fatt", folder / "people.csv", folder / "audit.toml"
+    library.load(model).save(path)
+    table.to_csv(csv, index=False)
+    spec.unlink(missing_ok=True)
+    assert run("init", str(path), str(csv), "-o", str(spec)).exit_code == 0
+    assert run("audit", "--spec", str(spec)).exit_code == 0
+    return tomllib.loads(spec.read_text(encoding="utf-8"))
+
+
+def test_outcomes_are_told_by_their_values(tmp_path: Path) -> None:
+    """Neither two values nor a word in its name make a column that of outcomes."""
+    rng = np.random.default_rng(0)
+    frame = people()[["sex", "debt"]]
+    went_well = (frame["debt"] > 10).astype(int) ^ (rng.random(120) < 0.1)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(frame, went_well)
+    married = np.where(rng.random(120) < 0.5, "Married", "Single")
+    table = frame.assign(**{"Marital status": married, "Customer status": married})
+    assert "label" not in begun(tmp_path, model, table)["audit"]
+    table["went well"] = went_well
+    table["newsletter"] = rng.integers(0, 2, 120)
+    assert begun(tmp_path, model, table)["audit"]["label"] == "went well"
+    # In other words, too.
+    table["went well"] = np.where(went_well, "good", "bad")
+    assert begun(tmp_path, model, table)["audit"]["label"] == "went well"
+
+
+def test_outcomes_of_numbers_are_told_by_their_values(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = people()[["sex", "debt"]]
+    price = np.exp(9 + frame["debt"] / 3 + rng.normal(0, 0.1, 120))
+    table = frame.assign(weight=rng.normal(70, 9, 120), paid=price)
+    for target, label, tolerance in (
+        (price, "paid", "5%"),
+        (np.log(price), None, 0.05),
+        (np.log1p(price), None, 0.05),
+        (np.log10(price), None, 0.02),
+    ):
+        model = DecisionTreeRegressor(max_depth=5, random_state=0).fit(frame, target)
+        said = begun(tmp_path, model, table)
+        assert said["audit"].get("label") == label
+        assert said["decision"]["tolerance"] == tolerance
+
+
+@pytest.mark.parametrize("age", [30, 30.5])
+def test_a_column_of_one_value_gets_no_noise(age: float, tmp_path: Path) -> None:
+    frame = people()[["sex", "debt"]].assign(age=people()["age (years)"])
+    model = DecisionTreeClassifier(max_depth=3, random_state=0)
+    model.fit(frame, frame["age"] > 45)
+    said = begun(tmp_path, model, frame.assign(age=age))
+    assert said["similar"] == [{"vary": ["sex"]}]

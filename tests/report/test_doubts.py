@@ -158,6 +158,28 @@ def test_raw_rows_of_a_skewed_column_are_doubted(people: Any) -> None:
         assert any("'debt'" in one for one in some.warnings) == (cuts == 3)
 
 
+@pytest.mark.parametrize(("first", "is_doubted"), [(1, False), (0, True), (2, True)])
+def test_codes_that_begin_at_another_number_are_doubted(
+    first: int, is_doubted: bool
+) -> None:
+    """The app counts from 1; a table that counts otherwise reaches no threshold."""
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame({"sex": rng.integers(1, 3, 100), "age": range(100)})
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0)
+    tree.fit(table, (table["sex"] == 2) ^ (table["age"] > 50))
+    given = table.assign(sex=table["sex"] - 1 + first)
+    report = fatt.verify(tree, given, similarity=Similarity(noise={"age": 2}))
+    told = [one for one in report.warnings if one.startswith("No value reaches a thre")]
+    assert len(told) == is_doubted
+    assert report.grave_doubts == ()
+    if told:
+        assert f"'sex' ({first} to {first + 1}, threshold 1.5)" in told[0]
+    # One value is no list of codes.
+    alone = given.assign(sex=first)
+    report = fatt.verify(tree, alone, similarity=Similarity(noise={"age": 2}))
+    assert not any(one.startswith("No value") for one in report.warnings)
+
+
 def test_categories_that_the_model_does_not_know_are_doubted(people: Any) -> None:
     known = people[["age"]].assign(town=np.where(people["wife"], "Ulm", "Rom"))
     encoder = make_column_transformer(
