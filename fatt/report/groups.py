@@ -317,8 +317,8 @@ def wilson(chosen: float, size: int) -> Bounds:
     return Bounds(max(0.0, middle - half), min(1.0, middle + half))
 
 
-def favourable_label(classes: Sequence[Label], given: Label | None) -> Label | None:
-    """Return the favourable label. Default: the second of two classes.
+def favorable_label(classes: Sequence[Label], given: Label | None) -> Label | None:
+    """Return the favorable label. Default: the second of two classes.
 
     Parameters
     ----------
@@ -339,17 +339,17 @@ def favourable_label(classes: Sequence[Label], given: Label | None) -> Label | N
             return label
     if not classes:
         raise SpecError(
-            f"favourable is {str(given)!r}, but the model predicts numbers, which have "
-            "an order: leave it out."
+            "the model predicts numbers, which have an order: leave out the favorable "
+            f"answer {str(given)!r}."
         )
     raise SpecError(
-        f"favourable is {str(given)!r}, which is no answer of the model. "
+        f"the favorable answer {str(given)!r} is no answer of the model. "
         f"{hint(str(given), [str(label) for label in classes])}"
     )
 
 
 def selection_rates(
-    report: Report, names: Sequence[str], favourable: Label
+    report: Report, names: Sequence[str], favorable: Label
 ) -> Mapping[tuple[Value, ...], Rate]:
     """Return how often each group gets a label.
 
@@ -359,12 +359,12 @@ def selection_rates(
         A report. People whom an interrupted run did not reach are left out.
     names
         The variables or columns whose values, taken together, make the groups.
-    favourable
+    favorable
         The label.
     """
     columns = [report.people.column(name) for name in names]
     answered = report.findings.answered
-    wanted = report.findings.classes.index(favourable)
+    wanted = report.findings.classes.index(favorable)
     gets = report.findings.label[answered] == wanted
     groups = np.column_stack([group for group, _ in columns])[answered]
     keys, which = np.unique(groups, axis=0, return_inverse=True)

@@ -49,7 +49,7 @@ def columns(report: Report, details: Details) -> Markup | None:
 
 
 def protected(
-    report: Report, details: Details, favourable: Label | None
+    report: Report, details: Details, favorable: Label | None
 ) -> list[Markup]:
     """Say how many answers change if only one attribute that varies changes."""
     findings = report.findings
@@ -68,19 +68,15 @@ def protected(
             sentences.append(
                 join("Nobody's answer changes with ", name, " alone", rest)
             )
-        elif favourable is None:
+        elif favorable is None:
             changed = f" alone changes the answer of {one.changed:,} people"
             sentences.append(join(name, changed, rest))
         else:
-            given = int((findings.label == findings.classes.index(favourable)).sum())
+            given = int((findings.label == findings.classes.index(favorable)).sum())
             others = int(findings.answered.sum()) - given
-            gained = sum(
-                n for (_, after), n in one.turns.items() if after == favourable
-            )
-            lost = sum(
-                n for (before, _), n in one.turns.items() if before == favourable
-            )
-            answer = name_of(in_words(favourable))
+            gained = sum(n for (_, after), n in one.turns.items() if after == favorable)
+            lost = sum(n for (before, _), n in one.turns.items() if before == favorable)
+            answer = name_of(in_words(favorable))
             sentences.append(
                 join(
                     *("If only ", name, " changed, ", tag("strong", f"{gained:,}")),

@@ -313,7 +313,6 @@ class Report:
         groups: Sequence[str] = (),
         ids: Sequence[str] | None = None,
         min_fairness: float | None = None,
-        favourable: Label | None = None,
         favorable: Label | None = None,
         details: Details | None = None,
         provenance: Provenance | None = None,
@@ -329,7 +328,7 @@ class Report:
             The name of each person.
         min_fairness
             The required share of fair people.
-        favourable, favorable
+        favorable
             The answer that people want, for selection rates. Default: the second of
             two classes.
         details
@@ -346,20 +345,12 @@ class Report:
         """
         from fatt.report.page import to_html
 
-        if favourable is None:
-            favourable = favorable
-        elif favorable is not None:
-            raise SpecError(
-                f"favourable is {favourable!r} and favorable is {favorable!r}; they "
-                "mean the same: write one of them."
-            )
-
         return to_html(
             self,
             groups=groups,
             ids=ids,
             min_fairness=min_fairness,
-            favourable=favourable,
+            favorable=favorable,
             details=details,
             provenance=provenance,
             summary=summary,

@@ -81,7 +81,7 @@ COMMANDS: list[tuple[str, list[str], str, str]] = [
         "credit",
         ["--direction", "not-lower", "--favourable", "yes"],
         'direction = "not lower"\nfavorable = "yes"',
-        "never answers|'yes', which is no answer",
+        "never answers|answer 'yes' is no answer",
     ),
     ("price", [], "", "--tolerance 50"),
     ("price", ["--threshold", "300"], "threshold = 300", "predicts a number"),
