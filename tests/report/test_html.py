@@ -231,6 +231,7 @@ def test_the_digests_are_those_of_the_certificate() -> None:
     text = Reader(report.to_html()).text
     assert f"Schema, SHA-256 {about.schema}" in text
     assert f"Similarity, SHA-256 {about.similarity}" in text
+    assert f"What it computes, SHA-256 {about.model}" in text
 
 
 def test_limits_and_gaps_are_told() -> None:
