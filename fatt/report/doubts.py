@@ -19,7 +19,6 @@ from fatt.errors import SpecError, first
 from fatt.people import People
 from fatt.region import Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
-from fatt.threads import CHUNK
 from fatt.verdict import Findings, answers_of
 
 Matrix = NDArray[np.float64]
@@ -43,14 +42,7 @@ UNFIT = "the rows are not prepared as the model's rows were"
 def alone(people: People, similarity: Relation) -> int:
     """Count the people who have nobody similar."""
     space = Space(similarity, people.variables)
-    return sum(
-        int(
-            np.count_nonzero(
-                space.alone(people.values(start, min(start + CHUNK, len(people))))
-            )
-        )
-        for start in range(0, len(people), CHUNK)
-    )
+    return sum(int(space.alone(values).sum()) for values in people.chunks())
 
 
 def refuse_vacuous(similarity: Relation, schema: Schema) -> NoReturn:

@@ -37,7 +37,6 @@ from fatt.report.details import Details, Provenance
 from fatt.report.doubts import held_fixed
 from fatt.report.groups import favorable_label
 from fatt.report.sentences import CLOSEST, caveats, fair_of, headline, judge, rule
-from fatt.threads import CHUNK
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -372,10 +371,7 @@ def _positions(report: Report) -> Part:
 def _missing(report: Report) -> Part:
     """Say in which columns values are missing, and how often."""
     people = report.people
-    counts = sum(
-        np.isnan(people.values(start, min(start + CHUNK, len(people)))).sum(axis=0)
-        for start in range(0, len(people), CHUNK)
-    )
+    counts = sum(np.isnan(values).sum(axis=0) for values in people.chunks())
     features = people.variables.ensemble.features
     gaps = [
         f"{feature.name} {count:,}"

@@ -18,7 +18,6 @@ from fatt.progress import Progress, watched
 from fatt.report import doubts
 from fatt.report.groups import Group, Groups, by_group, count, groups_or_all
 from fatt.report.sentences import caveats, counted
-from fatt.threads import CHUNK
 from fatt.verdict import FAIR, Bounds, Counterexamples, Findings, share
 
 if TYPE_CHECKING:
@@ -384,17 +383,12 @@ class Report:
         if most_boxes < 1:
             raise SpecError(f"most_boxes is {most_boxes}; write a number, at least 1.")
         people, twins = self.people, self.findings.twins
-        count = len(people)
-        values = [
-            people.values(start, min(start + CHUNK, count))
-            for start in range(0, count, CHUNK)
-        ]
         with watched(progress, "proving") as tell:
             return make(
                 people.variables.model,
                 people.variables.schema,
                 self.similarity,
-                values=np.concatenate(values),
+                values=np.concatenate(list(people.chunks())),
                 verdicts=self.findings.verdict,
                 labels=self.findings.label,
                 twins=TwinChanges(np.diff(twins.starts), twins.variables, twins.values),
