@@ -22,7 +22,7 @@ from fatt.markup import (
 from fatt.report.charts import curve, histogram, share_bar
 from fatt.report.details import Alone, Details, Measured
 from fatt.report.page_people import person
-from fatt.report.sentences import compared_numbers, unfair_answer
+from fatt.report.sentences import compared_numbers, people_in_words, unfair_answer
 from fatt.verdict import Bounds, compared, in_words, share
 
 if TYPE_CHECKING:
@@ -60,9 +60,8 @@ def protected(
         name = name_of(one.name)
         rest = _undecided(one)
         if report.allowed.words:
-            would = (
-                f" changed, {_people(one.changed)} would get {unfair_answer(report)}"
-            )
+            who, worse = people_in_words(one.changed), unfair_answer(report)
+            would = f" changed, {who} would get {worse}"
             sentences.append(join("If only ", name, would, rest))
         elif not one.changed:
             sentences.append(
@@ -86,10 +85,6 @@ def protected(
                 )
             )
     return [tag("p", sentence, ".", class_="key") for sentence in sentences]
-
-
-def _people(count: int) -> str:
-    return {0: "nobody", 1: "1 person"}.get(count, f"{count:,} people")
 
 
 def _undecided(one: Alone) -> str:

@@ -17,7 +17,7 @@ from fatt.people import People
 from fatt.progress import Progress, watched
 from fatt.report import doubts
 from fatt.report.groups import Group, Groups, by_group, count, groups_or_all
-from fatt.report.sentences import caveats, counted
+from fatt.report.sentences import caveats, counted, people_in_words
 from fatt.verdict import FAIR, Bounds, Counterexamples, Findings, share
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ class Asked:
         if not self.people:
             reason = f": {self.reason}" if self.reason else ""
             return f"The model's own library was not asked{reason}."
-        similar = ""
+        about = people_in_words(self.people)
         if self.similar:
-            similar = f" and {_people(self.similar)} similar to the fair"
+            about += f" and {people_in_words(self.similar)} similar to the fair"
         return (
-            f"The model's own library was asked about {_people(self.people)}{similar}. "
-            "It gave the answers that fatt read from the model."
+            f"The model's own library was asked about {about}. It gave the answers "
+            "that fatt read from the model."
         )
 
 
@@ -440,7 +440,3 @@ class Report:
             f"{nearest}",
             self,
         )
-
-
-def _people(number: int) -> str:
-    return f"{number:,} {'person' if number == 1 else 'people'}"
