@@ -1,4 +1,4 @@
-"""Columns as a data frame of whichever kind is installed, by `narwhals`."""
+"""Columns as a data frame of an installed package, by `narwhals`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def frame_of(columns: Mapping[str, Sequence[Any]], *, like: Any = None) -> Any:
     columns
         The cells of each column; None where there is nothing.
     like
-        A frame of `narwhals` of whose kind it shall be, with the same index; by default
-        of the first of pandas, polars and pyarrow that is installed.
+        A frame of `narwhals` with the wanted kind and index. Default: the first of
+        pandas, polars and pyarrow that is installed.
 
     Raises
     ------
     MissingDependencyError
-        If none of them is.
+        If none of them is installed.
     """
     import narwhals as nw
 
@@ -64,6 +64,6 @@ def _installed() -> str:
         if importlib.util.find_spec(name) is not None:
             return name
     raise MissingDependencyError(
-        "a table needs pandas, polars or pyarrow: pip install pandas. Without one of "
-        "them, the entries themselves can be read one by one."
+        "a table needs pandas, polars or pyarrow: pip install pandas. Without them, "
+        "read the entries one by one."
     )

@@ -1,7 +1,7 @@
-"""HTML that cannot be broken by the texts in it: elements, tables, pairs of people.
+"""HTML that texts cannot break: elements, tables, pairs of people.
 
-Pages are made of it (`fatt.report.page`), and what notebooks show (`notebook`). Only
-this module makes `Markup`, and it escapes all other texts.
+Pages (`fatt.report.page`) and notebooks (`notebook`) are made of it. Only this module
+makes `Markup`. It escapes all other texts.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Part: TypeAlias = "str | Markup | Iterable[Part] | None"
 
 
 def text_of(text: str) -> Markup:
-    """Return a text as HTML that shows just it.
+    """Return a text as HTML that shows it.
 
-    Names come from files that anybody may have written: signs that are not to be seen
-    become the sign for what cannot be shown.
+    Names come from files that anybody may have written. Invisible characters become the
+    replacement character.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def _shown(sign: str) -> str:
 
 
 def join(*parts: Part) -> Markup:
-    """Put parts behind each other; whatever is not yet markup is escaped."""
+    """Join parts, and escape what is not markup yet."""
     return Markup("".join(_flat(parts)))
 
 
@@ -99,7 +99,7 @@ def _written(value: str | float) -> str:
 
 
 def verbatim(text: str) -> Markup:
-    """Return a text of our own, such as a style sheet, as it is.
+    """Return a text of our own, such as a style sheet, unescaped.
 
     It must not end the element that holds it.
     """
@@ -108,19 +108,19 @@ def verbatim(text: str) -> Markup:
 
 
 def name_of(text: str) -> Markup:
-    """Return a name from a file, shielded from the direction of the text around it."""
+    """Return a name from a file, isolated from the text direction around it."""
     return tag("bdi", text)
 
 
 def code(text: str) -> Markup:
-    """Return a text in the type of machines."""
+    """Return a text as code."""
     return tag("code", text)
 
 
 #: Stands where there is nothing to say.
 NONE = "\N{EN DASH}"
 
-#: More columns than these, in which both people are equal, are shown on demand.
+#: With more columns in which both people are equal, these are folded.
 _SHOWN_EQUAL = 6
 
 
@@ -158,18 +158,18 @@ def table(
     numbers: Collection[int] = (),
     bars: int | None = None,
 ) -> Markup:
-    """Return a table, which narrow screens can scroll; its first column names rows.
+    """Return a table that narrow screens can scroll. Its first column names the rows.
 
     Parameters
     ----------
     head
-        What stands above each column.
+        The head of each column.
     rows
         The cells of each row.
     what
-        What the table shows.
+        The caption.
     numbers
-        The columns of numbers, which stand below each other digit by digit.
+        The columns of numbers, aligned digit by digit.
     bars
         The column of bars.
     """
@@ -205,7 +205,7 @@ def table(
 
 
 def _plain(what: Part) -> str:
-    """Return a caption as text, for those who hear it before they reach the table."""
+    """Return a caption as text, for screen readers."""
     if what is None or isinstance(what, str):
         return what or ""
     return "".join(map(_plain, what))
@@ -217,18 +217,18 @@ def pair(
     changes: Mapping[str, str],
     answers: tuple[str, str, str],
 ) -> Markup:
-    """Return two similar people side by side; where they differ is marked.
+    """Return two similar people side by side, with their differences marked.
 
     Parameters
     ----------
     title
-        Who the first of them is.
+        The name of the first.
     individual
         The values of the first, by column.
     changes
         The values of the other where they differ.
     answers
-        What the model says, and what it says to either of them.
+        What the answer is called, and the answers to both.
     """
     same = {name: value for name, value in individual.items() if name not in changes}
     equal: Part = None
@@ -293,7 +293,7 @@ def cards(parts: Iterable[Part]) -> Markup:
 
 
 def facts(rows: Mapping[str, Part]) -> Markup:
-    """Return what is known of one thing, by name; what is empty is left out."""
+    """Return facts by name; empty ones are left out."""
     return tag(
         "dl",
         [
@@ -342,16 +342,16 @@ _NOTEBOOK_STYLE = """
 
 
 def notebook(title: Part, *parts: Part) -> str:
-    """Return what a notebook shows of a thing: a line that names it, and more below.
+    """Return what a notebook shows of a thing: a title, and more below.
 
-    It is light on light and dark on dark notebooks, for it has no ground of its own.
+    It has no background, so it suits light and dark notebooks.
 
     Parameters
     ----------
     title
         What it is, in a few words.
     *parts
-        What is told of it.
+        The rest.
     """
     style = tag("style", verbatim(_NOTEBOOK_STYLE))
     return str(tag("div", tag("p", title), *parts, style, class_="fatt"))

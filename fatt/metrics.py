@@ -1,4 +1,4 @@
-"""Fairness as a number, and as a scorer for model selection in scikit-learn."""
+"""Fairness as a number, and as a scorer for scikit-learn's model selection."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def individual_fairness_score(
     direction: Direction | None = None,
     favorable: Label | None = None,
 ) -> float:
-    """Return the share of people who are proved to be treated fairly.
+    """Return the share of people who are proved to be fair.
 
-    People whom the budget leaves unknown do not count as fair.
+    Unknown people do not count as fair.
 
     Parameters
     ----------
@@ -83,14 +83,14 @@ tolerance, direction, favorable
 class WeightedScorer:
     """A scorer that takes weights of people from scikit-learn's model selection.
 
-    Without metadata routing scikit-learn hands a scorer the weights that a search is
-    fitted with. With it, a scorer has to ask for them: `set_score_request`.
+    Without metadata routing, scikit-learn passes the weights that a search is fitted
+    with. With it, a scorer must ask for them: `set_score_request`.
 
     Attributes
     ----------
     weight_request
-        What was asked for: True, False, the name under which the weights are passed,
-        or None, with which scikit-learn refuses weights until somebody decides.
+        What was asked for: True, False, or the name of the weights. With None,
+        scikit-learn refuses weights.
     """
 
     weight_request: bool | str | None = field(
@@ -103,13 +103,13 @@ class WeightedScorer:
         Parameters
         ----------
         sample_weight
-            True to get them, False to go without, or the name under which they are
-            passed; None leaves it open, and then passing weights is an error.
+            True to get weights, False to go without, or the name under which they are
+            passed. With None, passing weights is an error.
 
         Returns
         -------
         WeightedScorer
-            This scorer, changed, as scikit-learn's own scorers do it.
+            This scorer, changed in place, as scikit-learn's own scorers do.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class WeightedScorer:
 
         if not sklearn.get_config()["enable_metadata_routing"]:
             raise RuntimeError(
-                "a scorer asks for weights only while metadata routing is on: call "
+                "metadata routing is off: call "
                 "sklearn.set_config(enable_metadata_routing=True) first."
             )
         _requested(self, sample_weight)
@@ -132,7 +132,7 @@ class WeightedScorer:
         return _requested(self, self.weight_request)
 
     def _accept_sample_weight(self) -> bool:
-        # Newer versions of scikit-learn ask this while metadata routing is off.
+        # Newer versions of scikit-learn call this while metadata routing is off.
         return True
 
 
@@ -168,7 +168,7 @@ favorable
     def __call__(
         self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
     ) -> float:
-        """Return the share of people who are proved to be treated fairly by a model.
+        """Return the share of people to whom a model is proved fair.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ favorable
         X
             The people.
         y
-            Not used: fairness does not depend on the true labels.
+            Ignored: fairness does not depend on true labels.
         sample_weight
             Weight of each person.
         """
@@ -210,8 +210,8 @@ favorable
     Returns
     -------
     FairnessScorer
-        Called with an estimator and people; can be pickled and compared. With
-        scikit-learn's metadata routing on, it gets the weights of people after
+        A callable of an estimator and people, which can be pickled and compared. With
+        scikit-learn's metadata routing on, it gets weights after
         ``set_score_request(sample_weight=True)``.
 
     Examples

@@ -256,10 +256,10 @@ def _read(request: Request, similarity: Relation) -> tuple[Model, Table, TypedPe
     """
     model, table = _inputs(request)
     from fatt.people.typed import type_for_model
-    from fatt.report.groups import favourable_label
+    from fatt.report.groups import favorable_label
 
     classes, wanted = model.ensemble.classes, request.favourable
-    favourable_label(classes, wanted and request.answer(classes, wanted))
+    favorable_label(classes, wanted and request.answer(classes, wanted))
     named = [name for name in (request.label, request.identity) if name is not None]
     typed = type_for_model(
         table,
@@ -383,7 +383,7 @@ def _write(
             groups=groups,
             ids=ids,
             min_fairness=request.min_fairness,
-            favourable=request.favourable or report.allowed.favorable,
+            favorable=request.favourable or report.allowed.favorable,
             details=details,
             provenance=_provenance(request, sources, agreement),
             summary=path == request.summary,

@@ -1,4 +1,4 @@
-"""Trees for people and for other programs: texts, drawings, scikit-learn and ONNX."""
+"""Trees as text, drawing, scikit-learn model or ONNX model."""
 
 from fatt.export.drawing import export_graphviz, plot_tree
 from fatt.export.onnx import to_onnx

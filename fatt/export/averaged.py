@@ -1,4 +1,4 @@
-"""The kind of ensemble that can be exported: trees whose shares are averaged."""
+"""The ensembles that can be exported: trees that average shares of the classes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from fatt.importers import load
 
 
 def load_averaged(model: Any, what: str) -> Ensemble:
-    """Import a model, and refuse it if its leaves are no shares of the classes.
+    """Load a model, and refuse it unless its trees average shares of the classes.
 
     Parameters
     ----------
     model
         Whatever `fatt.load` takes.
     what
-        What it would become, for the message.
+        What it would become, for messages.
 
     Raises
     ------
     UnsupportedModelError
         Unless every leaf holds one number per class, and the class with the largest
-        mean over all trees wins, the first of equals.
+        mean over all trees wins; of equals, the first.
     """
     ensemble = load(model).ensemble
     scoring, trees = ensemble.scoring, ensemble.trees
@@ -41,20 +41,20 @@ def load_averaged(model: Any, what: str) -> Ensemble:
     ):
         raise UnsupportedModelError(
             f"cannot make {what} of this model: its trees do not average shares of the "
-            "classes, as a decision tree or a forest does. Use what the library that "
-            f"made the model offers ({ensemble.source.library or 'unknown'})."
+            "classes, as decision trees and forests do. Export it with its own library "
+            f"({ensemble.source.library or 'unknown'})."
         )
     return ensemble
 
 
 def require_plain_numbers(ensemble: Ensemble, what: str) -> None:
-    """Refuse columns of numbers that are more than compared with thresholds.
+    """Refuse columns of numbers that are not just compared with thresholds.
 
     Raises
     ------
     UnsupportedModelError
-        If a column of numbers is split by sets of ranges, or some of its numbers are
-        read as missing.
+        If a column of numbers is split by sets of ranges, or some of its numbers mean
+        missing.
     """
     ensemble.require_no_joints(f"{what} made by fatt would not")
     for feature in ensemble.features:
@@ -63,8 +63,8 @@ def require_plain_numbers(ensemble: Ensemble, what: str) -> None:
         if feature.edges or feature.missing_range is not None:
             raise UnsupportedModelError(
                 f"cannot make {what} of this model: column {feature.name!r} is split "
-                "by sets of ranges, or has numbers that are read as missing. Export "
-                "the model, with its steps before the trees, from its own library."
+                "by sets of ranges, or has numbers that mean missing. Export the model "
+                "with its preparation from its own library."
             )
 
 

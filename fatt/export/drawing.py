@@ -1,4 +1,4 @@
-"""Trees drawn: as DOT, which Graphviz draws, and with matplotlib."""
+"""Draw trees with Graphviz (as DOT) and with matplotlib."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ _DOT_WIDTH = 32
 def export_graphviz(model: Any) -> str:
     """Return the trees as DOT, which Graphviz draws.
 
-    Each split is a question, with the answer yes on its left. Leaves show their label
-    and its share, in the colour of the label.
+    Each split is a question; "yes" leads to the left. Leaves show their label and its
+    share, in the colour of the label.
 
     Parameters
     ----------
     model
         Fitted model or path of a model file, as `fatt.load` takes it: a tree, or trees
-        whose shares of the classes are averaged.
+        that average shares of the classes.
 
     Raises
     ------
@@ -116,9 +116,9 @@ def _dot_lines(words: Words, start: int, end: int, n_classes: int) -> Iterator[s
 
 
 def _label(text: str) -> str:
-    """Wrap a text, and take from all its signs the meaning that they have in DOT."""
+    """Wrap a text, and escape the signs that mean something in DOT."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
-    # Lines end between words only, so that no sign is torn from its backslash.
+    # Lines end between words only: no backslash must lose its sign.
     lines = textwrap.wrap(
         plain, _DOT_WIDTH, break_long_words=False, break_on_hyphens=False
     )
@@ -138,18 +138,18 @@ _WIDTH, _GAP, _MARGIN = 28, 7.0, 1.5
 def plot_tree(model: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the trees, from left to right, with one leaf to a row.
 
-    Each split is a question; the upper way is for those for whom it holds. Leaves show
-    their label and its share, in the colour of the label. Long questions are cut short;
-    `export_text` has them in full.
+    Each split is a question; the upper way means yes. Leaves show their label and its
+    share, in the colour of the label. Long questions are cut; `export_text` has them in
+    full.
 
     Parameters
     ----------
     model
         Fitted model or path of a model file, as `fatt.load` takes it: a tree, or trees
-        whose shares of the classes are averaged; they are drawn below each other.
+        that average shares of the classes, which are drawn below each other.
     ax
-        Where to draw; letters become as small as the room demands. If None, in a new
-        figure that is large enough.
+        Axes to draw into, with letters small enough to fit. Default: a new figure that
+        is large enough.
 
     Returns
     -------

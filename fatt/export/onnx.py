@@ -1,4 +1,4 @@
-"""Trees as an ONNX model that answers the same, bit for bit."""
+"""Export trees as an ONNX model with the same answers, bit for bit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fatt.export.averaged import (
     spans,
 )
 
-#: A column that the trees read: a feature, and as bytes which of its codes go left.
+#: A column that the trees read: a feature, and its codes that go left, as bytes.
 Key: TypeAlias = tuple[int, bytes]
 
 _SUM = 1
@@ -27,7 +27,8 @@ def tree_attributes(
 ) -> dict[str, Any]:
     """Return the attributes of the operator that computes the shares of one tree.
 
-    A leaf of the operator adds to one class only: there is a copy of the tree for each.
+    A leaf of the operator adds to one class only, so there is a copy of the tree for
+    each class.
 
     Parameters
     ----------
@@ -49,11 +50,11 @@ def tree_attributes(
     sides = nodes["left"][splits] - start, nodes["right"][splits] - start
     columns = [keys.index(_key(ensemble, start + node)) for node in splits.tolist()]
     if not splits.size:
-        # A single leaf is written as a split that leads to it either way.
+        # A single leaf is written as a split with both sides leading to it.
         splits, columns = np.zeros(1, dtype=np.int64), [0]
         sides = splits, splits
-    # The leaves are numbered backwards: older versions of onnxruntime take a root for a
-    # leaf if its children, one a split and one a leaf, have the same number.
+    # The leaves are numbered backwards: older versions of onnxruntime mistake a root
+    # for a leaf if its children, a split and a leaf, have the same number.
     place = np.where(inner, np.cumsum(inner) - 1, len(leaves) - np.cumsum(~inner))
     size = np.where(inner, len(splits), len(leaves))
     copy = np.arange(n_classes)[:, np.newaxis]
@@ -96,47 +97,47 @@ def _key(ensemble: Ensemble, node: int) -> Key:
 #: The operator TreeEnsemble, which compares and adds in float64, came with version 5.
 _OPSETS = {"": 18, "ai.onnx.ml": 5}
 _IR_VERSION = 10
-#: Whole numbers from here on have no float64 of their own.
+#: Whole numbers from here on are not exact in float64.
 _EXACT = 2**53
 
 
 def to_onnx(model: Any) -> Any:
     """Return an ONNX model with the same labels and probabilities.
 
-    Every column is an input of its own, under its name, of the shape ``[rows, 1]``:
-    float64 for numbers (NaN where they are missing), strings for categories, int64 for
-    categories that are whole numbers. The outputs are ``label`` and ``probabilities``,
-    with an underscore behind where a column has that name.
+    Every column is an input with its name, of the shape ``[rows, 1]``: float64 for
+    numbers (NaN for missing), strings for categories, int64 for categories that are
+    whole numbers. The outputs are ``label`` and ``probabilities``, with an underscore
+    appended if a column has that name.
 
     Parameters
     ----------
     model
         Fitted model or path of a model file, as `fatt.load` takes it: a tree, or trees
-        whose shares of the classes are averaged.
+        that average shares of the classes.
 
     Returns
     -------
     onnx.ModelProto
-        For onnxruntime 1.21 or newer; `fatt.load` reads it as well.
+        For onnxruntime 1.21 or newer; `fatt.load` reads it too.
 
     Raises
     ------
     UnsupportedModelError
-        If the model is of another kind, or has categories or classes that are
-        neither texts nor whole numbers.
+        If the model is of another kind, or has categories or classes that are neither
+        texts nor whole numbers.
     MissingDependencyError
         If onnx is not installed.
 
     Notes
     -----
-    Inputs, comparisons and sums are in float64, so that onnxruntime answers what
-    `Ensemble.predict` answers for every float64. Hand float32 numbers over as float64,
-    which changes none of them. Each tree is an operator of its own, because onnxruntime
-    adds the trees of one operator in no fixed order.
+    Inputs, comparisons and sums are float64, so onnxruntime answers what
+    `Ensemble.predict` answers for every float64. Pass float32 numbers as float64, which
+    is exact. Each tree is one operator, because onnxruntime adds the trees of one
+    operator in no fixed order.
 
-    What the ensemble refuses, such as an infinite number, onnxruntime takes. Texts and
-    whole numbers cannot be missing in ONNX, so that one cannot ask about a missing
-    category. Classes like 1.0 or True come out as the whole numbers that they equal.
+    onnxruntime accepts what the ensemble refuses, such as an infinite number. Texts and
+    whole numbers cannot be missing in ONNX, so a category cannot be missing. Classes
+    such as 1.0 or True become the whole numbers that they equal.
 
     Examples
     --------
@@ -186,8 +187,8 @@ def _kind(feature: Feature) -> str:
             return "INT64"
     raise UnsupportedModelError(
         "cannot make an ONNX model of this model: the categories of column "
-        f"{feature.name!r} are {list(categories[:5])}, and ONNX knows texts or whole "
-        "numbers. Turn them into texts before training."
+        f"{feature.name!r} are {list(categories[:5])}. ONNX takes texts or whole "
+        "numbers: turn them into texts before training."
     )
 
 
@@ -202,8 +203,8 @@ def _labels(ensemble: Ensemble) -> NDArray[Any]:
     ):
         return np.array([int(number) for number in numbers], dtype=np.int64)
     raise UnsupportedModelError(
-        f"cannot make an ONNX model of this model: its classes are {list(classes)}, "
-        "and ONNX answers texts or whole numbers. Train with such classes."
+        f"cannot make an ONNX model of this model: its classes are {list(classes)}. "
+        "ONNX answers texts or whole numbers: train with such classes."
     )
 
 
@@ -221,7 +222,7 @@ class _Graph:
     Parameters
     ----------
     names
-        The names of the inputs, which nothing else may have.
+        The names of the inputs, which are taken.
     """
 
     def __init__(self, names: list[str]) -> None:
@@ -266,8 +267,8 @@ class _Graph:
 def _columns(graph: _Graph, ensemble: Ensemble) -> dict[Key, str]:
     """Return the columns that the trees read, each of float64.
 
-    A column of numbers is read as it is. Each set of categories that the trees ask for
-    gives a column of its own, which is 0 inside the set and 1 outside.
+    A column of numbers is read as it is. Each set of categories that a split uses
+    becomes a column that is 0 inside the set and 1 outside.
     """
     columns: dict[Key, str] = {}
     nodes = ensemble.trees.nodes
@@ -277,7 +278,7 @@ def _columns(graph: _Graph, ensemble: Ensemble) -> dict[Key, str]:
             continue
         asked = np.flatnonzero(nodes["feature"] == index).tolist()
         sets = [left_codes(ensemble, node) for node in asked]
-        # Even a column that no tree asks about tells how many rows there are.
+        # A column that no split uses still has the number of rows.
         for codes in sets or [np.zeros(feature.n_codes, dtype=bool)]:
             key = index, codes.tobytes()
             if key not in columns:

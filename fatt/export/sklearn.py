@@ -1,4 +1,4 @@
-"""Trees as a fitted model of scikit-learn."""
+"""Export trees as a fitted scikit-learn model."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def to_sklearn(model: Any) -> Any:
     ----------
     model
         Fitted model or path of a model file, as `fatt.load` takes it: a tree, or trees
-        whose shares of the classes are averaged, with columns of numbers only.
+        that average shares of the classes. All columns must be numbers.
 
     Returns
     -------
     DecisionTreeClassifier, or RandomForestClassifier if there are several trees
-        It was never shown any data: the numbers of samples, the impurities and thus the
-        importances of the columns mean nothing.
+        It saw no data, so its numbers of samples, impurities and feature importances
+        mean nothing.
 
     Raises
     ------
@@ -34,12 +34,11 @@ def to_sklearn(model: Any) -> Any:
 
     Notes
     -----
-    scikit-learn rounds its inputs to float32 before it compares. So the labels and
-    probabilities are the same for every float32 number, and for whole numbers up to
-    2**24; a float64 number next to a threshold may be rounded to its other side. An
-    ensemble that was read from scikit-learn expects that, and comes back the same for
-    all numbers. Missing values (NaN) go where the ensemble sends them; columns in which
-    it takes none are not guarded.
+    scikit-learn rounds inputs to float32 before it compares. Labels and probabilities
+    are the same for every float32 number, and for whole numbers up to 2**24. A float64
+    number next to a threshold may be rounded to its other side. A model that was read
+    from scikit-learn comes back the same for all numbers. Missing values (NaN) go where
+    the ensemble sends them. Missing values that the ensemble refuses are not refused.
 
     Examples
     --------
@@ -75,15 +74,15 @@ def _require_numbers(ensemble: Ensemble, what: str) -> None:
         if isinstance(feature, Categorical):
             raise UnsupportedModelError(
                 f"cannot make {what} of this model: column {feature.name!r} holds "
-                "categories, which its trees do not take. Put a one-hot step before "
-                "training, OneHotEncoder(sparse_output=False) with "
+                "categories, which scikit-learn's trees do not take. Train behind a "
+                "one-hot step, OneHotEncoder(sparse_output=False) with "
                 "set_output(transform='pandas'), and export the tree behind it; or use "
-                "to_onnx, which takes categories as they are."
+                "to_onnx, which takes categories."
             )
 
 
 def _fitted(model: Any, ensemble: Ensemble, **parts: Any) -> Any:
-    """Give a model what fitting would have given it."""
+    """Set the attributes that fitting would have set."""
     learned = {
         "n_features_in_": len(ensemble.features),
         "n_outputs_": 1,
@@ -97,7 +96,7 @@ def _fitted(model: Any, ensemble: Ensemble, **parts: Any) -> Any:
 
 
 def _named(model: Any, ensemble: Ensemble) -> Any:
-    """Give a model the names of the columns, if the ensemble insists on them."""
+    """Set the names of the columns, if the ensemble requires them."""
     if ensemble.inputs.named:
         names = [feature.name for feature in ensemble.features]
         model.feature_names_in_ = np.array(names, dtype=object)
@@ -106,7 +105,7 @@ def _named(model: Any, ensemble: Ensemble) -> Any:
 
 def _classes(ensemble: Ensemble) -> NDArray[Any]:
     kinds = {type(label) for label in ensemble.classes}
-    # In one numpy type, labels of several kinds would become others.
+    # One numpy type would change labels of several types.
     return np.array(ensemble.classes, dtype=object if len(kinds) > 1 else None)
 
 
@@ -126,8 +125,8 @@ def _tree(ensemble: Ensemble, number: int) -> Any:
     made["missing_go_to_left"] = nodes["missing_left"]
     values = np.zeros((len(nodes), 1, n_classes))
     values[~inner, 0] = ensemble.trees.values[nodes["leaf"][~inner]]
-    # Children stand behind their parents. A parent holds the mean of its leaves, each
-    # of which counts as one person.
+    # Children stand behind their parents. A parent holds the mean of its leaves; each
+    # leaf counts as one person.
     people = np.where(inner, 0, 1)
     for node in np.flatnonzero(inner)[::-1].tolist():
         both = [nodes["left"][node] - start, nodes["right"][node] - start]

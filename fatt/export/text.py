@@ -1,4 +1,4 @@
-"""Trees as text: branch by branch, or a sentence for each leaf."""
+"""Export trees as text: by branches, or a sentence for each leaf."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ def export_text(
 ) -> str:
     """Return the trees as text that people can read.
 
-    A leaf shows its label and that label's share. Columns such as ``race=White`` that
-    are compared with numbers between 0 and 1 are taken for flags, and shown as
-    ``race is White``. Where a split sends missing values, and categories that were
-    never seen (``other``), stands in brackets; only what is still possible there is
-    named.
+    A leaf shows its label and that label's share. A column such as ``race=White`` that
+    is compared with numbers between 0 and 1 is shown as ``race is White``. Brackets say
+    where missing values and unknown categories (``other``) go. Only what is still
+    possible at a split is named.
 
     Parameters
     ----------
     model
         Fitted model or path of a model file, as `fatt.load` takes it: a tree, or trees
-        whose shares of the classes are averaged.
+        that average shares of the classes.
     style
-        ``"tree"`` for branches, ``"sentences"`` for one sentence per leaf, which tells
-        all that holds for the people there.
+        ``"tree"`` for branches, ``"sentences"`` for a sentence per leaf with all its
+        conditions.
     decimals
-        Number of decimals of thresholds and shares; shares are shown in percent, so
-        that two decimals make whole percents.
+        Number of decimals of thresholds and shares. Shares are in percent: two decimals
+        make whole percents.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The nodes of trees in words that people can read.
+"""The nodes of trees in words.
 
-What a node says is what can still be on the way to it: a category, or a missing value,
-that was sent elsewhere further up is not named again.
+A node names only what is still possible there. A category, or a missing value, that was
+sent elsewhere further up is not named again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fatt.ensemble.features import names_a_level
 from fatt.export.averaged import left_codes
 
 _NUMBER, _CATEGORY = "is any number", "is any category"
-#: So many whole numbers in a row are written as a range.
+#: From this many consecutive whole numbers on, a range is written.
 _ROW = 3
 
 
@@ -29,9 +29,9 @@ class Split:
     Attributes
     ----------
     question, otherwise
-        What holds for those who go to `yes`, and for those who go to `no`.
+        What holds for rows that go to `yes`, and for rows that go to `no`.
     yes, no
-        The nodes where they go.
+        The nodes where these go.
     """
 
     question: str
@@ -148,14 +148,14 @@ class Words:
         )
         children = int(record["left"]), int(record["right"])
         if index in self._flags:
-            # A person is asked for what they are, not for what they are not.
+            # The question is what a person is, not what a person is not.
             return Split(right, left, *children[::-1])
         return Split(left, right, *children)
 
     def conditions(self, leaf: int) -> list[str] | None:
-        """Return what holds for those who arrive at a leaf, feature by feature.
+        """Return what holds for rows that reach a leaf, feature by feature.
 
-        None if nobody can.
+        None if no row can reach it.
         """
         asked: list[int] = []
         for node, _ in self._way(leaf):
@@ -283,7 +283,7 @@ class Words:
 
     def _number(self, number: float) -> str:
         decimals = self._decimals
-        # What would be shown as zero, or as a long row of digits, is shown in short.
+        # A number that would look like zero, or be a long row of digits, is shortened.
         if number and not 10**-decimals <= abs(number) < 1e15:
             return f"{number:.{max(decimals, 1)}g}"
         return f"{number:.{decimals}f}"
@@ -296,10 +296,10 @@ def _has_numbers(feature: Numeric, values: Values) -> bool:
 
 
 def _plain(label: Label) -> str:
-    """Return a name or label with its control characters spelled out.
+    """Return a name or label with its control characters escaped.
 
-    Names come from whoever made the model: a line break must not begin a line of the
-    text that looks like another leaf.
+    Names come from the model: a line break must not begin a line that looks like
+    another leaf.
     """
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode()
@@ -312,8 +312,8 @@ def _among(
 ) -> tuple[str, list[str]]:
     """Describe the categories of one side, and say what else goes there.
 
-    Whichever is shorter: those that go there, or all but those that do not. The latter
-    holds for categories that were never seen too, so these must go there as well.
+    The shorter way is taken: the categories that go there, or "all but" the others.
+    "All but" includes unknown categories, so it is taken only if these go there too.
     """
     here, there = values.codes[:-1], before.codes[:-1] & ~values.codes[:-1]
     has_others = bool(values.codes[-1])
@@ -335,7 +335,7 @@ def _among(
 def _listed(
     feature: Categorical, codes: NDArray[np.bool_], before: Values
 ) -> list[str]:
-    """Return the names of categories; of whole numbers in a row, the ends."""
+    """Return the names of categories; consecutive whole numbers become ranges."""
     labels = [feature.categories[code] for code in np.flatnonzero(codes).tolist()]
     if not all(type(label) is int for label in labels):
         return [_plain(label) for label in labels]
@@ -346,7 +346,7 @@ def _listed(
 
 
 def _ranges(numbers: Sequence[int], gone: set[Label]) -> Iterator[str]:
-    """Yield rows of numbers by their ends; those that cannot be do not break a row."""
+    """Yield ranges of numbers; numbers that are impossible do not break a range."""
     row: list[int] = []
     for number in [*numbers, None]:
         if row and (
@@ -362,7 +362,7 @@ def _ranges(numbers: Sequence[int], gone: set[Label]) -> Iterator[str]:
 
 
 def _phrase(name: str, side: str, extras: list[str]) -> str:
-    """Join what a side of a split asks for with what goes there besides."""
+    """Join the condition of a side with what else goes there."""
     more = " or ".join(extras)
     if not side:
         return f"{name} is {more}" if more else "never"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -135,6 +135,12 @@ class People:
                 self._values(0, stop)
             raise
 
+    def chunks(self, n_rows: int | None = None) -> Iterator[NDArray[np.float64]]:
+        """Yield the values of the first rows, or of all, some rows at a time."""
+        n_rows = len(self) if n_rows is None else n_rows
+        for start in range(0, n_rows, CHUNK):
+            yield self.values(start, min(start + CHUNK, n_rows))
+
     @functools.cached_property
     def _plain(self) -> Plain | None:
         return self.variables.plain(self.table)
@@ -199,11 +205,6 @@ class People:
 
     def _variable(self, place: int) -> Grouping:
         feature = self.variables.ensemble.features[place]
-        numbers = np.concatenate(
-            [
-                self.values(start, min(start + CHUNK, len(self)))[:, place]
-                for start in range(0, len(self), CHUNK)
-            ]
-        )
+        numbers = np.concatenate([values[:, place] for values in self.chunks()])
         kinds, group = np.unique(numbers, return_inverse=True)
         return group.astype(np.int64), [value_of(feature, n) for n in kinds.tolist()]

@@ -1,4 +1,4 @@
-"""Models of the same kind that treat more people like all those similar to them."""
+"""Repair a model: the same trees with other leaf values, fair to more people."""
 
 from fatt.repairs.changes import repair
 from fatt.repairs.result import Quality, Repair

@@ -1,4 +1,4 @@
-"""Repair a model: other leaf values, with which more people are treated alike."""
+"""Repair a model: other leaf values with which more people are fair."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from fatt.verifier import Budget
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-#: What a divided region may cost, compared with a wrong label: from little to much.
+#: The cost of a divided region, relative to a wrong label: from little to much.
 _WEIGHTS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-#: How many leaves of similar people are kept in mind; if all people have more, some of
-#: the people stand for the others.
+#: The most leaves of similar people that are kept. If there are more, some people stand
+#: for the others.
 _MOST_LEAVES = 2**24
 _FEW = 200
 
@@ -47,10 +47,9 @@ def repair(
     budget: Budget | None = None,
     n_jobs: int | None = None,
 ) -> Repair:
-    """Change the leaf values of a model so that more people are treated alike.
+    """Change the leaf values of a model so that more people are fair.
 
-    The trees keep their splits; only what their leaves add to the scores is changed.
-    The model that is given stays as it is.
+    The trees keep their splits. The given model is not changed.
 
     Parameters
     ----------
@@ -59,9 +58,9 @@ def repair(
         histogram gradient boosting of scikit-learn, model of XGBoost or LightGBM, or
         pipeline that ends in one of them.
     X
-        The people: array, or data frame that `narwhals` knows, one row each. People
-        whom the model has not seen in training are best: a model knows the labels of
-        the others by heart, and unlearning these looks like a loss of accuracy.
+        The people: an array, or a data frame that `narwhals` knows, one row each. Take
+        people whom the model was not trained on. It knows the labels of the others by
+        heart, and unlearning these looks like a loss of accuracy.
     y
         Their true labels.
     similarity
@@ -70,24 +69,24 @@ def repair(
         What the columns mean, and whether they may be taken by position, as in
         `fatt.verify`.
     max_accuracy_loss
-        By how much the accuracy on these people, and the balanced accuracy, may fall;
-        also where each half of them is judged by leaf values made for the other half,
-        and even if that price is too low by its standard error. Few people tell little
-        about the price: pass more of them, or allow more, if nothing is cheap enough.
+        By how much accuracy and balanced accuracy may fall on these people. The limit
+        also holds for the estimated loss on other people plus its standard error. For
+        the estimate, each half of the people is judged by leaf values made for the
+        other half. If nothing is cheap enough, pass more people, or allow more.
     budget, n_jobs
         For verifying, as in `fatt.verify`.
 
     Returns
     -------
     Repair
-        With the model, of the type that was given, and what it is like before and
-        after. If no change raises the proved fairness at an allowed price, the model
-        is the very one that was given.
+        With the model, of the type that was given, and its quality before and after.
+        If no change raises the proved fairness within the limit, the model is the
+        given one.
 
     Raises
     ------
     UnsupportedModelError
-        If the leaves of such a model cannot be changed.
+        If leaves of this kind of model cannot be changed.
     SpecError
         If the similarity or schema names something absent.
     DataError
@@ -95,10 +94,10 @@ def repair(
 
     Notes
     -----
-    For each region of similar people, the lead of a wrong class is at most the sum of
-    the most it gains in each tree. Leaf values are changed by convex optimisation of
-    these bounds, of wrong labels and of changed scores, with several weights. What is
-    returned has been verified with `fatt.verify`, as the model that it is.
+    In a region of similar people, a wrong class leads by at most the sum of its largest
+    lead in each tree. Leaf values are changed by convex optimization of these bounds,
+    of wrong labels and of changed scores, with several weights. `fatt.verify` has
+    verified what is returned.
 
     Examples
     --------
@@ -118,7 +117,7 @@ def repair(
         or not 0 <= max_accuracy_loss <= 1
     ):
         raise SpecError(
-            f"max_accuracy_loss is {max_accuracy_loss!r}; write a share from 0 to 1, "
+            f"max_accuracy_loss is {max_accuracy_loss!r}; pass a share from 0 to 1, "
             "such as 0.01."
         )
     given: dict[str, Any] = {
@@ -130,8 +129,8 @@ def repair(
     schema, run = auditor.variables.schema, auditor.run(X, budget=budget)
     if isinstance(auditor.model.ensemble.label_rule, Bands):
         raise SpecError(
-            "the model decides by bands, and leaves are repaired for labels or one "
-            "cut-off: load it with threshold= in place of cuts=."
+            "the model decides by bands. fatt.repair supports labels and one cut-off: "
+            "load it with threshold= in place of cuts=."
         )
     leaves = Leaves(auditor.model, schema)
     truth = _truth(y, run)
@@ -160,15 +159,15 @@ def _truth(y: Any, run: Run) -> Codes:
     labels = np.asarray(y)
     if labels.shape != (len(run.people),):
         raise DataError(
-            f"y has the shape {labels.shape}, and there are {len(run.people)} people; "
-            "pass one label each."
+            f"y has the shape {labels.shape} for {len(run.people)} people; pass one "
+            "label each."
         )
     classes = run.variables.model.classes
     codes = {label: code for code, label in enumerate(classes)}
     for row, label in enumerate(labels.tolist()):
         if label not in codes:
             raise DataError(
-                f"row {row}: y is {label!r}, which the model never answers; its "
+                f"row {row}: y is {label!r}, which is no class of the model. Its "
                 f"classes are {list(classes)}."
             )
     return np.array([codes[label] for label in labels.tolist()], dtype=np.int64)
@@ -179,7 +178,7 @@ def _quality(report: Report, truth: Codes) -> Quality:
 
 
 class _Candidate(NamedTuple):
-    """Leaf values; the price at which they come, and the fairness they promise."""
+    """Leaf values, their price, and the fairness they promise."""
 
     values: Floats
     price: Price
@@ -191,7 +190,7 @@ def _candidates(
 ) -> list[_Candidate]:
     """Return leaf values that promise to be fairer, the most promising first.
 
-    What they cost is told against the labels before.
+    Their price is measured against the labels before.
     """
     ensemble = run.variables.ensemble
     people = run.people.values(0, len(run.people))
@@ -206,7 +205,7 @@ def _candidates(
         for half, (_, made, _) in zip(halves, others[::-1], strict=False):
             label[half] = made[half]
         found.append(_Candidate(values, Price.of(before, label, truth), promise))
-    # The stable order prefers smaller changes where the promises are equal.
+    # A stable sort prefers smaller changes among equal promises.
     return sorted(found, key=lambda candidate: -candidate.promise)
 
 
@@ -215,8 +214,8 @@ def _walk(
 ) -> Iterator[tuple[Floats, Codes, float]]:
     """Yield leaf values made for some people, with more and more weight on fairness.
 
-    Beside them come the labels that all people get, and which share of the regions is
-    certainly treated alike.
+    With them: the labels of all people, and the share of regions that is proved
+    undivided.
     """
     ensemble = run.variables.ensemble
     people = run.people.values(0, len(run.people))

@@ -1,17 +1,16 @@
-"""Other leaf values, with which fewer regions are divided.
+"""Leaf values with which fewer regions are divided.
 
-The score of a class at a point is the sum of one leaf per tree. In a region it is at
-most the sum of the largest reachable leaf of each tree, and so is the lead of a rival
-over the class that ought to win: where that sum is negative, the region is treated
-alike. With ``cost(lead) = log(1 + exp(steep · lead))``, the leaves are moved down the
-slope of
+The score of a class at a point is the sum of one leaf per tree. In a region, a rival
+leads the class that ought to win by at most the sum of its largest lead in each tree.
+If that sum is negative, the region is undivided: everybody in it gets one label. With
+``cost(lead) = log(1 + exp(steep · lead))``, the leaves move down the slope of
 
     sum over people of cost(lead over the true class)
     + sum over people of (steep · change of the scores)² / 8
     + weight · sum over regions of cost(largest lead over the class of the person),
 
-which is convex in the leaf values. The first line keeps the model accurate; the second
-keeps it from learning the labels of these very people by heart.
+which is convex in the leaf values. The first line keeps the model accurate. The second
+keeps it from learning the labels of these people by heart.
 """
 
 from __future__ import annotations
@@ -30,27 +29,27 @@ from fatt.repairs.reach import Reach, reach_of
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-#: How steep the costs are in shares of classes, which lie between 0 and 1; margins of
-#: boosted models are logarithms of odds, and are taken as they are.
+#: How steep the costs are in shares of classes, which lie between 0 and 1. Margins of
+#: boosted models are log odds, and used as they are.
 _STEEP = 8.0
 _N_STEPS = 50
-#: How far the first step goes, compared with one that certainly does not go too far,
-#: and after how many more a step goes half as far. Where the worst leaf changes from
-#: step to step, only shorter and shorter steps arrive.
+#: The length of the first step, relative to one that cannot overshoot, and after how
+#: many more steps it is halved. Where the worst leaf changes from step to step, only
+#: ever shorter steps converge.
 _STRIDE, _HALVED_AFTER = 3.0, 5
 
 
 class Task(NamedTuple):
-    """What is known about a model and people.
+    """A model and people, as the descent sees them.
 
     Attributes
     ----------
     columns : ndarray of shape (n_classes, n_trees)
-        The column of the leaf values from which a tree adds to a class; -1 for none.
+        The column of the leaf values that a tree adds to a class; -1 for none.
     base : ndarray of shape (n_classes,)
-        What is added to the classes besides.
+        The base score of each class.
     steep
-        By what scores are multiplied to become logarithms of odds.
+        The factor that makes log odds of scores.
     is_shares
         Whether each leaf holds the shares of the classes.
     own
@@ -58,9 +57,9 @@ class Task(NamedTuple):
     truth : ndarray of shape (n_people,)
         The true class of each person.
     similar
-        The leaves of all who are similar, by region.
+        The leaves of all similar people, by region.
     person : ndarray of shape (n_regions,)
-        Whose region it is.
+        The person of each region.
     """
 
     columns: NDArray[np.int64]
@@ -76,7 +75,7 @@ class Task(NamedTuple):
 def task_of(
     ensemble: Ensemble, rows: Codes, people: Floats, truth: Codes, boxes: Boxes
 ) -> Task:
-    """Describe how leaves add up to labels, and who reaches which of them.
+    """Describe how leaves add up to labels, and who reaches which leaf.
 
     Parameters
     ----------
@@ -132,19 +131,19 @@ def descend(
     start : ndarray of shape (n_rows, n_columns)
         Where to begin.
     label : ndarray of shape (n_people,)
-        The class of each person, which ought to be that of all who are similar.
+        The class of each person, which all similar people should get.
     weight
-        What a divided region costs, compared with a wrong label.
+        The cost of a divided region, relative to a wrong label.
 
     Notes
     -----
-    Each leaf takes its own Newton step, with a bound on the curvature. Since a person
-    has one leaf in each tree, the steps are shared among the trees.
+    Each leaf takes its own Newton step, with a bound on the curvature. A person has one
+    leaf in each tree, so the steps are divided by the number of trees.
     """
     n_trees = task.columns.shape[1]
     values, unit = start.copy(), task.steep**2 / 4
     for step in range(_N_STEPS):
-        # Unless somebody draws at it, a leaf stays near to what it was.
+        # Without other pulls a leaf stays near its value before.
         pulls = np.stack([unit * (values - before), np.full_like(values, unit)])
         _weigh(task, task.own, task.truth, values, pulls)
         _hold(task, values - before, pulls)
@@ -160,7 +159,7 @@ def descend(
 
 
 def undivided(task: Task, values: Floats, label: Codes) -> float:
-    """Return the share of regions that are certainly treated alike.
+    """Return the share of regions that is proved undivided.
 
     Parameters
     ----------
@@ -179,13 +178,13 @@ def undivided(task: Task, values: Floats, label: Codes) -> float:
 def _weigh(
     task: Task, reach: Reach, label: Codes, values: Floats, pulls: Floats
 ) -> Floats:
-    """Add what the leads of rivals cost to the pulls; return the largest leads."""
+    """Add the cost of rivals' leads to the pulls; return the largest leads."""
     args = task.columns, task.base, reach, label, task.steep
     return np.asarray(kernels.weigh(values, *args, *pulls))
 
 
 def _hold(task: Task, moved: Floats, pulls: Floats) -> None:
-    """Add what it costs that the scores of people change to the pulls."""
+    """Add the cost of changed scores to the pulls."""
     unit, (slope, bend) = task.steep**2 / 4, pulls
     leaves = task.own.leaves.reshape(task.own.ends.shape)
     for columns in task.columns:

@@ -1,4 +1,4 @@
-"""The leaf values of a model, of whichever library, and a model with other ones."""
+"""The leaf values of a model of any library, and the model with other ones."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Leaves:
     Attributes
     ----------
     values : ndarray of shape (n_rows, 1) or (n_rows, n_outputs)
-        What the leaves add to the scores, in the order of the library; some rows may
-        belong to no leaf.
+        What the leaves add to the scores, in the library's order. Some rows may belong
+        to no leaf.
     rows : ndarray of shape (n_leaves,)
         For each leaf of the ensemble over the variables, its row of `values`. Steps of
-        a pipeline can make several leaves of one.
+        a pipeline can make one leaf several.
 
     Raises
     ------
     UnsupportedModelError
-        If the leaves of such a model cannot be changed.
+        If leaves of this kind of model cannot be changed.
     """
 
     values: Floats
@@ -59,18 +59,16 @@ class Leaves:
         self.values = values
         if values.shape[1] != model.ensemble.trees.values.shape[1]:
             raise UnsupportedModelError(
-                f"the {name} averages probabilities, and decides by a cut-off of one "
-                "of them; fatt.repair changes such models only as they decide by "
-                "themselves. Load it without threshold=."
+                f"the {name} averages probabilities and was loaded with a cut-off. "
+                "fatt.repair supports such models only with their own labels: load it "
+                "without threshold=."
             )
         if len(self.values) > _MOST:
             raise UnsupportedModelError(
-                f"the {name} has {len(self.values):,} nodes, more than "
-                f"the {_MOST:,} that fatt.repair can tell apart; train fewer or "
-                "smaller trees."
+                f"the {name} has {len(self.values):,} nodes. fatt.repair supports at "
+                f"most {_MOST:,}: train fewer or smaller trees."
             )
-        # Each leaf gets its own number as its value: wherever it turns up after the
-        # import, it can be told by that.
+        # Each leaf gets its own number as its value, which identifies it after import.
         numbers = np.arange(len(self.values), dtype=np.float64)[:, np.newaxis]
         marked = self.write(np.broadcast_to(numbers, self.values.shape))
         found = Variables(load(marked).ensemble, schema).ensemble.trees.values
@@ -100,9 +98,9 @@ class Leaves:
 def _live(model: Model) -> Live:
     if model.given is None:
         raise UnsupportedModelError(
-            "fatt.repair returns a model of the type it is given, and a file or an "
-            "exact form has none: load the file with its own library, and pass the "
-            "fitted model."
+            "fatt.repair needs a fitted model, to return one of the same type, and was "
+            "given a file or an exact form. Load the file with its own library, and "
+            "pass the fitted model."
         )
     try:
         return model.live
@@ -111,7 +109,7 @@ def _live(model: Model) -> Live:
 
 
 def _require_own_words(model: Model) -> None:
-    """Refuse a model that reads or answers otherwise than its fitted object does."""
+    """Refuse a model that reads or answers differently from its fitted object."""
     try:
         is_own = load(model.given).deciding_like(model) == model
     except SpecError:
@@ -119,16 +117,15 @@ def _require_own_words(model: Model) -> None:
     if not is_own:
         raise UnsupportedModelError(
             f"the {type(model.given).__name__} was loaded with names, codes, answers, "
-            "a preparation, a missing number or iterations from outside, and a "
-            "repaired copy would know nothing of these. Pass fatt.repair the fitted "
-            "model, and people in its own columns."
+            "a preparation, a missing number or iterations from outside. A repaired "
+            "copy would not have these: pass the fitted model, and people in its own "
+            "columns."
         )
 
 
 def _cannot(name: str) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"cannot repair a {name}: fatt.repair changes the leaves of scikit-learn's "
-        "trees, forests and gradient boosting, of XGBoost's, LightGBM's and "
-        "CatBoost's models, and of pipelines that end in one of them. Pass the model "
-        "that it was made from."
+        f"cannot repair a {name}. fatt.repair supports trees, forests and gradient "
+        "boosting of scikit-learn, models of XGBoost, LightGBM and CatBoost, and "
+        "pipelines that end in one of these. Pass the model that it was made from."
     )

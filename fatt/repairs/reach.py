@@ -1,4 +1,4 @@
-"""The leaves that people reach, they themselves and all similar people."""
+"""The leaves that people and all similar people reach."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Reach(NamedTuple):
     Attributes
     ----------
     ends : ndarray of shape (n_regions, n_trees)
-        Where the leaves of each region in each tree end; the next ones begin there.
+        Where the leaves of each region and tree end. The next ones begin there.
     leaves : ndarray of shape (n,)
         The leaves, as rows of a table of values.
     """

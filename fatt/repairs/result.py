@@ -17,7 +17,7 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Quality:
-    """How good a model is to the people it was asked about.
+    """How good a model is on some people.
 
     Attributes
     ----------
@@ -26,8 +26,7 @@ class Quality:
     balanced_accuracy
         The same within each true class, averaged over the classes.
     fairness
-        Bounds on the share of people who are treated like all similar people;
-        `lower` is proved.
+        Bounds on the share of fair people; `lower` is proved.
     """
 
     accuracy: float
@@ -60,15 +59,14 @@ class Quality:
 
 
 class Price(NamedTuple):
-    """What a repair costs other people in accuracy.
+    """The loss of accuracy on other people.
 
     Attributes
     ----------
     loss
-        By how much the accuracy, or the balanced accuracy if that may have fallen more,
-        fell.
+        The loss of accuracy or of balanced accuracy, whichever may be larger.
     error
-        Its standard error: how far off it may be, with so few people.
+        Its standard error.
     """
 
     loss: float
@@ -96,7 +94,7 @@ class Price(NamedTuple):
 
     @property
     def most(self) -> float:
-        """The loss if it is too low by its standard error."""
+        """The loss plus its standard error."""
         return self.loss + self.error
 
 
@@ -107,16 +105,15 @@ class Repair:
     Attributes
     ----------
     model
-        The repaired model, of the type that was given; the very model that was given
-        if nothing helped.
+        The repaired model, of the type that was given. The given model if nothing
+        helped.
     before, after
-        How good the given and the repaired model are to all the people.
+        How good the given and the repaired model are on all the people.
     price, price_error
-        By how much the accuracy, or the balanced accuracy if that may have fallen more,
-        fell for people for whom the change was not made, and the standard error of
-        that: each half of the people was judged by leaf values made for the other half.
-        Negative if both rose. What `after` says is what the change does to the very
-        people it was made for.
+        The estimated loss on other people of accuracy or of balanced accuracy,
+        whichever may be larger, and its standard error. Each half of the people was
+        judged by leaf values made for the other half. Negative if both rose. `after` is
+        about the people for whom the change was made.
     n_changed
         How many leaves have other values; 0 if nothing helped.
     report
@@ -137,14 +134,13 @@ class Repair:
         if self.n_changed:
             lines += [
                 f" after:  {self.after}",
-                f" {self.n_changed:,} leaves changed; on other people, expect the "
-                f"accuracy to change by {-self.price:+.2%}, give or take "
-                f"{self.price_error:.2%}",
+                f" {self.n_changed:,} leaves changed; expected change of accuracy on "
+                f"other people: {-self.price:+.2%} ± {self.price_error:.2%}",
             ]
         else:
             lines += [
-                " Nothing raised the proved fairness at the price in accuracy that is "
-                "allowed: the model is the one given."
+                " Nothing raised the proved fairness within max_accuracy_loss: the "
+                "model is the given one."
             ]
         return "\n".join(lines) + ">"
 
@@ -154,7 +150,7 @@ class Repair:
         [*_, last] = repr(self).removesuffix(">").split("\n")
         return notebook(
             f"Repair on {len(self.report):,} people",
-            table(head, rows, "The model, to these people", numbers=(1, 2, 3)),
+            table(head, rows, "The model on these people", numbers=(1, 2, 3)),
             tag("p", last.strip()),
         )
 

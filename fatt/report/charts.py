@@ -1,7 +1,7 @@
-"""Charts as SVG inside a page: coloured by its style sheet, readable without it.
+"""Charts as SVG inside a page, coloured by its style sheet.
 
-Every chart has a title for those who do not see it; the figures stand beside it in a
-table or in the text.
+Every chart has a title for screen readers. Its figures also stand in a table or in the
+text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 14, 10, 42
 
 
 def share_bar(counts: Sequence[int], names: Sequence[str]) -> Markup:
-    """Draw how a whole is divided, as one bar.
+    """Draw the parts of a whole as one bar.
 
     Parameters
     ----------
@@ -52,18 +52,18 @@ def share_bar(counts: Sequence[int], names: Sequence[str]) -> Markup:
 
 
 def histogram(numbers: Floats, *, title: str, x_title: str, n_bins: int = 20) -> Markup:
-    """Draw how often numbers occur, between 0 and the largest.
+    """Draw a histogram from 0 to the largest number.
 
     Parameters
     ----------
     numbers
         Finite and not negative.
     title
-        What the chart says, for those who do not see it.
+        What the chart shows, for screen readers.
     x_title
         What the numbers are.
     n_bins
-        Number of columns.
+        Number of bins.
     """
     highest = float(numbers.max(initial=0.0)) or 1.0
     counts, edges = np.histogram(numbers, bins=n_bins, range=(0.0, highest))

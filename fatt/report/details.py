@@ -1,4 +1,4 @@
-"""What a page shows beside the report itself: where it comes from, and more figures."""
+"""What a page shows beside the report: its origin, and more figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Where a report comes from. What is not known stays empty.
+    """The origin of a report. What is not known stays empty.
 
     Attributes
     ----------
@@ -29,15 +29,15 @@ class Provenance:
     certificate, certificate_digest
         Name of the file with the proofs, and SHA-256 of its bytes.
     command, check
-        What to type to make the report again, and to check the certificate.
+        The commands that make the report again, and check the certificate.
     date
-        When it was made.
+        The date of the report.
     made_with
         The program and its version.
     notes
-        Sentences on the data that a reader should know.
+        Remarks on the data.
     warnings
-        Sentences that stand at the top, beside those of the report.
+        Warnings that stand at the top, after those of the report.
     """
 
     title: str = "Fairness audit"
@@ -57,19 +57,20 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class Alone:
-    """How many decisions one attribute changes on its own.
+    """How many answers one attribute changes alone.
 
     Attributes
     ----------
     name
         The attribute.
     turns
-        How many people get which other label: by pair of labels, before and after. Of
-        predictions, how many get a lower one, and how many a higher one, from None.
+        How many people get which other label, by the labels before and after. For
+        predictions: how many get a lower or a higher one; the label before is None.
     unknown
-        How many people were not decided.
+        How many people are unknown.
     varies
-        Whether it may be anything, as a protected attribute may; or moves a little.
+        Whether the attribute may be anything, as a protected attribute may, or only
+        moves by some noise.
     """
 
     name: str
@@ -79,7 +80,7 @@ class Alone:
 
     @property
     def changed(self) -> int:
-        """How many decisions change."""
+        """How many answers change."""
         return sum(self.turns.values())
 
 
@@ -90,7 +91,7 @@ class Worst:
     Attributes
     ----------
     index
-        Which row the person is, counted from 0.
+        The person's row, counted from 0.
     label
         The class whose score it is.
     before, after
@@ -116,9 +117,9 @@ class Measured:
     lower, upper : ndarray of shape (n_people,)
         The bounds.
     unit
-        What the number is, such as ``"probability"``.
+        The kind of number, such as ``"probability"``.
     worst
-        The pair with the largest number, where numbers belong to pairs.
+        The pair with the largest gap.
     """
 
     lower: Floats
@@ -134,16 +135,16 @@ class Details:
     Attributes
     ----------
     alone
-        What each attribute changes on its own.
+        What each attribute changes alone.
     radii
-        How often the noise can be multiplied before somebody similar is treated
-        otherwise; None if there is no noise, or it was not measured.
+        The largest multiple of the noise for which a person is fair. None if there is
+        no noise, or it was not measured.
     gaps
-        The largest difference of score to anybody similar; None if not measured.
+        The largest difference of score to a similar person. None if not measured.
     nodes
         The limit of each search for radii and gaps.
     interrupted
-        Whether measuring was interrupted; what is absent was then not reached.
+        Whether measuring was interrupted.
     """
 
     alone: tuple[Alone, ...] = ()

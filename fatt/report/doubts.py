@@ -20,7 +20,6 @@ from fatt.errors import DataError, SpecError, first
 from fatt.people import People
 from fatt.region import Category, Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
-from fatt.threads import CHUNK
 from fatt.verdict import Findings, answers_of
 
 Matrix = NDArray[np.float64]
@@ -62,14 +61,7 @@ class Doubt(NamedTuple):
 def alone(people: People, similarity: Relation) -> int:
     """Count the people who have nobody similar."""
     space = Space(similarity, people.variables)
-    return sum(
-        int(
-            np.count_nonzero(
-                space.alone(people.values(start, min(start + CHUNK, len(people))))
-            )
-        )
-        for start in range(0, len(people), CHUNK)
-    )
+    return sum(int(space.alone(values).sum()) for values in people.chunks())
 
 
 def refuse_vacuous(similarity: Relation, schema: Schema) -> NoReturn:
@@ -286,10 +278,8 @@ def count_cells(
     n_rows
         How many rows are looked at. Default: all.
     """
-    n_rows = len(people) if n_rows is None else n_rows
     counts = np.zeros(len(people.variables.ensemble.features), dtype=np.int64)
-    for start in range(0, n_rows, CHUNK):
-        values = people.values(start, min(start + CHUNK, n_rows))
+    for values in people.chunks(n_rows):
         counts += np.count_nonzero(chosen(values), axis=0)
     return counts
 
@@ -382,11 +372,12 @@ def _unknown_cells(people: People, index: int, feature: Categorical) -> list[str
     """
     model = people.variables.model
     column = [one.name for one in model.features].index(feature.name)
-    for start in range(0, len(people), CHUNK):
-        values = people.values(start, min(start + CHUNK, len(people)))[:, index]
-        rows = np.flatnonzero(values == feature.other_code)
+    start = 0
+    for values in people.chunks():
+        rows = np.flatnonzero(values[:, index] == feature.other_code)
         if len(rows):
             break
+        start += len(values)
     if people.frame is None:
         cells = people.take(start + rows)[:, column].tolist()
     else:

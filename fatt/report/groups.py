@@ -1,4 +1,4 @@
-"""How people fare by group: verdicts, and rates of selection."""
+"""Verdicts and selection rates by group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN_GROUPS = 30
 
 
 class Group(NamedTuple):
-    """How many people there are, and how many of them are treated fairly.
+    """How many people a group has, and how many of them are fair.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Group(NamedTuple):
     counts
         How many of them are ``"fair"``, ``"unfair"`` and ``"unknown"``.
     fairness
-        The share of fair people lies between these; weighted if weights were given.
+        Bounds on the share of fair people, weighted if weights were given.
     """
 
     size: int
@@ -43,7 +43,7 @@ class Group(NamedTuple):
 
 
 def count(verdicts: NDArray[np.int8], weight: NDArray[np.float64] | None) -> Group:
-    """Count verdicts, and bound the share of the fair ones.
+    """Count verdicts, and bound the share of fair people.
 
     Parameters
     ----------
@@ -62,10 +62,10 @@ def count(verdicts: NDArray[np.int8], weight: NDArray[np.float64] | None) -> Gro
 
 
 def share_of_fair(fair: float, unfair: float, unknown: float) -> Bounds:
-    """Bound the share of fair people, of whom so many are known to be."""
+    """Bound the share of fair people."""
     total = fair + unfair + unknown
     if not total:
-        # Of nobody, or of people without weight, nothing is known.
+        # Without people, or without weights, nothing is known.
         return Bounds(0.0, 1.0)
     return Bounds(fair / total, min(1.0, (fair + unknown) / total))
 
@@ -75,7 +75,7 @@ Key: TypeAlias = Value | tuple[Value, ...]
 
 
 class Groups(Mapping[Key, Group]):
-    """The verdicts of each group: a mapping from what its people have in common.
+    """The verdicts of each group: a mapping from the value that its people share.
 
     Parameters
     ----------
@@ -126,13 +126,13 @@ class Groups(Mapping[Key, Group]):
         ]
 
     def difference(self) -> Bounds:
-        """Bound the difference between the largest and the smallest share of fair.
+        """Bound the largest difference between groups in the share of fair people.
 
         Returns
         -------
         Bounds
-            However the unknown turn out, the difference lies between these. 0 if there
-            is one group.
+            The difference lies between these, whatever the unknown are. 0 for one
+            group.
         """
         lowest, highest = self._ends()
         apart = [high - low for low, high in self._pairs()]
@@ -144,7 +144,7 @@ class Groups(Mapping[Key, Group]):
         Returns
         -------
         Bounds
-            As in `difference`; 1 if there is one group, or if nobody is fair in any.
+            As in `difference`. 1 for one group, or if nobody is fair in any group.
         """
         lowest, highest = self._ends()
         ratios = [low / high for low, high in self._pairs() if high > 0]
@@ -168,8 +168,9 @@ class Groups(Mapping[Key, Group]):
         Returns
         -------
         data frame
-            Of pandas, polars or pyarrow, whichever is installed. Columns: one for each
-            name, ``size``, ``fair``, ``unfair``, ``unknown``, ``lower`` and ``upper``.
+            Of pandas, polars or pyarrow, the first that is installed. Columns: one for
+            each name, ``size``, ``fair``, ``unfair``, ``unknown``, ``lower`` and
+            ``upper``.
         """
         keys = [key for key, _ in self.rows()]
         found = list(self.values())
@@ -248,14 +249,14 @@ def by_group(
 
 
 def groups_or_all(report: Report, names: Sequence[Any]) -> Groups:
-    """Group by these names, else by sensitive features; else all are one group."""
+    """Group by names, else by sensitive features, else not at all."""
     if names or report.people.sensitive:
         return report.by_group(*names)
     return Groups(("people",), {"everybody": report.total})
 
 
 def in_order(keys: Iterable[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
-    """Return what groups have in common in the order in which they are shown."""
+    """Return the keys of groups in the order in which they are shown."""
     return sorted(keys, key=lambda values: [_place(value) for value in values])
 
 
@@ -268,10 +269,10 @@ def _place(value: Value) -> tuple[int, float, str]:
     return 1, 0.0, str(value)
 
 
-#: Rates of fewer people than these say little about others like them.
+#: The rates of a group with fewer people say little about others like them.
 FEW = 30
 
-#: Below this ratio agencies of the US take a closer look.
+#: Below this impact ratio US agencies take a closer look.
 FOUR_FIFTHS = 0.8
 
 
@@ -316,8 +317,8 @@ def wilson(chosen: float, size: int) -> Bounds:
     return Bounds(max(0.0, middle - half), min(1.0, middle + half))
 
 
-def favourable_label(classes: Sequence[Label], given: Label | None) -> Label | None:
-    """Return the favourable label: the second of two by custom; else it must be given.
+def favorable_label(classes: Sequence[Label], given: Label | None) -> Label | None:
+    """Return the favorable label. Default: the second of two classes.
 
     Parameters
     ----------
@@ -338,19 +339,19 @@ def favourable_label(classes: Sequence[Label], given: Label | None) -> Label | N
             return label
     if not classes:
         raise SpecError(
-            f"{str(given)!r} is said to be favourable, and the model predicts a "
-            "number, which has an order of its own: leave it out."
+            "the model predicts numbers, which have an order: leave out the favorable "
+            f"answer {str(given)!r}."
         )
     raise SpecError(
-        f"the model has no answer {str(given)!r} that could be favourable. "
+        f"the favorable answer {str(given)!r} is no answer of the model. "
         f"{hint(given, classes)}"
     )
 
 
 def selection_rates(
-    report: Report, names: Sequence[str], favourable: Label
+    report: Report, names: Sequence[str], favorable: Label
 ) -> Mapping[tuple[Value, ...], Rate]:
-    """Count how often a label is given, group by group.
+    """Return how often each group gets a label.
 
     Parameters
     ----------
@@ -358,12 +359,12 @@ def selection_rates(
         A report. People whom an interrupted run did not reach are left out.
     names
         The variables or columns whose values, taken together, make the groups.
-    favourable
+    favorable
         The label.
     """
     columns = [report.people.column(name) for name in names]
     answered = report.findings.answered
-    wanted = report.findings.classes.index(favourable)
+    wanted = report.findings.classes.index(favorable)
     gets = report.findings.label[answered] == wanted
     groups = np.column_stack([group for group, _ in columns])[answered]
     keys, which = np.unique(groups, axis=0, return_inverse=True)

@@ -36,7 +36,7 @@ from fatt.report import page_figures, page_people
 from fatt.report.charts import share_bar
 from fatt.report.details import Details, Provenance
 from fatt.report.doubts import count_cells, held_fixed
-from fatt.report.groups import favourable_label
+from fatt.report.groups import favorable_label
 from fatt.report.sentences import CLOSEST, caveats, fair_of, headline, judge, rule
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def to_html(
     groups: Sequence[str] = (),
     ids: Sequence[str] | None = None,
     min_fairness: float | None = None,
-    favourable: Label | None = None,
+    favorable: Label | None = None,
     details: Details | None = None,
     provenance: Provenance | None = None,
     summary: bool = False,
@@ -90,10 +90,10 @@ def to_html(
     details = Details() if details is None else details
     provenance = Provenance() if provenance is None else provenance
     groups = [*dict.fromkeys([*groups, *report.people.sensitive])]
-    assumed = favourable is None
-    favourable = favourable_label(report.findings.classes, favourable)
+    assumed = favorable is None
+    favorable = favorable_label(report.findings.classes, favorable)
     found = page_people.counts(
-        report, page_figures.protected(report, details, favourable)
+        report, page_figures.protected(report, details, favorable)
     )
     header = [
         tag("h1", provenance.title),
@@ -107,7 +107,7 @@ def to_html(
             found,
             similarity(report, groups, in_full=False),
             page_people.groups(
-                report, groups, favourable, assumed=assumed, most=_SHEET_GROUPS
+                report, groups, favorable, assumed=assumed, most=_SHEET_GROUPS
             ),
             page_people.twins(report, ids, _SHEET_TWINS),
             meaning(report),
@@ -119,7 +119,7 @@ def to_html(
     parts = {
         "findings": found,
         "similarity": similarity(report, groups),
-        "groups": page_people.groups(report, groups, favourable, assumed=assumed),
+        "groups": page_people.groups(report, groups, favorable, assumed=assumed),
         "twins": page_people.twins(report, ids),
         "columns": page_figures.columns(report, details),
         "radius": page_figures.radii(report, details.radii),

@@ -22,7 +22,7 @@ from fatt.markup import (
 from fatt.report.charts import curve, histogram, share_bar
 from fatt.report.details import Alone, Details, Measured
 from fatt.report.page_people import person
-from fatt.report.sentences import compared_numbers, unfair_answer
+from fatt.report.sentences import compared_numbers, people_in_words, unfair_answer
 from fatt.verdict import Bounds, compared, in_words, share
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def columns(report: Report, details: Details) -> Markup | None:
 
 
 def protected(
-    report: Report, details: Details, favourable: Label | None
+    report: Report, details: Details, favorable: Label | None
 ) -> list[Markup]:
     """Say how many answers change if only one attribute that varies changes."""
     findings = report.findings
@@ -60,27 +60,22 @@ def protected(
         name = name_of(one.name)
         rest = _undecided(one)
         if report.allowed.words:
-            would = (
-                f" changed, {_people(one.changed)} would get {unfair_answer(report)}"
-            )
+            who, worse = people_in_words(one.changed), unfair_answer(report)
+            would = f" changed, {who} would get {worse}"
             sentences.append(join("If only ", name, would, rest))
         elif not one.changed:
             sentences.append(
                 join("Nobody's answer changes with ", name, " alone", rest)
             )
-        elif favourable is None:
+        elif favorable is None:
             changed = f" alone changes the answer of {one.changed:,} people"
             sentences.append(join(name, changed, rest))
         else:
-            given = int((findings.label == findings.classes.index(favourable)).sum())
+            given = int((findings.label == findings.classes.index(favorable)).sum())
             others = int(findings.answered.sum()) - given
-            gained = sum(
-                n for (_, after), n in one.turns.items() if after == favourable
-            )
-            lost = sum(
-                n for (before, _), n in one.turns.items() if before == favourable
-            )
-            answer = name_of(in_words(favourable))
+            gained = sum(n for (_, after), n in one.turns.items() if after == favorable)
+            lost = sum(n for (before, _), n in one.turns.items() if before == favorable)
+            answer = name_of(in_words(favorable))
             sentences.append(
                 join(
                     *("If only ", name, " changed, ", tag("strong", f"{gained:,}")),
@@ -90,10 +85,6 @@ def protected(
                 )
             )
     return [tag("p", sentence, ".", class_="key") for sentence in sentences]
-
-
-def _people(count: int) -> str:
-    return {0: "nobody", 1: "1 person"}.get(count, f"{count:,} people")
 
 
 def _undecided(one: Alone) -> str:

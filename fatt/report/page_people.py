@@ -83,7 +83,7 @@ def counts(report: Report, more: Part = None) -> Markup:
 def groups(
     report: Report,
     names: Sequence[str],
-    favourable: Label | None,
+    favorable: Label | None,
     *,
     assumed: bool,
     most: int | None = None,
@@ -96,10 +96,10 @@ def groups(
         The report.
     names
         What people are grouped by.
-    favourable
+    favorable
         The answer whose rates are shown.
     assumed
-        Whether nobody said that it is the favourable one.
+        Whether nobody said that it is the favorable one.
     most
         To be brief: show a table of the first name only, with so many rows and the
         marked ones, and name the marked groups of the others.
@@ -111,12 +111,12 @@ def groups(
         sets.append(tuple(names))
     in_words_only = sets[1:] if most is not None else []
     explained = []
-    if favourable is not None:
-        explained.append(_also_marked(report, in_words_only, favourable))
+    if favorable is not None:
+        explained.append(_also_marked(report, in_words_only, favorable))
         explained.append(
             note(
                 "“Gets ",
-                name_of(in_words(favourable)),
+                name_of(in_words(favorable)),
                 "” is the share of the group with this answer. Below it is a 95 % "
                 "interval for that share among all people like them. The impact ratio "
                 "divides the share by the largest one of any group of at least "
@@ -134,11 +134,11 @@ def groups(
             how: Part = "when ordering the audit"
             if most is None:
                 option = tag("code", "--favourable")
-                how = ["with ", option, " (Python: ", tag("code", "favourable="), ")"]
+                how = ["with ", option, " (Python: ", tag("code", "favorable="), ")"]
             explained.append(
                 note(
                     "We assume that people want ",
-                    name_of(in_words(favourable)),
+                    name_of(in_words(favorable)),
                     ", the second of two answers. If they do not, the ratios mean "
                     "nothing. Say which answer they want ",
                     how,
@@ -147,7 +147,7 @@ def groups(
             )
     tables = join(
         [
-            _group_table(report, each, favourable, most)
+            _group_table(report, each, favorable, most)
             for each in sets[: len(sets) - len(in_words_only)]
         ],
         _intersections(report, names, most or _SHOWN_WORST),
@@ -206,22 +206,22 @@ def _shared(names: Sequence[str], key: tuple[Value, ...]) -> tuple[str, ...]:
 
 
 def _group_table(
-    report: Report, names: tuple[str, ...], favourable: Label | None, most: int | None
+    report: Report, names: tuple[str, ...], favorable: Label | None, most: int | None
 ) -> Markup:
     found = dict(report.by_group(*names).rows())
-    rates = {} if favourable is None else selection_rates(report, names, favourable)
+    rates = {} if favorable is None else selection_rates(report, names, favorable)
     largest = sorted(found, key=lambda key: -found[key].size)[: most or _SHOWN_GROUPS]
     telling = [key for key, one in rates.items() if one.is_reference or one.is_marked]
     shown = {*largest, *telling}
     rows = [
-        _group_row(_shared(names, key), group, rates.get(key), favourable is not None)
+        _group_row(_shared(names, key), group, rates.get(key), favorable is not None)
         for key, group in found.items()
         if key in shown
     ]
     head: list[Part] = [names_of(names, " and "), "people", "fair, unfair, unknown"]
     head.append("treated fairly")
-    if favourable is not None:
-        head += [join("gets ", name_of(in_words(favourable))), "impact ratio"]
+    if favorable is not None:
+        head += [join("gets ", name_of(in_words(favorable))), "impact ratio"]
     what = f"Findings by {' and '.join(names)}{_not_asked(report, names)}"
     if len(found) > len(rows):
         marked = ", the largest and all that are marked" if rates else ", the largest"
@@ -233,14 +233,14 @@ def _group_table(
 
 
 def _also_marked(
-    report: Report, sets: Sequence[tuple[str, ...]], favourable: Label
+    report: Report, sets: Sequence[tuple[str, ...]], favorable: Label
 ) -> Markup | None:
     """Name the groups that would be marked in tables that are left out."""
     found = [
         " and ".join(f"{n} {in_words(v)}" for n, v in zip(names, key, strict=True))
         + f" ({rate.ratio:.2f})"
         for names in sets
-        for key, rate in selection_rates(report, names, favourable).items()
+        for key, rate in selection_rates(report, names, favorable).items()
         if rate.is_marked
     ]
     if not found:

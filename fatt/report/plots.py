@@ -1,6 +1,6 @@
-"""Drawings by matplotlib of what was found: into given axes, and in nobody's style.
+"""Plots of what was found, with matplotlib and without a style of their own.
 
-`fatt.displays` has the same for those who know scikit-learn's displays.
+`fatt.displays` has the same in scikit-learn's manner.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.errors import MissingDependencyError
+from fatt.errors import needs
 from fatt.report.groups import Group
 from fatt.verdict import Value, in_words
 
 Floats = NDArray[np.float64]
 
-#: Told apart also by those who see no red and green.
+#: Colours that people who are red-green blind can tell apart.
 _COLOURS = {"fair": "#1c6f8c", "unfair": "#b8451a", "unknown": "#9aa3ab"}
 
 
@@ -34,9 +34,7 @@ def axes(given: Any) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise MissingDependencyError(
-            "plotting needs matplotlib: pip install 'fatt[plot]'"
-        ) from error
+        raise needs("matplotlib", "plotting", "plot") from error
     # Long names of groups must not be cut.
     return plt.subplots(layout="constrained")[1]
 
@@ -44,7 +42,7 @@ def axes(given: Any) -> Any:
 def groups(
     found: Mapping[Value | tuple[Value, ...], Group], *, ax: Any = None, **bars: Any
 ) -> Any:
-    """Draw for each group who is fair, unfair and unknown, as one bar.
+    """Draw one bar for each group: who is fair, unfair and unknown.
 
     Parameters
     ----------
@@ -78,12 +76,12 @@ def groups(
 
 
 def gaps(lower: Floats, upper: Floats, *, ax: Any = None, **line: Any) -> Any:
-    """Draw the share of people whose gap is at most so large, between its bounds.
+    """Draw the share of people by the size of their gap.
 
     Parameters
     ----------
     lower, upper : ndarray of shape (n_people,)
-        The largest change of each person's score that was found, and that is possible.
+        Bounds on the largest change of each person's score.
     ax
         Axes to draw into; by default those of a new figure.
     **line
@@ -91,7 +89,7 @@ def gaps(lower: Floats, upper: Floats, *, ax: Any = None, **line: Any) -> Any:
     """
     ax = axes(ax)
     if np.allclose(lower, upper):
-        # They differ by the rounding of a sum, which nobody could see.
+        # They differ by the rounding of a sum only.
         upper = lower
     at = np.unique(np.concatenate([[0.0], lower, upper]))
     most, least = (_share_up_to(numbers, at) for numbers in (lower, upper))
@@ -101,13 +99,13 @@ def gaps(lower: Floats, upper: Floats, *, ax: Any = None, **line: Any) -> Any:
 
 
 def radii(lower: Floats, upper: Floats, *, ax: Any = None, **line: Any) -> Any:
-    """Draw the share of people treated fairly as the noise grows, between its bounds.
+    """Draw the share of fair people as the noise grows.
 
     Parameters
     ----------
     lower, upper : ndarray of shape (n_people,)
         The largest multiple of the noise that is proved fair, and the smallest that is
-        proved unfair.
+        refuted.
     ax
         Axes to draw into; by default those of a new figure.
     **line

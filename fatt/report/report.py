@@ -17,8 +17,7 @@ from fatt.people import People
 from fatt.progress import Progress, watched
 from fatt.report import doubts
 from fatt.report.groups import Group, Groups, by_group, count, groups_or_all
-from fatt.report.sentences import caveats, counted
-from fatt.threads import CHUNK
+from fatt.report.sentences import caveats, counted, people_in_words
 from fatt.verdict import FAIR, Bounds, Counterexamples, Findings, share
 
 if TYPE_CHECKING:
@@ -54,9 +53,9 @@ class Asked:
         if not self.people:
             reason = f": {self.reason}" if self.reason else ""
             return f"The model's own library was not asked{reason}."
-        similar = ""
+        about = people_in_words(self.people)
         if self.similar:
-            similar = f" and {_people(self.similar)} similar to the fair"
+            about += f" and {people_in_words(self.similar)} similar to the fair"
         but = ""
         if self.rounded:
             but = (
@@ -64,8 +63,8 @@ class Asked:
                 "library's answers"
             )
         return (
-            f"The model's own library was asked about {_people(self.people)}{similar}. "
-            f"It gave the answers that fatt read from the model{but}."
+            f"The model's own library was asked about {about}. It gave the answers "
+            f"that fatt read from the model{but}."
         )
 
 
@@ -338,7 +337,6 @@ class Report:
         groups: Sequence[str] = (),
         ids: Sequence[str] | None = None,
         min_fairness: float | None = None,
-        favourable: Label | None = None,
         favorable: Label | None = None,
         details: Details | None = None,
         provenance: Provenance | None = None,
@@ -354,7 +352,7 @@ class Report:
             The name of each person.
         min_fairness
             The required share of fair people.
-        favourable, favorable
+        favorable
             The answer that people want, for selection rates. Default: the second of
             two classes.
         details
@@ -371,20 +369,12 @@ class Report:
         """
         from fatt.report.page import to_html
 
-        if favourable is None:
-            favourable = favorable
-        elif favorable is not None:
-            raise SpecError(
-                f"favourable is {favourable!r} and favorable is {favorable!r}; they "
-                "mean the same: write one of them."
-            )
-
         return to_html(
             self,
             groups=groups,
             ids=ids,
             min_fairness=min_fairness,
-            favourable=favourable,
+            favorable=favorable,
             details=details,
             provenance=provenance,
             summary=summary,
@@ -418,17 +408,12 @@ class Report:
         if most_boxes < 1:
             raise SpecError(f"most_boxes is {most_boxes}; write a number, at least 1.")
         people, twins = self.people, self.findings.twins
-        count = len(people)
-        values = [
-            people.values(start, min(start + CHUNK, count))
-            for start in range(0, count, CHUNK)
-        ]
         with watched(progress, "proving") as tell:
             return make(
                 people.variables.model,
                 people.variables.schema,
                 self.similarity,
-                values=np.concatenate(values),
+                values=np.concatenate(list(people.chunks())),
                 verdicts=self.findings.verdict,
                 labels=self.findings.label,
                 twins=TwinChanges(np.diff(twins.starts), twins.variables, twins.values),
@@ -492,7 +477,3 @@ class Report:
             f"{nearest}",
             self,
         )
-
-
-def _people(number: int) -> str:
-    return f"{number:,} {'person' if number == 1 else 'people'}"

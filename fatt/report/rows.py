@@ -1,8 +1,7 @@
-"""A finding as a row: of a data frame, of CSV, of JSON, and of Parquet.
+"""Findings as rows of a data frame, of CSV, of JSON and of Parquet.
 
-All have the same columns, `COLUMNS`. The labels still possible are a list wherever
-lists are known; in CSV they are joined by bars. What does not apply is null, and empty
-in CSV.
+All have the same columns, `COLUMNS`. The possible labels are a list, and in CSV a text
+joined by bars. What does not apply is null, and in CSV empty.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from fatt.verdict import (
 if TYPE_CHECKING:
     from fatt.report.report import Report
 
-#: What is told of each person; the last three of the unfair only.
+#: The columns; the last three are about unfair people only.
 COLUMNS = (
     "verdict",
     "label",
@@ -51,7 +50,7 @@ def columns_of(
 ) -> dict[str, list[Any]]:
     """Return the columns, one cell per person.
 
-    Few findings differ, so that each kind of cell is made once.
+    Few findings differ, so each kind of cell is made once.
 
     Parameters
     ----------
@@ -60,9 +59,9 @@ def columns_of(
     label
         Writes a label.
     labels
-        Writes several labels, each of them written already.
+        Joins several written labels.
     absent
-        Stands where there is nothing to tell.
+        The cell of what does not apply.
     """
     findings, twins = report.findings, report.findings.twins
     kinds, which = findings.kinds()
@@ -89,22 +88,19 @@ def columns_of(
 
 
 def to_csv(report: Report, columns: Mapping[str, Sequence[str]] | None = None) -> str:
-    """Return one line per person, which needs no package of data frames.
+    """Return CSV with one line per person, without a package of data frames.
 
     Parameters
     ----------
     report
         The report.
     columns
-        More columns to show first, such as ids.
+        More columns, which come first, such as ids.
 
     Returns
     -------
     str
-        The columns given, then the number of the row, counted from 0, the verdict, the
-        label, the labels still possible with bars between them, why the verdict is
-        unknown, and of unfair people the twin's label, the changes in words, and what
-        confirmed them.
+        The given columns, then the row counted from 0 and the columns of `COLUMNS`.
     """
     given = dict(columns or {})
     found = columns_of(report, label=in_words, labels=" | ".join, absent="")
@@ -125,7 +121,7 @@ def to_frame(report: Report) -> Any:
 def to_arrow(report: Report | None) -> Any:
     """Return one row per person as a table of pyarrow, of texts and lists of texts.
 
-    All parts of a table have the same types, whatever is found in them.
+    All parts of a table have the same types.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def headline(report: Report, min_fairness: float | None = None) -> str:
         The required share of fair people.
     """
     fair, unfair, unknown = report.counts.values()
-    of = f"of {len(report):,} {'person' if len(report) == 1 else 'people'}"
+    of = f"of {people_in_words(len(report))}"
     worse = unfair_answer(report)
     if unfair:
         found = f"For {unfair:,} {of} we found a similar person with {worse}"
@@ -91,6 +91,11 @@ def headline(report: Report, min_fairness: float | None = None) -> str:
         }[judge(report, min_fairness)]
         asked = f"{met} ({100 * min_fairness:.10g}% required). "
     return f"{asked}{found}{undecided}."
+
+
+def people_in_words(count: int) -> str:
+    """Write a number of people."""
+    return "1 person" if count == 1 else f"{count:,} people"
 
 
 def _are(count: int) -> str:

@@ -132,7 +132,7 @@ def test_a_model_that_cannot_be_helped_comes_back_itself() -> None:
     assert repair.n_changed == 0
     assert repair.after == repair.before
     assert repair.before.fairness.lower == 1.0
-    assert "the model is the one given" in repr(repair)
+    assert "the model is the given one" in repr(repair)
 
 
 def test_the_price_is_judged_by_people_for_whom_the_change_was_not_made() -> None:
@@ -196,9 +196,8 @@ def test_it_says_what_it_did() -> None:
     assert before == f" before: {repair.before}"
     assert after == f" after:  {repair.after}"
     assert changed == (
-        f" {repair.n_changed:,} leaves changed; on other people, expect the accuracy "
-        f"to change by {-repair.price:+.2%}, give or take "
-        f"{repair.price_error:.2%}>"
+        f" {repair.n_changed:,} leaves changed; expected change of accuracy on other "
+        f"people: {-repair.price:+.2%} ± {repair.price_error:.2%}>"
     )
     assert f"accuracy {repair.after.accuracy:.2%}" in after
 
@@ -233,7 +232,9 @@ def test_what_is_no_model_of_a_library_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     model.save_model(path)
     for given in (path, fatt.load(path), fatt.load(model).ensemble):
-        with pytest.raises(UnsupportedModelError, match="an exact form has none"):
+        with pytest.raises(
+            UnsupportedModelError, match="was given a file or an exact form"
+        ):
             fatt.repair(given, TABLE, LABEL, similarity=SIMILARITY)
     bagged = BaggingClassifier(n_estimators=2).fit(TABLE, LABEL)
     with pytest.raises(UnsupportedModelError, match="cannot repair a Bagging"):
@@ -252,9 +253,9 @@ def test_a_loaded_model_is_repaired_to_one() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"y": LABEL[:-1]}, r"y has the shape \(59,\), and there are 60 people"),
+        ({"y": LABEL[:-1]}, r"y has the shape \(59,\) for 60 people"),
         ({"y": pd.Series(LABEL).replace(1, 7)}, "row 1: y is 7, .* classes are"),
-        ({"y": np.where(LABEL, "a", "b")}, "which the model never answers"),
+        ({"y": np.where(LABEL, "a", "b")}, "which is no class of the model"),
         ({"max_accuracy_loss": -0.1}, "max_accuracy_loss is -0.1"),
         ({"max_accuracy_loss": "1%"}, "max_accuracy_loss is '1%'"),
         ({"similarity": None}, "similarity is None"),
