@@ -17,7 +17,6 @@ from fatt.audit.arguments import (
     weights_of,
 )
 from fatt.audit.gaps import Of, ScoreGaps, gaps_of
-from fatt.audit.joint import Search, search_of
 from fatt.audit.radii import Radii, radii_of
 from fatt.audit.replay import Replay
 from fatt.audit.run import Question, Run
@@ -27,6 +26,7 @@ from fatt.ensemble import Ensemble, Label, Prediction
 from fatt.ensemble.allowed import Allowed, Direction, allowed_of
 from fatt.ensemble.tables import as_frame, refuse_positions
 from fatt.importers import load
+from fatt.importers.pullback.joints import with_fixed
 from fatt.markup import name_of, notebook
 from fatt.model import Model
 from fatt.people import People
@@ -39,7 +39,8 @@ from fatt.report import Report
 from fatt.report.doubts import refuse_vacuous
 from fatt.threads import CHUNK, n_threads
 from fatt.verdict import Findings
-from fatt.verifier import Budget
+from fatt.verifier import Budget, Verifier
+from fatt.verifier.joint import JointVerifier, Search
 
 #: What an answer may need of compiled code, also what only the unfair do.
 _COMPILED = (
@@ -173,7 +174,7 @@ class Auditor:
         self._schema = schema
         self.variables = Variables(model.ensemble, narrowed(schema, similarity))
         self.model, self._is_inferred = model, is_inferred
-        self._bind(similarity, search_of(self.variables.ensemble, self.allowed))
+        self._bind(similarity, _search_of(self.variables.ensemble, self.allowed))
         self._replay = Replay(model, self.variables, self.allowed)
 
     def _bind(self, similarity: Relation, verifier: Search) -> None:
@@ -406,6 +407,13 @@ spot_checks
     def replay(self) -> Replay:
         """Return who asks the model itself about the people of one call."""
         return self._replay.anew()
+
+
+def _search_of(ensemble: Ensemble, allowed: Allowed | None) -> Search:
+    """Return the search of a model over its variables."""
+    if ensemble.joints:
+        return JointVerifier(ensemble, with_fixed, allowed or Allowed())
+    return Verifier(ensemble, allowed=allowed)
 
 
 def _allowed(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.joint import NotFollowedError, Search
 from fatt.errors import DataError
 from fatt.people import People
 from fatt.progress import Progress
@@ -19,6 +18,7 @@ from fatt.threads import CHUNK, Pace, chunk_size, in_order, n_threads
 from fatt.verdict import Findings
 from fatt.verifier import Budget
 from fatt.verifier.budget import Account
+from fatt.verifier.joint import NotFollowedError, Search
 
 if TYPE_CHECKING:
     from fatt.verifier import Extremes
@@ -99,27 +99,16 @@ class Run:
         n_jobs: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self._question = question
         self.variables, self.similarity, self._space, _ = question
         self.people = people
         self.budget = _NO_LIMITS if budget is None else budget
         self.n_jobs = n_jobs
         self._n_threads = n_threads(n_jobs)
         self._progress = progress
-        self.start_over()
-
-    def start_over(self) -> None:
-        """Begin with the first person, as if nothing were spent."""
         # Whoever stops this run stops no other.
-        self.verifier = self._question.verifier.for_one_run()
+        self.verifier = question.verifier.for_one_run()
         self.account = Account(self.budget)
         self.interrupted = False
-
-    @property
-    def is_short(self) -> bool:
-        """Whether there are so few people that they are one piece of work."""
-        n_people = len(self.people)
-        return n_people <= chunk_size(n_people, self._n_threads)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the people, some thousands at a time."""

@@ -45,13 +45,6 @@ def verified(
     n_people = n_similar = 0
     replay = auditor.replay()
     try:
-        if journal is None and run.is_short and not workers.are_wanted():
-            told = _together(auditor, run, replay, spot_checks)
-            if told is not None:
-                return told
-            # Something is not as was found: asked piece by piece, it shows what.
-            run.start_over()
-            replay = auditor.replay()
         answers = replay.everybody(run.people)
         # Asking is no part of the search, whose seconds may be limited.
         run.account.set_seconds(0.0)
@@ -114,50 +107,6 @@ def _of_everybody(run: Run, known: list[Findings]) -> Findings:
         classes, n_variables = variables.model.classes, len(variables.ensemble.features)
         known = [*known, Findings.unreached(done, n_people, classes, n_variables)]
     return Findings.join(known)
-
-
-def _together(
-    auditor: Auditor, run: Run, replay: Replay, count: int
-) -> tuple[Findings, Asked] | None:
-    """Examine a few people, and ask the model itself about all of them in one call.
-
-    Parameters
-    ----------
-    auditor
-        Whose question it is.
-    run
-        The people.
-    replay
-        Asks the model.
-    count
-        About how many people similar to the fair it is asked at most.
-
-    Returns
-    -------
-    findings, asked
-        None if the model answers or refuses what was not expected.
-    """
-    run.account.set_seconds(0.0)
-    chunk = run.chunk(0, len(run.people))
-    found = _in_time(run, run.search(chunk.values, chunk.boxes, rows=chunk.rows))
-    twins = found.twins.people
-    if len(twins):
-        twins = found.twins.everybody()
-        replay.require_similar(chunk.boxes, 0, found.twins.index, twins)
-    drawn = None
-    if replay.is_at_hand:
-        fair = np.flatnonzero(found.verdict == FAIR)
-        drawn = auditor.spot_checks.draw(run, fair, count)
-    confirmed = replay.together(run.people, found, twins, drawn)
-    if confirmed is None:
-        return None
-    if confirmed is not found.twins:
-        found = replace(found, twins=confirmed)
-    run.report(found.stop)
-    if replay.reason:
-        return found, Asked(reason=replay.reason)
-    n_similar = 0 if drawn is None else len(drawn)
-    return found, Asked(people=len(found), similar=n_similar)
 
 
 def _spot_check(

@@ -53,20 +53,80 @@ class Boxes:
         chosen
             Indices of people.
         """
-        first = np.searchsorted(self.person, chosen)
-        count = np.searchsorted(self.person, chosen, side="right") - first
+        first, last = self.ends(chosen)
+        count = last - first
         person = np.repeat(np.arange(len(chosen)), count)
         # The boxes of one person lie next to each other.
         mine = np.arange(len(person)) + np.repeat(
             first - (np.cumsum(count) - count), count
         )
+        return self.take(mine, person)
+
+    def take(self, places: NDArray[np.int64], person: NDArray[np.int64]) -> Boxes:
+        """Return the boxes at some places, each around a person with another number."""
         return Boxes(
             person,
-            self.lower[mine],
-            self.upper[mine],
-            self.missing[mine],
-            self.codes[mine],
+            self.lower[places],
+            self.upper[places],
+            self.missing[places],
+            self.codes[places],
         )
+
+    def ends(
+        self, people: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the boxes of each of some people begin, and where they end."""
+        first = np.searchsorted(self.person, people)
+        return first, np.searchsorted(self.person, people, side="right")
+
+    def flags(self, features: Sequence[Feature], index: int) -> NDArray[np.bool_]:
+        """Tell which codes of a categorical variable each box holds.
+
+        Parameters
+        ----------
+        features
+            The variables.
+        index
+            Which of them.
+
+        Returns
+        -------
+        ndarray of shape (n_boxes, n_codes)
+        """
+        feature, first = features[index], int(code_words(features)[index])
+        assert isinstance(feature, Categorical)
+        words = self.codes[:, first : first + n_words(feature.n_codes)]
+        octets = np.ascontiguousarray(words).astype("<u8").view(np.uint8)
+        flags = np.unpackbits(octets, 1, feature.n_codes, bitorder="little")
+        return flags.view(np.bool_)
+
+    def moves(
+        self, people: NDArray[np.float64], features: Sequence[Feature]
+    ) -> NDArray[np.bool_]:
+        """Tell in which variables each box holds more than the person's own value.
+
+        Parameters
+        ----------
+        people : ndarray of shape (n_people, n_variables)
+            Numbers and category codes, NaN for missing.
+        features
+            The variables.
+
+        Returns
+        -------
+        ndarray of shape (n_boxes, n_variables)
+        """
+        own = people[self.person]
+        absent = np.isnan(own)
+        stays = np.where(
+            absent, self.lower > self.upper, (self.lower == own) & (self.upper == own)
+        )
+        alone = lone_boxes(own, features).codes == self.codes
+        starts = code_words(features)
+        for index in np.flatnonzero(np.diff(starts)).tolist():
+            words = slice(int(starts[index]), int(starts[index + 1]))
+            stays[:, index] = alone[:, words].all(axis=1)
+        return np.asarray(~stays | (self.missing != absent))
 
 
 def code_words(features: Sequence[Feature]) -> NDArray[np.int64]:
