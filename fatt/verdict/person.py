@@ -101,19 +101,16 @@ class Bounds(NamedTuple):
     lower: float
     upper: float
 
-    #: Numbers of NumPy leave comparisons to us, and make no array of both ends.
-    __array_ufunc__ = None
-
-    def __ge__(self, other: object) -> bool:  # type: ignore[override]
+    def __ge__(self, other: object) -> bool:
         return self.lower >= _ends(other).upper
 
-    def __gt__(self, other: object) -> bool:  # type: ignore[override]
+    def __gt__(self, other: object) -> bool:
         return self.lower > _ends(other).upper
 
-    def __le__(self, other: object) -> bool:  # type: ignore[override]
+    def __le__(self, other: object) -> bool:
         return self.upper <= _ends(other).lower
 
-    def __lt__(self, other: object) -> bool:  # type: ignore[override]
+    def __lt__(self, other: object) -> bool:
         return self.upper < _ends(other).lower
 
     def __format__(self, spec: str) -> str:
@@ -123,6 +120,10 @@ class Bounds(NamedTuple):
         if self.lower == self.upper:
             return lower
         return f"{lower} to {_rounded(self.upper, spec, ROUND_CEILING)}"
+
+
+# Numbers of NumPy leave comparisons to us, and make no array of both ends.
+Bounds.__array_ufunc__ = None  # type: ignore[attr-defined]
 
 
 def _ends(other: object) -> Bounds:
