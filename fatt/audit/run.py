@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -122,7 +122,7 @@ class Run:
         *,
         first: int = 0,
         every: float | None = None,
-    ) -> Iterator[T]:
+    ) -> Generator[T, None, None]:
         """Yield what is made of each chunk, in order; the work is done in threads.
 
         If the user interrupts it, `interrupted` becomes true, and what was begun is
@@ -140,7 +140,10 @@ class Run:
         n_people, threads = len(self.people), self._n_threads
         most = chunk_size(n_people, threads)
         if every is None and 0 < n_people - first <= most:
-            yield from self._at_once(work, first)
+            try:
+                yield work(self.chunk(first, n_people), threads)
+            except KeyboardInterrupt:
+                self.interrupted = True
             return
         inner = -(-threads // max(1, -(-(n_people - first) // most)))
         pace = Pace(most, every)
@@ -154,12 +157,6 @@ class Run:
         spans, stop = pace.spans(first, n_people), self.verifier.stop
         interrupted = yield from in_order(run, spans, threads, stop=stop)
         self.interrupted |= interrupted
-
-    def _at_once(self, work: Callable[[Chunk, int], T], first: int) -> Iterator[T]:
-        try:
-            yield work(self.chunk(first, len(self.people)), self._n_threads)
-        except KeyboardInterrupt:
-            self.interrupted = True
 
     def chunk(self, start: int, stop: int) -> Chunk:
         """Return some people, and where they may move.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -49,7 +49,8 @@ def verified(
         # Asking is no part of the search, whose seconds may be limited.
         run.account.set_seconds(0.0)
         way = _way(auditor, run, replay)
-        with contextlib.closing(_kept_and_found(run, way, journal)) as everybody:
+        made = way() if journal is None else _kept_and_found(run, way, journal)
+        with contextlib.closing(made) as everybody:
             for found in everybody:
                 if answers is not None:
                     own = answers[found.start : found.stop]
@@ -90,8 +91,10 @@ def examined(run: Run, replay: Replay, chunk: Chunk, n_threads: int) -> Findings
     index, people = found.twins.index, found.twins.people
     twins, label = found.twins.everybody(), found.twins.label
     replay.require_similar(chunk.boxes, chunk.start, index - chunk.start, twins)
-    told = replay.twins(run.people, index, people, twins, label)
-    return replace(found, twins=found.twins.confirmed(*told))
+    twin_label, on_model = replay.twins(run.people, index, people, twins, label)
+    if not on_model and np.array_equal(twin_label, found.twins.twin_label):
+        return found
+    return replace(found, twins=found.twins.confirmed(twin_label, on_model))
 
 
 def _in_time(run: Run, found: Findings) -> Findings:
@@ -128,7 +131,7 @@ class _Way(Protocol):
 
     def __call__(
         self, *, first: int = 0, every: float | None = None
-    ) -> Iterator[Findings]: ...
+    ) -> Generator[Findings, None, None]: ...
 
 
 def _way(auditor: Auditor, run: Run, replay: Replay) -> _Way:
@@ -140,12 +143,9 @@ def _way(auditor: Auditor, run: Run, replay: Replay) -> _Way:
 
 
 def _kept_and_found(
-    run: Run, way: _Way, path: str | Path | None
+    run: Run, way: _Way, path: str | Path
 ) -> Generator[Findings, None, None]:
     """Yield what was found about all people, in order: first what a journal keeps."""
-    if path is None:
-        yield from way()
-        return
     from fatt.audit.journal import Journal, identity_of
 
     classes = run.variables.model.classes

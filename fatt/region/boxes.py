@@ -79,6 +79,41 @@ class Boxes:
         first = np.searchsorted(self.person, people)
         return first, np.searchsorted(self.person, people, side="right")
 
+    def starts(self, n_people: int) -> NDArray[np.int64]:
+        """Return where the boxes of each person begin, and where the last ends."""
+        return np.searchsorted(self.person, np.arange(n_people + 1))
+
+    def hull(
+        self, people: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return between which numbers people and all in their boxes are, by variable.
+
+        Parameters
+        ----------
+        people : ndarray of shape (n_people, n_variables)
+            Numbers and category codes, NaN for missing.
+        """
+        own = people[self.person]
+        lower, upper = np.fmin(self.lower, own), np.fmax(self.upper, own)
+        return lower.min(axis=0), upper.max(axis=0)
+
+    def with_numbers(self, numbers: NDArray[np.float64]) -> Boxes:
+        """Return the boxes with more variables, numbers that stay as they are.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_boxes, n_more)
+            The numbers, NaN for missing.
+        """
+        absent = np.isnan(numbers)
+        return Boxes(
+            self.person,
+            np.hstack([self.lower, np.where(absent, np.inf, numbers)]),
+            np.hstack([self.upper, np.where(absent, -np.inf, numbers)]),
+            np.hstack([self.missing, absent]),
+            self.codes,
+        )
+
     def flags(self, features: Sequence[Feature], index: int) -> NDArray[np.bool_]:
         """Tell which codes of a categorical variable each box holds.
 

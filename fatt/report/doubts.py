@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Label, Numeric
 from fatt.ensemble.joint import places_of
+from fatt.ensemble.tables import as_frame
+from fatt.ensemble.tables import places_of as columns_in
 from fatt.errors import SpecError
 from fatt.people import People
 from fatt.region import Category, Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
+from fatt.region.variables import places
 from fatt.threads import CHUNK
 from fatt.verdict import answers_of
 
@@ -159,8 +162,7 @@ def notes(report: Report, *, options: bool = True) -> tuple[str, ...]:
         f"{name!r} varies among the values that this table or the model's splits name. "
         "The model does not say which others it was trained on; to vary to these as "
         f"well: vary={{{name!r}: 'any'}}."
-        for _, name, feature in _categories(report)
-        if feature.is_open
+        for name in [one.name for _, one in _categories(report) if one.is_open]
     ]
     found += [
         f"The model does not read {name!r}, so that it cannot matter. One must vary "
@@ -243,8 +245,8 @@ def _strange_categories(people: People) -> list[str]:
     return found
 
 
-def _categories(report: Report) -> Iterator[tuple[int, str, Categorical]]:
-    """Yield the categories that vary among the values that are known."""
+def _categories(report: Report) -> Iterator[tuple[int, Categorical]]:
+    """Yield the categories that vary among the values that are known, by index."""
     variables = report.people.variables
     moves: dict[str, set[bool]] = {}
     for name, move in report.similarity.moving(variables.schema):
@@ -255,7 +257,7 @@ def _categories(report: Report) -> Iterator[tuple[int, str, Categorical]]:
             continue
         has_others = isinstance(variable, Category) and variable.others
         if moves.get(feature.name) == {True} and not has_others:
-            yield index, feature.name, feature
+            yield index, feature
 
 
 def _strangers(report: Report) -> Iterator[str]:
@@ -264,15 +266,30 @@ def _strangers(report: Report) -> Iterator[str]:
     if not categories:
         return
     values = np.concatenate(list(_chunks(report)))
-    for index, name, feature in categories:
-        rows = np.flatnonzero(values[:, index] == feature.n_codes - 1)
+    for index, feature in categories:
+        name, rows = (
+            feature.name,
+            np.flatnonzero(values[:, index] == feature.n_codes - 1),
+        )
         if rows.size:
+            more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
             yield (
-                f"Row {rows[0]}: {name!r} has a value that the model does not know "
-                f"({rows.size:,} such rows), and nobody else varies to it. If it is "
-                "misspelt, correct it; if there are such people, write "
+                f"Row {rows[0]}: {name!r} is {_cell(report.people, rows[0], index)!r}, "
+                f"which the model does not know{more}. Others do not vary to that. If "
+                "it is misspelt, correct it; if there are such people, write "
                 f"vary={{{name!r}: 'any'}}."
             )
+
+
+def _cell(people: People, row: int, index: int) -> object:
+    """Return what the table holds in a column of categories."""
+    variables, rows = people.variables, people.take(np.array([row]))
+    [column] = variables.schema.variables[index].columns
+    place = places(variables.schema, variables.model)[column]
+    frame, model = as_frame(rows), variables.model
+    if frame is None:
+        return rows[0, place]
+    return frame[:, columns_in(frame, model.features, model.inputs)[place]].to_list()[0]
 
 
 def _moving(report: Report) -> tuple[dict[str, None], set[str]]:

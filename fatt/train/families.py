@@ -97,7 +97,7 @@ def rank(
         high=stacked(high, len(boxes), np.uint16),
         member_start=stacked(first, len(boxes) + 1, np.int64),
         members=np.concatenate([np.zeros(0), *members]).astype(np.uint16),
-        box_start=np.searchsorted(boxes.person, np.arange(len(values) + 1)),
+        box_start=boxes.starts(len(values)),
     )
     return [split for family in families for split in family.splits], ranks
 

@@ -169,7 +169,7 @@ class JointVerifier:
             twin_label[unfair] = found.twins.twin_label
         stopped[is_left] = INTERRUPTED if self._is_stopped else BUDGET
         interrupted |= bool(self._is_stopped and is_left.any())
-        starts, _ = boxes.ends(np.arange(len(people)))
+        starts = boxes.starts(len(people))[:-1]
         said, who, first = _worst(verdict, boxes.person, starts)
         why = np.where(verdict == UNKNOWN, stopped, 0)
         return Findings(
@@ -226,7 +226,7 @@ class JointVerifier:
             at[0, mine] = found.lowest_at[:, : people.shape[1]]
             at[1, mine] = found.highest_at[:, : people.shape[1]]
             nodes[mine] = found.nodes
-        starts, _ = boxes.ends(np.arange(len(people)))
+        starts = boxes.starts(len(people))[:-1]
         lowest = [np.minimum.reduceat(side, starts) for side in ends[0]]
         highest = [np.maximum.reduceat(side, starts) for side in ends[1]]
         # Whose score was found furthest out, of all boxes of a person.
@@ -273,7 +273,8 @@ class JointVerifier:
             if self._is_stopped or account.is_over:
                 return
             mine, one = groups.pop(0)
-            lower, upper = _hull(boxes, own, mine)
+            one_each = boxes.take(mine, np.arange(len(mine)))
+            lower, upper = one_each.hull(own[mine])
             fix = Fixed(
                 tuple(None if place < 0 else place for place in moving[one].tolist()),
                 own[one],
@@ -291,9 +292,8 @@ class JointVerifier:
                 groups[:0] = [(mine[[i]], int(mine[i])) for i in range(len(mine))]
                 continue
             still = self.ensemble.joint_values(own[mine])[:, moving[one] < 0]
-            yield _Group(
-                mine, verifier, np.hstack([own[mine], still]), _with(boxes, mine, still)
-            )
+            people = np.hstack([own[mine], still])
+            yield _Group(mine, verifier, people, one_each.with_numbers(still))
 
     def _moving(self, people: Floats, boxes: Boxes) -> tuple[Places, Flags]:
         """Return what moves in each computed column of each box, and what stays there.
@@ -387,28 +387,6 @@ def _worst(
     who = np.flatnonzero(said == UNFAIR)
     is_unfair = np.flatnonzero(verdict == UNFAIR)
     return said, who, is_unfair[np.searchsorted(person[is_unfair], who)]
-
-
-def _hull(boxes: Boxes, own: Floats, mine: Places) -> tuple[Floats, Floats]:
-    """Return between which finite numbers some people and their similar people are."""
-    own = own[mine]
-    lower, upper = boxes.lower[mine], boxes.upper[mine]
-    here = ~np.isnan(own)
-    lower = np.where(here, np.minimum(lower, own), lower).min(axis=0)
-    upper = np.where(here, np.maximum(upper, own), upper).max(axis=0)
-    return lower, upper
-
-
-def _with(boxes: Boxes, mine: Places, still: Floats) -> Boxes:
-    """Return one box each, with computed columns that stay as they are."""
-    absent, one = np.isnan(still), boxes.take(mine, np.arange(len(mine)))
-    return Boxes(
-        one.person,
-        np.hstack([one.lower, np.where(absent, np.inf, still)]),
-        np.hstack([one.upper, np.where(absent, -np.inf, still)]),
-        np.hstack([one.missing, absent]),
-        one.codes,
-    )
 
 
 def _first_where(holds: Flags, person: Places) -> Places:
