@@ -10,10 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
+from fatt import plots
 from fatt.audit import Radii, ScoreGaps, radius, score_gap, verify
 from fatt.region import Relation
-from fatt.report import Groups, plots
+from fatt.report import Groups
 from fatt.report.groups import groups_or_all
+from fatt.report.plots import groups as draw_groups
 from fatt.train import Front
 
 __all__ = ["FairnessDisplay", "FrontDisplay", "RadiusDisplay", "ScoreGapDisplay"]
@@ -97,7 +99,7 @@ class FairnessDisplay(_Display):
         return cls(groups_or_all(report, names)).plot(ax)
 
     def _draw(self, ax: Any, **style: Any) -> Any:
-        return plots.groups(self.groups, ax=ax, **style)
+        return draw_groups(self.groups, ax=ax, **style)
 
 
 class ScoreGapDisplay(_Display):

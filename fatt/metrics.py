@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from fatt.audit import verify
+from fatt.audit.asked import Scored
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Label
 from fatt.ensemble.allowed import Direction
@@ -26,15 +27,8 @@ def individual_fairness_score(
     X: Any,
     *,
     similarity: Relation,
-    schema: Schema | None = None,
-    budget: Budget | None = None,
     sample_weight: Any = None,
-    spot_checks: int = SPOT_CHECKS,
-    threshold: float | None = None,
-    cuts: Mapping[str, float] | None = None,
-    tolerance: float | str | None = None,
-    direction: Direction | None = None,
-    favorable: Label | None = None,
+    **asked: Unpack[Scored],
 ) -> float:
     """Return the share of people who are proved to be fair.
 
@@ -44,9 +38,9 @@ def individual_fairness_score(
     ----------
     estimator
         Fitted model, as `fatt.load` takes it.
-    X, similarity, schema, budget, sample_weight, spot_checks, threshold, cuts, \
-tolerance, direction, favorable
-        As in `fatt.verify`.
+    X, similarity, sample_weight, **asked
+        As in `fatt.verify`: schema, budget, spot_checks, threshold, cuts, tolerance,
+        direction, favorable.
 
     Returns
     -------
@@ -66,15 +60,8 @@ tolerance, direction, favorable
         estimator,
         X,
         similarity=similarity,
-        schema=schema,
-        budget=budget,
         sample_weight=sample_weight,
-        spot_checks=spot_checks,
-        threshold=threshold,
-        cuts=cuts,
-        tolerance=tolerance,
-        direction=direction,
-        favorable=favorable,
+        **asked,
     )
     return report.whole().fairness.lower
 
@@ -187,25 +174,13 @@ favorable
         )
 
 
-def fairness_scorer(
-    similarity: Relation,
-    *,
-    schema: Schema | None = None,
-    budget: Budget | None = None,
-    spot_checks: int = SPOT_CHECKS,
-    threshold: float | None = None,
-    cuts: Mapping[str, float] | None = None,
-    tolerance: float | str | None = None,
-    direction: Direction | None = None,
-    favorable: Label | None = None,
-) -> FairnessScorer:
+def fairness_scorer(similarity: Relation, **asked: Unpack[Scored]) -> FairnessScorer:
     """Make a scorer for `GridSearchCV` and its kin.
 
     Parameters
     ----------
-    similarity, schema, budget, spot_checks, threshold, cuts, tolerance, direction, \
-favorable
-        As in `fatt.verify`.
+    similarity, **asked
+        As in `individual_fairness_score`.
 
     Returns
     -------
@@ -224,6 +199,4 @@ favorable
     ...     DecisionTreeClassifier(), {"max_depth": [1, 4]}, refit="fairness",
     ...     scoring={"accuracy": "accuracy", "fairness": fairness})
     """
-    limits = (schema, budget, spot_checks)
-    fair = (tolerance, direction, favorable)
-    return FairnessScorer(similarity, *limits, threshold, cuts, *fair)
+    return FairnessScorer(similarity, **asked)

@@ -1,10 +1,9 @@
 """The whole way from a model and people to answers."""
 
 from fatt.audit.auditor import Auditor
-from fatt.audit.gaps import ScoreGap, ScoreGaps
 from fatt.audit.partitions import PartitionedReport, verify_partitions
 from fatt.audit.questions import radius, score_gap, verify
-from fatt.audit.radii import Radii, Radius
+from fatt.verdict import Radii, Radius, ScoreGap, ScoreGaps
 
 __all__ = [
     "Auditor",

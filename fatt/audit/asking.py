@@ -85,20 +85,6 @@ class Asking:
         self.reason = f"its library takes the rows in no form ({told})"
         return None
 
-    def ask_in_one(self, table: Any, people: Any) -> list[Any] | None:
-        """Ask about people and others behind them, in a form that suits the people.
-
-        None if there is no such form, or if the others do not suit it.
-        """
-        for form in self._forms(people):
-            for rows in (table, people):
-                try:
-                    answers = self._model.ask(form(rows))
-                except Exception:  # libraries raise what they like
-                    continue
-                return answers if rows is table else None
-        return None
-
     def ask_others(self, table: Any, first: int, who: str) -> list[Any]:
         """Return a label for each of some people whom we made from the user's.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import functools
 import importlib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from fatt.audit.arguments import (
     check_budget,
@@ -16,9 +18,9 @@ from fatt.audit.arguments import (
     check_spot_checks,
     weights_of,
 )
-from fatt.audit.gaps import Of, ScoreGaps, gaps_of
-from fatt.audit.joint import Search, search_of
-from fatt.audit.radii import Radii, radii_of
+from fatt.audit.asked import Checks, Effort, Fair
+from fatt.audit.gaps import gaps_of
+from fatt.audit.radii import radii_of
 from fatt.audit.replay import Replay
 from fatt.audit.run import Question, Run
 from fatt.audit.spot_checks import SPOT_CHECKS, SpotChecks
@@ -27,19 +29,21 @@ from fatt.ensemble import Ensemble, Label, Prediction
 from fatt.ensemble.allowed import Allowed, Direction, allowed_of
 from fatt.ensemble.tables import as_frame, refuse_positions
 from fatt.importers import load
+from fatt.importers.pullback.joints import with_fixed
 from fatt.markup import name_of, notebook
 from fatt.model import Model
 from fatt.people import People
 from fatt.progress import Progress, watched
 from fatt.region import Relation, Schema, Space, Variables
-from fatt.region.inference import infer, refuse_broken_groups
+from fatt.region.inference import infer, read_columns
 from fatt.region.one_hot import SuspectGroups
 from fatt.region.similarity import narrowed
 from fatt.report import Report
 from fatt.report.doubts import refuse_unknown, refuse_vacuous
 from fatt.threads import CHUNK, n_threads
-from fatt.verdict import Findings
-from fatt.verifier import Budget
+from fatt.verdict import Findings, Of, Radii, ScoreGaps
+from fatt.verifier import Budget, Verifier
+from fatt.verifier.joint import JointVerifier, Search
 
 #: What an answer may need of compiled code, also what only the unfair do.
 _COMPILED = (
@@ -135,30 +139,26 @@ class Auditor:
         by_position: bool = False,
         threshold: float | None = None,
         cuts: Mapping[str, float] | None = None,
-        tolerance: float | str | None = None,
-        direction: Direction | None = None,
-        favorable: Label | None = None,
+        **fair: Unpack[Fair],
     ) -> None:
         check_similarity(similarity)
         check_n_jobs(n_jobs)
         loaded = load(model, threshold=threshold, cuts=cuts)
-        if tolerance is not None:
+        if fair.get("tolerance") is not None:
             loaded = loaded.predicting()
-        self.allowed = _allowed(loaded.ensemble, tolerance, direction, favorable)
+        self.allowed = _allowed(loaded.ensemble, **fair)
         self._by_position = by_position or loaded.ensemble.inputs.named
         ensemble = loaded.ensemble
         # Whether nobody said that a column is a number.
         is_inferred = not isinstance(schema, Schema)
+        rows = None if isinstance(schema, Schema) else schema
         if schema is None:
             schema = Schema.from_ensemble(ensemble)
         elif is_inferred:
-            rows = schema
             if not self._by_position:
                 refuse_positions(as_frame(rows), loaded.features)
             schema = infer(ensemble, rows, n_threads=n_threads(n_jobs))
-            variables = Variables(ensemble, schema)
-            refuse_broken_groups(similarity, variables, rows, inferred=True)
-        self._prepare(loaded, similarity, schema, is_inferred)
+        self._prepare(loaded, similarity, schema, is_inferred, rows)
 
     def _prepare(
         self,
@@ -166,25 +166,32 @@ class Auditor:
         similarity: Relation,
         schema: Schema,
         is_inferred: bool,
+        rows: Any = None,
     ) -> None:
+        self._schema, self.model, self._is_inferred = schema, model, is_inferred
+        suspects = self._suspects_of(similarity)
+        if rows is not None:
+            suspects.refuse(functools.partial(read_columns, model.ensemble, rows))
         # Compiled code is loaded now, and not while the first person waits for it.
         for name in _COMPILED:
             importlib.import_module(name)
-        self._schema = schema
         self.variables = Variables(model.ensemble, narrowed(schema, similarity))
-        self.model, self._is_inferred = model, is_inferred
-        self._bind(similarity, search_of(self.variables.ensemble, self.allowed))
+        verifier = _search_of(self.variables.ensemble, self.allowed)
+        self._bind(similarity, verifier, suspects)
         self._replay = Replay(model, self.variables, self.allowed)
 
-    def _bind(self, similarity: Relation, verifier: Search) -> None:
-        variables = self.variables
+    def _suspects_of(self, similarity: Relation) -> SuspectGroups:
+        ensemble, inferred = self.model.ensemble, self._is_inferred
+        return SuspectGroups(similarity, self._schema, ensemble, inferred=inferred)
+
+    def _bind(
+        self, similarity: Relation, verifier: Search, suspects: SuspectGroups
+    ) -> None:
+        self._suspects, variables = suspects, self.variables
         self.similarity = similarity
         space = Space(similarity, variables)
         self._question = Question(variables, similarity, space, verifier)
         self.spot_checks = SpotChecks(variables, similarity)
-        self._suspects = SuspectGroups(
-            similarity, self._schema, variables.model, inferred=self._is_inferred
-        )
 
     def __getstate__(self) -> tuple[Any, ...]:
         # What is prepared is made again: compiled code takes only arrays of its own.
@@ -222,7 +229,8 @@ class Auditor:
             # Other numbers have only the values that are known.
             other._prepare(self.model, similarity, self._schema, self._is_inferred)
         else:
-            other._bind(similarity, self._question.verifier)
+            suspects = self._suspects_of(similarity)
+            other._bind(similarity, self._question.verifier, suspects)
         return other
 
     def __copy__(self) -> Auditor:
@@ -249,27 +257,16 @@ class Auditor:
             self._question, taken, budget=budget, n_jobs=n_jobs, progress=progress
         )
 
-    def verify(
-        self,
-        people: Any,
-        *,
-        budget: Budget | None = None,
-        n_jobs: int | None = None,
-        progress: Progress | bool | None = None,
-        sample_weight: Any = None,
-        sensitive_features: Any = None,
-        journal: str | Path | None = None,
-        spot_checks: int = SPOT_CHECKS,
-    ) -> Report:
+    def verify(self, people: Any, **checks: Unpack[Checks]) -> Report:
         """Prove of each person that all similar people get the same label, or not.
 
         Parameters
         ----------
         people
             Array, or data frame that `narwhals` knows, one row each.
-        budget, n_jobs, progress, sample_weight, sensitive_features, journal, \
-spot_checks
-            As in `fatt.verify`.
+        **checks
+            As in `fatt.verify`: budget, n_jobs, progress, sample_weight,
+            sensitive_features, journal, spot_checks.
 
         Returns
         -------
@@ -284,16 +281,7 @@ spot_checks
             If there are several people, and none of them is similar to anybody else.
         """
         refuse_unknown(People(people, self.variables))
-        report = self.verify_part(
-            people,
-            budget=budget,
-            n_jobs=n_jobs,
-            progress=progress,
-            sample_weight=sample_weight,
-            sensitive_features=sensitive_features,
-            journal=journal,
-            spot_checks=spot_checks,
-        )
+        report = self.verify_part(people, **checks)
         if len(report) > 1 and report.is_fair.all() and self._is_vacuous(report.people):
             refuse_vacuous(self.similarity, self.variables.schema)
         return report
@@ -310,22 +298,16 @@ spot_checks
         self,
         people: Any,
         *,
-        budget: Budget | None = None,
-        n_jobs: int | None = None,
-        progress: Progress | bool | None = None,
         sample_weight: Any = None,
         sensitive_features: Any = None,
         journal: str | Path | None = None,
         spot_checks: int = SPOT_CHECKS,
+        **effort: Unpack[Effort],
     ) -> Report:
-        """Do as `verify` does for some of the people that are asked about.
-
-        None of them may be similar to anybody else: the others may be.
-        """
+        """Verify as `verify` does, but accept rows of which none has a similar row."""
         check_spot_checks(spot_checks)
         self.require_rule()
-        with watched(progress) as tell:
-            run = self.run(people, budget=budget, n_jobs=n_jobs, progress=tell)
+        with self._asked(people, **effort) as run:
             weight = weights_of(sample_weight, len(run.people))
             known = run.people.with_sensitive(sensitive_features)
             findings, asked = verified(
@@ -343,13 +325,7 @@ spot_checks
         )
 
     def score_gap(
-        self,
-        people: Any,
-        *,
-        of: Of = "score",
-        budget: Budget | None = None,
-        n_jobs: int | None = None,
-        progress: Progress | bool | None = None,
+        self, people: Any, *, of: Of = "score", **effort: Unpack[Effort]
     ) -> ScoreGaps:
         """Find the largest change of score between each person and all similar people.
 
@@ -357,34 +333,26 @@ spot_checks
         ----------
         people
             Array, or data frame that `narwhals` knows, one row each.
-        of, budget, n_jobs, progress
-            As in `fatt.score_gap`.
+        of, **effort
+            As in `fatt.score_gap`: budget, n_jobs, progress.
 
         Returns
         -------
         ScoreGaps
             As `fatt.score_gap` returns them.
         """
-        with watched(progress) as tell:
-            run = self.run(people, budget=budget, n_jobs=n_jobs, progress=tell)
+        with self._asked(people, **effort) as run:
             return gaps_of(run, of)
 
-    def radius(
-        self,
-        people: Any,
-        *,
-        budget: Budget | None = None,
-        n_jobs: int | None = None,
-        progress: Progress | bool | None = None,
-    ) -> Radii:
+    def radius(self, people: Any, **effort: Unpack[Effort]) -> Radii:
         """Find the largest multiple of the noise with which each person is fair.
 
         Parameters
         ----------
         people
             Array, or data frame that `narwhals` knows, one row each.
-        budget, n_jobs, progress
-            As in `fatt.radius`.
+        **effort
+            As in `fatt.radius`: budget, n_jobs, progress.
 
         Returns
         -------
@@ -392,9 +360,21 @@ spot_checks
             As `fatt.radius` returns them.
         """
         self.require_rule()
-        with watched(progress) as tell:
-            run = self.run(people, budget=budget, n_jobs=n_jobs, progress=tell)
+        with self._asked(people, **effort) as run:
             return radii_of(run)
+
+    @contextlib.contextmanager
+    def _asked(
+        self,
+        people: Any,
+        *,
+        budget: Budget | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | bool | None = None,
+    ) -> Iterator[Run]:
+        """Yield people about whom to ask, while a bar is shown if it is wanted."""
+        with watched(progress) as tell:
+            yield self.run(people, budget=budget, n_jobs=n_jobs, progress=tell)
 
     def require_rule(self) -> None:
         """Refuse to ask a model that predicts numbers whether they are the same."""
@@ -411,11 +391,22 @@ spot_checks
         return self._replay.anew()
 
 
+def _search_of(ensemble: Ensemble, allowed: Allowed | None) -> Search:
+    """Return the search of a model over its variables."""
+    if ensemble.joints:
+        return JointVerifier(ensemble, with_fixed, allowed or Allowed())
+    return Verifier(ensemble, allowed=allowed)
+
+
 def _allowed(
-    ensemble: Ensemble, tolerance: Any, direction: Any, favorable: Any
+    ensemble: Ensemble,
+    *,
+    tolerance: float | str | None = None,
+    direction: Direction | None = None,
+    favorable: Label | None = None,
 ) -> Allowed | None:
     """Return which answers are still fair; None if only a number's gap can be asked."""
-    is_said = any(one is not None for one in (tolerance, direction, favorable))
-    if isinstance(ensemble.decision, Prediction) and not is_said:
+    said = (tolerance, direction, favorable)
+    if isinstance(ensemble.decision, Prediction) and said == (None, None, None):
         return None
-    return allowed_of(ensemble, tolerance, direction, favorable)
+    return allowed_of(ensemble, *said)

@@ -1,4 +1,4 @@
-"""People made from others: drawn by chance, as rows of the user's own kind of table.
+"""People drawn by chance from where somebody may move, as rows of the user's table.
 
 Little chance is to reach much: choices are spread evenly, numbers lie at thresholds.
 """
@@ -6,19 +6,15 @@ Little chance is to reach much: choices are spread evenly, numbers lie at thresh
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.certificate.columns import Codes, Column
-from fatt.ensemble import Categorical, Ensemble, Numeric
-from fatt.ensemble.tables import places_of
+from fatt.ensemble import Categorical, Ensemble, Feature
 from fatt.people import People
 from fatt.people.edits import with_changes
-from fatt.region import Variables
 from fatt.verdict import changes_between, values_of
 
 Floats = NDArray[np.float64]
@@ -36,18 +32,30 @@ class Drawn:
 
     Attributes
     ----------
+    people
+        All people.
     index : ndarray of shape (n_drawn,)
         The row of the person to whom each is similar, increasing.
-    make
-        Makes a table of some of them, given their places.
     own, values : ndarray of shape (n_drawn, n_variables)
         The values of the person, and of the one who is similar.
     """
 
+    people: People
     index: Places
-    make: Callable[[Places], Any]
     own: Floats
     values: Floats
+
+    @classmethod
+    def of(
+        cls, people: People, index: Places, own: Floats, values: Floats
+    ) -> Drawn | None:
+        """Return those who are somebody else, each once; None if there is nobody."""
+        rows = np.column_stack([index, values])
+        first = {row.tobytes(): place for place, row in enumerate(rows)}
+        keep = np.sort(np.array([*first.values()], dtype=np.int64))
+        is_same = (values == own) | (np.isnan(values) & np.isnan(own))
+        keep = keep[~is_same[keep].all(axis=1)]
+        return cls(people, index[keep], own[keep], values[keep]) if keep.size else None
 
     def __len__(self) -> int:
         return len(self.index)
@@ -55,21 +63,20 @@ class Drawn:
     @functools.cached_property
     def table(self) -> Any:
         """All of them in one table."""
-        return self.make(np.arange(len(self)))
+        variables = self.people.variables
+        before, after = map(variables.scatter, (self.own, self.values))
+        rows = self.people.take(self.index)
+        return with_changes(rows, before, after, variables.model)
 
     def alone(self, place: int) -> Drawn:
-        """Return one of them, in a table of its own."""
-        one = np.array([place])
-        return Drawn(
-            self.index[one],
-            lambda places: self.make(one[places]),
-            self.own[one],
-            self.values[one],
-        )
+        """Return one of them, whose table has no others."""
+        one = slice(place, place + 1)
+        own, values = self.own[one], self.values[one]
+        return replace(self, index=self.index[one], own=own, values=values)
 
-    def changes(self, place: int, variables: Variables) -> str:
+    def changes(self, place: int) -> str:
         """Say how one of them differs from the person, as far as we can read it."""
-        features = variables.ensemble.features
+        features = self.people.variables.ensemble.features
         own, other = self.own[place], self.values[place]
         changes = changes_between(
             values_of(features, own), values_of(features, other, made_of=own)
@@ -77,100 +84,142 @@ class Drawn:
         return ", ".join(f"{name} {change}" for name, change in changes.items())
 
 
-class Drafts:
-    """People in the making: each begins as the person to whom it is to be similar.
+class Reach(NamedTuple):
+    """Where people may move: one row for each who is to be drawn.
 
     Attributes
     ----------
-    columns
-        The columns behind each variable.
-    index : ndarray of shape (n_drawn,)
-        The row of that person.
-    own, values : ndarray of shape (n_drawn, n_variables)
-        That person's values, and the values that are written.
-    donor : ndarray of shape (n_drawn, n_variables)
-        From which row the cells of each variable are taken.
-    seen : ndarray of shape (n_drawn, n_variables)
-        What these cells, or the values that are written, mean to us.
+    low, high : ndarray of shape (n_drawn, n_variables)
+        The smallest and the largest number; crossed where there is none.
+    missing : ndarray of shape (n_drawn, n_variables)
+        Whether missing is allowed.
+    codes
+        By variable, the codes of categories that may change, one row each.
     """
 
-    def __init__(self, index: Places, own: Floats, columns: tuple[Column, ...]) -> None:
-        self.index, self.own, self.columns = index, own, columns
-        self.values, self.seen = own.copy(), own.copy()
-        self.donor = np.repeat(index[:, np.newaxis], own.shape[1], axis=1)
+    low: Floats
+    high: Floats
+    missing: Flags
+    codes: dict[int, Flags]
 
-    def write(self, who: Places, index: int | Places, values: Floats) -> None:
-        """Give some of them a value, all in one variable or each in one."""
-        self.values[who, index] = self.seen[who, index] = values
 
-    def take(self, who: Places, index: int, rows: Places, values: Floats) -> None:
-        """Give some of them the cells of others, who have these values."""
-        self.donor[who, index] = rows
-        self.seen[who, index] = values
+class Axes(NamedTuple):
+    """Where the model tells numbers apart, and what numbers there are, by variable.
 
-    def drawn(self, people: People, variables: Variables) -> Drawn | None:
-        """Return those who are somebody else, each once."""
-        taken = self.donor != self.index[:, np.newaxis]
-        # Cells that mean the same to us are the same, unless we do not know them.
-        known = [
-            len(one.labels) if isinstance(one, Codes) else np.inf
-            for one in self.columns
+    Attributes
+    ----------
+    is_number : ndarray of shape (n_variables,)
+        Which variables are numbers; the rest is about these.
+    line : ndarray
+        All thresholds of all variables, each once, increasing.
+    keys, cuts : ndarray
+        The thresholds of all variables behind each other, each's own increasing; the
+        key counts the variable first, and then the place on the line.
+    least, most : ndarray of shape (n_variables,)
+        The smallest and largest finite threshold; crossed if there is none.
+    whole : ndarray of shape (n_variables,)
+        Which are whole.
+    gap_low, gap_high : ndarray of shape (n_variables,)
+        The numbers that are read as missing; crossed if there are none.
+    """
+
+    is_number: Flags
+    line: Floats
+    keys: Places
+    cuts: Floats
+    least: Floats
+    most: Floats
+    whole: Flags
+    gap_low: Floats
+    gap_high: Floats
+
+    @classmethod
+    def of(cls, ensemble: Ensemble) -> Axes:
+        """Return the axes of a model."""
+        features = ensemble.features
+        cuts = [_cuts(ensemble, index, one) for index, one in enumerate(features)]
+        finite = [some[np.isfinite(some)] for some in cuts]
+        whole = [getattr(feature, "integer", False) for feature in features]
+        gaps = [getattr(one, "missing_range", None) or (1.0, 0.0) for one in features]
+        line = np.unique(np.concatenate([*cuts, np.empty(0)]))
+        keys = [
+            index * (len(line) + 1) + np.searchsorted(line, some)
+            for index, some in enumerate(cuts)
         ]
-        is_unknown = taken & (self.seen >= np.array(known))
-        is_other = ~_equal(self.seen, self.own) | is_unknown
-        key = np.where(is_unknown, -1.0 - self.donor, self.seen)
-        rows = np.column_stack([self.index, is_unknown, key])
-        first = {row.tobytes(): place for place, row in enumerate(rows)}
-        keep = np.sort(np.array([*first.values()], dtype=np.int64))
-        keep = keep[is_other[keep].any(axis=1)]
-        if not keep.size:
-            return None
+        return cls(
+            np.array([not isinstance(one, Categorical) for one in features], bool),
+            line,
+            np.concatenate([*keys, np.empty(0, dtype=np.int64)]),
+            np.concatenate([*cuts, np.empty(0)]),
+            np.array([some.min(initial=np.inf) for some in finite]),
+            np.array([some.max(initial=-np.inf) for some in finite]),
+            np.array(whole, dtype=bool),
+            *np.array(gaps).reshape(-1, 2).T,
+        )
 
-        def make(places: Places) -> Any:
-            some = keep[places]
-            table = self._exchanged(people, variables.model, some)
-            before, after = map(variables.scatter, (self.own[some], self.values[some]))
-            return with_changes(table, before, after, variables.model)
-
-        return Drawn(self.index[keep], make, self.own[keep], self.seen[keep])
-
-    def _exchanged(self, people: People, model: Ensemble, keep: Places) -> Any:
-        """Return rows of the user's table, with cells of others as they stand there."""
-        index, donor = self.index[keep], self.donor[keep]
-        rows = people.take(index)
-        taken = (donor != index[:, np.newaxis]).any(axis=0)
-        columns = [
-            (place, donor[:, variable])
-            for variable in np.flatnonzero(taken).tolist()
-            for place in self.columns[variable].columns
-        ]
-        if people.frame is None:
-            for column, row in columns:
-                rows[:, column] = people.table[row, column]
-            return rows
-        places = places_of(people.frame, model.features, model.inputs)
-        for column, row in columns:
-            rows = _with_column(people, rows, places[column], row)
-        return rows
+    def between(
+        self, index: Places, low: Floats, high: Floats
+    ) -> tuple[Places, Places]:
+        """Return the first threshold of each range, and the first behind it."""
+        start = index * (len(self.line) + 1)
+        first = start + np.searchsorted(self.line, low)
+        last = start + np.searchsorted(self.line, high, side="right")
+        return np.searchsorted(self.keys, first), np.searchsorted(self.keys, last)
 
 
-def _equal(values: Floats, others: Floats) -> Flags:
-    return np.asarray((values == others) | (np.isnan(values) & np.isnan(others)))
+def _cuts(ensemble: Ensemble, index: int, feature: Feature) -> Floats:
+    if isinstance(feature, Categorical):
+        return np.empty(0)
+    return np.union1d(ensemble.thresholds(index), feature.edges)
 
 
-def _with_column(people: People, rows: Any, place: int, donor: Places) -> Any:
-    import narwhals as nw
+def sample(axes: Axes, reach: Reach, own: Floats, rng: Random) -> Floats:
+    """Return the values of people drawn from where each may move.
 
-    frame = people.frame
-    assert frame is not None
-    if frame.implementation.is_pandas_like():
-        rows = rows.copy(deep=False)
-        cells = frame.to_native().iloc[donor, place]
-        cells.index = rows.index
-        rows.isetitem(place, cells)
-        return rows
-    cells = frame[:, place][donor.tolist()]
-    return nw.from_native(rows, eager_only=True).with_columns(cells).to_native()
+    Parameters
+    ----------
+    axes
+        All variables.
+    reach
+        Where each may move.
+    own : ndarray of shape (n_drawn, n_variables)
+        The values of the people to whom they are to be similar.
+    rng
+        The source of chance.
+    """
+    values, known = own.copy(), ~np.isnan(own)
+    moves = (reach.missing & known) | (reach.low < reach.high)
+    moves |= ~known & axes.is_number & (reach.low <= reach.high)
+    others = {
+        index: _without(flags, own[:, index]) for index, flags in reach.codes.items()
+    }
+    for index, flags in others.items():
+        moves[:, index] |= flags.any(axis=1)
+    changes = choose(moves, rng)
+    for index, flags in others.items():
+        some = changes[:, index].nonzero()[0]
+        if some.size:
+            mine = flags[some]
+            codes = pick(mine, strata(rng, len(some))).astype(np.float64)
+            is_absent = ~mine.any(axis=1) | _by_chance(len(some), rng)
+            codes[is_absent & reach.missing[some, index]] = np.nan
+            values[some, index] = codes
+    cells = np.nonzero(changes & axes.is_number)
+    if cells[0].size:
+        ends = reach.low[cells], reach.high[cells]
+        numbers = draw_numbers(axes, cells[1], ends, own[cells], rng)
+        is_absent = (ends[0] > ends[1]) | _by_chance(len(numbers), rng)
+        numbers[is_absent & reach.missing[cells]] = np.nan
+        values[cells] = numbers
+    return values
+
+
+def _without(flags: Flags, codes: Floats) -> Flags:
+    """Return the flags without each row's own code."""
+    others = flags.copy()
+    known = np.flatnonzero(~np.isnan(codes))
+    others[known, codes[known].astype(np.int64)] = False
+    return others
 
 
 def strata(rng: Random, count: int) -> Floats:
@@ -190,80 +239,13 @@ def pick(flags: Flags, share: Floats) -> Places:
 
 def choose(moves: Flags, rng: Random) -> Flags:
     """Choose what changes of what may: all of it, half of it, or one thing."""
-    share = rng.choice([1.0, 0.5, 0.0], size=(len(moves), 1))
+    share = rng.integers(3, size=(len(moves), 1)) / 2
     chance = np.where(moves, rng.random(moves.shape), 2.0)
     is_one = chance == chance.min(axis=1, keepdims=True)
     return np.asarray(moves & (is_one | (chance < share)))
 
 
-class Axes(NamedTuple):
-    """Where the model tells numbers apart, and what numbers there are, by variable.
-
-    Attributes
-    ----------
-    is_number : ndarray of shape (n_variables,)
-        Which variables are numbers; the rest is about these.
-    cuts : ndarray
-        The thresholds of all variables behind each other, each's own increasing.
-    starts : ndarray of shape (n_variables + 1,)
-        Where those of each begin.
-    least, most : ndarray of shape (n_variables,)
-        The smallest and largest finite threshold; crossed if there is none.
-    whole : ndarray of shape (n_variables,)
-        Which are whole.
-    gap_low, gap_high : ndarray of shape (n_variables,)
-        The numbers that are read as missing; crossed if there are none.
-    """
-
-    is_number: Flags
-    cuts: Floats
-    starts: Places
-    least: Floats
-    most: Floats
-    whole: Flags
-    gap_low: Floats
-    gap_high: Floats
-
-    @classmethod
-    def of(cls, ensemble: Ensemble) -> Axes:
-        """Return the axes of a model."""
-        features = ensemble.features
-        is_number = [not isinstance(feature, Categorical) for feature in features]
-        cuts = [
-            np.union1d(ensemble.thresholds(index), feature.edges)
-            if isinstance(feature, Numeric)
-            else np.empty(0)
-            for index, feature in enumerate(features)
-        ]
-        finite = [some[np.isfinite(some)] for some in cuts]
-        gaps = [
-            getattr(feature, "missing_range", None) or (1.0, 0.0)
-            for feature in features
-        ]
-        return cls(
-            np.array(is_number, dtype=bool),
-            np.concatenate([*cuts, np.empty(0)]),
-            np.cumsum([0, *map(len, cuts)], dtype=np.int64),
-            np.array([some.min(initial=np.inf) for some in finite]),
-            np.array([some.max(initial=-np.inf) for some in finite]),
-            np.array([getattr(one, "integer", False) for one in features], dtype=bool),
-            *np.array(gaps).reshape(-1, 2).T,
-        )
-
-    def between(
-        self, index: Places, low: Floats, high: Floats
-    ) -> tuple[Places, Places]:
-        """Return the first threshold of each range, and the first behind it."""
-        first, last = np.zeros((2, len(index)), dtype=np.int64)
-        for one in np.unique(index).tolist():
-            mine, start = index == one, self.starts[one]
-            cuts = self.cuts[start : self.starts[one + 1]]
-            first[mine] = start + np.searchsorted(cuts, low[mine])
-            last[mine] = start + np.searchsorted(cuts, high[mine], side="right")
-        return first, last
-
-
-def by_chance(count: int, rng: Random) -> Flags:
+def _by_chance(count: int, rng: Random) -> Flags:
     """Tell who has nothing there, of those who may."""
     return np.asarray(rng.random(count) < _SHARE_OF_MISSING)
 
@@ -291,9 +273,9 @@ def draw_numbers(
     low, high = ends
     count = len(own)
     near_low, near_high = _within_reach(axes, index, ends, own)
-    kind = rng.random(count)
+    kind, share = rng.random((2, count))
     with np.errstate(invalid="ignore", over="ignore"):
-        numbers = near_low + rng.random(count) * (near_high - near_low)
+        numbers = near_low + share * (near_high - near_low)
     numbers = np.where(kind < 0.1, low, np.where(kind > 0.9, high, numbers))
     first, last = axes.between(index, low, high)
     at = (kind > 0.1) & (kind < 0.6) & (first < last)

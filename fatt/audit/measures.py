@@ -6,17 +6,15 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fatt.audit.auditor import Auditor
-from fatt.audit.gaps import Of
-from fatt.ensemble import Label, Prediction
+from fatt.ensemble import Label
 from fatt.errors import SpecError
 from fatt.progress import Progress
 from fatt.region import Similarity
 from fatt.report import Report
-from fatt.report.details import Alone, Details, Measured, Worst
-from fatt.verdict import FAIR
+from fatt.report.details import Alone, Details
+from fatt.verdict import FAIR, Of, Radii, ScoreGaps
 from fatt.verifier import Budget
 
 #: Of more people than these, some at equal distances are measured.
@@ -56,51 +54,30 @@ def measure(
     }
     measured = some.astype(np.int64)
     people = report.people.take(measured)
-    found: dict[str, Any] = {"nodes": _NODES}
+    found: dict[str, Any] = {"nodes": _NODES, "rows": measured}
     try:
         found["alone"] = _alone(auditor, report, n_jobs, progress)
-        found["gaps"] = _gaps(auditor, people, measured, arguments)
+        found["gaps"] = _gaps(auditor, people, arguments)
         found["radii"] = _radii(auditor, people, arguments)
     except KeyboardInterrupt:
         found["interrupted"] = True
     return Details(**found)
 
 
-def _gaps(
-    auditor: Auditor, people: Any, rows: NDArray[np.int64], arguments: dict[str, Any]
-) -> Measured:
-    ensemble = auditor.model.ensemble
-    unit: Of = "prediction" if ensemble.predicts else "probability"
+def _gaps(auditor: Auditor, people: Any, arguments: dict[str, Any]) -> ScoreGaps:
+    of: Of = "prediction" if auditor.model.ensemble.predicts else "probability"
     try:
-        gaps = auditor.score_gap(people, of=unit, **arguments)
+        return auditor.score_gap(people, of=of, **arguments)
     except SpecError:
         # Not every model has probabilities; all have scores.
-        unit = "score"
-        gaps = auditor.score_gap(people, **arguments)
-    if isinstance(ensemble.decision, Prediction) and ensemble.decision.of is not None:
-        unit = "probability"
-    worst = gaps[int(np.argmax(gaps.lower))]
-    return Measured(
-        lower=gaps.lower,
-        upper=gaps.upper,
-        unit=unit,
-        worst=Worst(
-            index=int(rows[worst.index]),
-            label=worst.label,
-            before=worst.before,
-            after=worst.after,
-            individual=worst.individual,
-            twin=worst.twin,
-        ),
-    )
+        return auditor.score_gap(people, **arguments)
 
 
-def _radii(auditor: Auditor, people: Any, arguments: dict[str, Any]) -> Measured | None:
+def _radii(auditor: Auditor, people: Any, arguments: dict[str, Any]) -> Radii | None:
     try:
-        radii = auditor.radius(people, **arguments)
+        return auditor.radius(people, **arguments)
     except SpecError:
         return None
-    return Measured(lower=radii.lower, upper=radii.upper, unit="times the noise")
 
 
 def _alone(

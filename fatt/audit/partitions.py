@@ -8,17 +8,17 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Unpack
 
 import msgspec
 
 from fatt import storage
 from fatt.audit.arguments import check_spot_checks, check_types
+from fatt.audit.asked import Fair
 from fatt.audit.auditor import Auditor
 from fatt.audit.parts import Counts, Question, Tally, do_part
 from fatt.audit.spot_checks import SPOT_CHECKS
-from fatt.ensemble import Ensemble, Label
-from fatt.ensemble.allowed import Direction
+from fatt.ensemble import Ensemble
 from fatt.errors import DataError, JournalError, MissingDependencyError, SpecError
 from fatt.importers import load
 from fatt.region import Relation, Schema
@@ -47,9 +47,7 @@ def verify_partitions(
     spot_checks: int = SPOT_CHECKS,
     threshold: float | None = None,
     cuts: Mapping[str, float] | None = None,
-    tolerance: float | str | None = None,
-    direction: Direction | None = None,
-    favorable: Label | None = None,
+    **fair: Unpack[Fair],
 ) -> PartitionedReport:
     """Verify people part by part on whatever Dask runs on, and write Parquet.
 
@@ -82,8 +80,9 @@ def verify_partitions(
         Columns to write beside the findings, such as an id.
     spot_checks
         As in `fatt.verify`, for all parts together; each has the same share.
-    threshold, cuts, tolerance, direction, favorable
-        How the model decides, and what is fair, as in `fatt.verify`.
+    threshold, cuts, **fair
+        How the model decides, and what is fair, as in `fatt.verify`: tolerance,
+        direction, favorable.
 
     Returns
     -------
@@ -119,9 +118,7 @@ def verify_partitions(
         similarity=similarity,
         schema=schema,
         by_position=by_position,
-        tolerance=tolerance,
-        direction=direction,
-        favorable=favorable,
+        **fair,
     )
     auditor.require_rule()
     question = Question(

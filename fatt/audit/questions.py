@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from fatt.audit.arguments import check_schema, check_similarity
+from fatt.audit.asked import Effort, Fair, Rule
 from fatt.audit.auditor import Auditor
-from fatt.audit.gaps import Of, ScoreGaps
-from fatt.audit.radii import Radii
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Ensemble, Label
 from fatt.ensemble.allowed import Direction
@@ -22,6 +21,7 @@ from fatt.region import Relation, Schema, Variables
 from fatt.region.inference import infer, refuse_broken_groups
 from fatt.report import Report
 from fatt.report.doubts import stand_ins
+from fatt.verdict import Of, Radii, ScoreGaps
 from fatt.verifier import Budget
 
 
@@ -180,9 +180,7 @@ def score_gap(
     of: Of = "score",
     schema: Schema | None = None,
     by_position: bool = False,
-    budget: Budget | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | bool | None = None,
+    **effort: Unpack[Effort],
 ) -> ScoreGaps:
     """Find the largest change of score between each person and all similar people.
 
@@ -230,10 +228,10 @@ def score_gap(
         X,
         similarity=similarity,
         schema=schema,
-        n_jobs=n_jobs,
+        n_jobs=effort.get("n_jobs"),
         by_position=by_position,
     )
-    return auditor.score_gap(X, of=of, budget=budget, n_jobs=n_jobs, progress=progress)
+    return auditor.score_gap(X, of=of, **effort)
 
 
 def radius(
@@ -246,11 +244,7 @@ def radius(
     budget: Budget | None = None,
     n_jobs: int | None = None,
     progress: Progress | bool | None = None,
-    threshold: float | None = None,
-    cuts: Mapping[str, float] | None = None,
-    tolerance: float | str | None = None,
-    direction: Direction | None = None,
-    favorable: Label | None = None,
+    **rule: Unpack[Rule],
 ) -> Radii:
     """Find the largest multiple of the noise for which each person is treated fairly.
 
@@ -302,11 +296,7 @@ def radius(
         schema=schema,
         n_jobs=n_jobs,
         by_position=by_position,
-        threshold=threshold,
-        cuts=cuts,
-        tolerance=tolerance,
-        direction=direction,
-        favorable=favorable,
+        **rule,
     )
     return auditor.radius(X, budget=budget, n_jobs=n_jobs, progress=progress)
 
@@ -321,9 +311,7 @@ def auditor_of(
     by_position: bool = False,
     threshold: float | None = None,
     cuts: Mapping[str, float] | None = None,
-    tolerance: float | str | None = None,
-    direction: Direction | None = None,
-    favorable: Label | None = None,
+    **fair: Unpack[Fair],
 ) -> Auditor:
     """Return an auditor for certain people, who tell the schema if there is none."""
     check_similarity(similarity)
@@ -337,9 +325,7 @@ def auditor_of(
             schema=known,
             n_jobs=n_jobs,
             by_position=by_position,
-            tolerance=tolerance,
-            direction=direction,
-            favorable=favorable,
+            **fair,
         )
     except SpecError:
         if schema is not None:

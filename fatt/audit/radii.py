@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.run import Chunk, Run
 from fatt.ensemble.floats import from_ordinal, to_ordinal
 from fatt.errors import SpecError
-from fatt.frames import frame_of
-from fatt.markup import facts, notebook, table
-from fatt.report import plots
-from fatt.verdict import (
-    FAIR,
-    UNFAIR,
-    UNKNOWN,
-    VERDICTS,
-    Bounds,
-    OnDemand,
-    Verdict,
-    share,
-)
+from fatt.verdict import FAIR, UNFAIR, UNKNOWN, Radii
 from fatt.verifier.ranks import variables_of
 
 Floats = NDArray[np.float64]
@@ -32,120 +17,6 @@ Places = NDArray[np.int64]
 
 #: The multiples that are tried first, up to the largest that there is.
 _GROWTH = (1.0, 8.0, 64.0, 2.0**12, 2.0**24, float(np.finfo(np.float64).max))
-
-#: The multiples that are shown in a notebook.
-_SHOWN = (0.5, 1.0, 2.0, 4.0, 8.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Radius:
-    """How far the noise around one person can grow.
-
-    Attributes
-    ----------
-    index
-        Which row the person is, counted from 0.
-    bounds
-        The largest multiple of the noise that is proved fair, and the smallest that is
-        proved unfair. If all is decided, no float64 lies between them. Both are
-        infinite if every multiple is fair, and both are 0 if none is. Where `at_zero`
-        is unknown, `lower` is 0 and nothing is proved fair.
-    at_zero
-        The verdict without any noise, when only what `vary` names may change.
-    """
-
-    index: int
-    bounds: Bounds
-    at_zero: Verdict
-
-    def _repr_html_(self) -> str:
-        lower, upper = self.bounds
-        told = {
-            "proved fair up to": f"{lower:.6g} times the noise",
-            "proved unfair from": f"{upper:.6g} times" if np.isfinite(upper) else None,
-            "without noise": str(self.at_zero),
-        }
-        return notebook(f"Person {self.index}", facts(told))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Radii(OnDemand[Radius]):
-    """One radius per person, in order; made when it is looked at.
-
-    Attributes
-    ----------
-    lower, upper : ndarray of shape (n_people,)
-        The largest multiple proved fair, and the smallest proved unfair.
-    at_zero : ndarray of shape (n_people,), int8
-        Position of the verdict without noise in `fatt.verdict.VERDICTS`.
-    """
-
-    lower: Floats
-    upper: Floats
-    at_zero: Codes
-
-    def __post_init__(self) -> None:
-        for array in (self.lower, self.upper, self.at_zero):
-            array.setflags(write=False)
-
-    def __len__(self) -> int:
-        return len(self.lower)
-
-    def __repr__(self) -> str:
-        rest = self.lower[np.isfinite(self.lower)]
-        median = ""
-        if len(rest):
-            median = f"; the median of the others is at least {np.median(rest):.4g}"
-        return (
-            f"<{len(self):,} radii: {len(self) - len(rest):,} are fair at every "
-            f"multiple{median}>"
-        )
-
-    def fair_at(self, multiple: float) -> Bounds:
-        """Bound the share who are fair at a multiple of the noise, more than 0."""
-        return Bounds(
-            float((self.lower >= multiple).mean()),
-            float((self.upper > multiple).mean()),
-        )
-
-    def _repr_html_(self) -> str:
-        rows = [[f"{one:g}", share(self.fair_at(one))] for one in _SHOWN]
-        head, what = ("multiple of the noise", "treated fairly"), "As the noise grows"
-        return notebook(f"{len(self):,} radii", table(head, rows, what, numbers=(0, 1)))
-
-    def to_frame(self) -> Any:
-        """Return a data frame with one row per person.
-
-        Returns
-        -------
-        data frame
-            Of pandas, polars or pyarrow, whichever is installed. Columns: ``lower``,
-            ``upper`` and ``at_zero``.
-        """
-        return frame_of(
-            {
-                "lower": self.lower.tolist(),
-                "upper": self.upper.tolist(),
-                "at_zero": [str(VERDICTS[code]) for code in self.at_zero],
-            }
-        )
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the share treated fairly over the noise; see `RadiusDisplay`.
-
-        Parameters
-        ----------
-        ax
-            Matplotlib's axes to draw into; by default those of a new figure.
-        """
-        return plots.radii(self.lower, self.upper, ax=ax)
-
-    def _at(self, place: int) -> Radius:
-        return Radius(
-            index=place,
-            bounds=Bounds(float(self.lower[place]), float(self.upper[place])),
-            at_zero=VERDICTS[self.at_zero[place]],
-        )
 
 
 def radii_of(run: Run) -> Radii:

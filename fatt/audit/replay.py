@@ -19,11 +19,11 @@ from fatt.ensemble.allowed import Alike, Allowed
 from fatt.errors import CertificateError, ReplayError
 from fatt.model import Model
 from fatt.people import People
-from fatt.people.edits import stacked, with_changes
+from fatt.people.edits import with_changes
 from fatt.region import Boxes, Variables
 from fatt.region.boxes import Membership
 from fatt.threads import CHUNK
-from fatt.verdict import UNFAIR, Findings, Twins, answers_of
+from fatt.verdict import UNFAIR, answers_of
 
 Matrix = NDArray[np.float64]
 #: Places of labels among the classes, or predictions.
@@ -66,11 +66,6 @@ class Replay:
     def reason(self) -> str:
         """Why the model itself cannot be asked; empty if it can, or was not yet."""
         return self._asking.reason
-
-    @property
-    def is_at_hand(self) -> bool:
-        """Whether the model itself can be asked, as far as is known; else `reason`."""
-        return self._asking.is_at_hand
 
     def everybody(self, people: People) -> Given | None:
         """Ask for everybody's own answer, in the user's own table.
@@ -240,67 +235,6 @@ class Replay:
             )
         return rows[:count], rows[count:], twin_label
 
-    def together(
-        self, people: People, found: Findings, others: Matrix, drawn: Drawn | None
-    ) -> Twins | None:
-        """Ask about everybody, all twins and some similar people, if can be in one go.
-
-        Parameters
-        ----------
-        people
-            All people.
-        found
-            What was found about them.
-        others : ndarray of shape (n_cases, n_variables)
-            The values of the twins.
-        drawn
-            Some people similar to the fair; None if there are none.
-
-        Returns
-        -------
-        Twins or None
-            The twins, with what was said of them; None if an answer is not what was
-            found, or the model takes not everybody: then it must be asked piece by
-            piece.
-        """
-        twins, twin_label = found.twins, found.twins.twin_label
-        if len(twins):
-            own, other, twin_label = self._pairs(
-                twins.index, twins.people, others, twins.label
-            )
-        if not self.is_at_hand:
-            is_known = not len(twins) or np.array_equal(twin_label, twins.twin_label)
-            return twins if is_known else twins.confirmed(twin_label, False)
-        tables: list[Any] = [people.rows(0, len(people))]
-        label: list[NDArray[Any]] = [found.label]
-        if len(twins):
-            rows = people.take(twins.index)
-            tables.append(with_changes(rows, own, other, self._ensemble))
-            label.append(twin_label)
-        if drawn is not None:
-            tables.append(drawn.table)
-            label.append(found.label[drawn.index])
-        table = stacked(tables)
-        answers = None if table is None else self._asking.ask_in_one(table, tables[0])
-        if answers is None:
-            return None
-        given = (
-            np.array(answers, dtype=np.float64)
-            if not self._codes
-            else np.array([self._codes.get(answer, -1) for answer in answers])
-        )
-        expected = np.concatenate(label)
-        is_right = given == expected
-        if drawn is not None and not is_right.all():
-            # Those who are similar to the fair need not get the same.
-            known = given[-len(drawn) :] >= (0 if self._codes else -np.inf)
-            is_right[-len(drawn) :] = known & self._alike.keeps(
-                expected[-len(drawn) :], given[-len(drawn) :]
-            )
-        if not is_right.all():
-            return None
-        return twins.confirmed(twin_label, True) if len(twins) else twins
-
     def similar(self, drawn: Drawn, label: Given) -> int:
         """Confirm that people similar to the fair get their label.
 
@@ -351,7 +285,7 @@ class Replay:
                 f"row {drawn.index[place]}: the search says that everybody similar "
                 f"gets what is like {self._said(label[place])}, and the model answers "
                 f"{self._said(found[place])} for one who differs in "
-                f"{drawn.changes(place, self._variables)}. {BUG}"
+                f"{drawn.changes(place)}. {BUG}"
             )
         return wrong
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.joint import NotFollowedError, Search
 from fatt.errors import DataError
 from fatt.people import People
 from fatt.progress import Progress
@@ -19,6 +18,7 @@ from fatt.threads import CHUNK, Pace, chunk_size, in_order, n_threads
 from fatt.verdict import Findings
 from fatt.verifier import Budget
 from fatt.verifier.budget import Account
+from fatt.verifier.joint import NotFollowedError, Search
 
 if TYPE_CHECKING:
     from fatt.verifier import Extremes
@@ -99,27 +99,16 @@ class Run:
         n_jobs: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self._question = question
         self.variables, self.similarity, self._space, _ = question
         self.people = people
         self.budget = _NO_LIMITS if budget is None else budget
         self.n_jobs = n_jobs
         self._n_threads = n_threads(n_jobs)
         self._progress = progress
-        self.start_over()
-
-    def start_over(self) -> None:
-        """Begin with the first person, as if nothing were spent."""
         # Whoever stops this run stops no other.
-        self.verifier = self._question.verifier.for_one_run()
+        self.verifier = question.verifier.for_one_run()
         self.account = Account(self.budget)
         self.interrupted = False
-
-    @property
-    def is_short(self) -> bool:
-        """Whether there are so few people that they are one piece of work."""
-        n_people = len(self.people)
-        return n_people <= chunk_size(n_people, self._n_threads)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the people, some thousands at a time."""
@@ -133,7 +122,7 @@ class Run:
         *,
         first: int = 0,
         every: float | None = None,
-    ) -> Iterator[T]:
+    ) -> Generator[T, None, None]:
         """Yield what is made of each chunk, in order; the work is done in threads.
 
         If the user interrupts it, `interrupted` becomes true, and what was begun is
@@ -151,7 +140,10 @@ class Run:
         n_people, threads = len(self.people), self._n_threads
         most = chunk_size(n_people, threads)
         if every is None and 0 < n_people - first <= most:
-            yield from self._at_once(work, first)
+            try:
+                yield work(self.chunk(first, n_people), threads)
+            except KeyboardInterrupt:
+                self.interrupted = True
             return
         inner = -(-threads // max(1, -(-(n_people - first) // most)))
         pace = Pace(most, every)
@@ -165,12 +157,6 @@ class Run:
         spans, stop = pace.spans(first, n_people), self.verifier.stop
         interrupted = yield from in_order(run, spans, threads, stop=stop)
         self.interrupted |= interrupted
-
-    def _at_once(self, work: Callable[[Chunk, int], T], first: int) -> Iterator[T]:
-        try:
-            yield work(self.chunk(first, len(self.people)), self._n_threads)
-        except KeyboardInterrupt:
-            self.interrupted = True
 
     def chunk(self, start: int, stop: int) -> Chunk:
         """Return some people, and where they may move.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -45,18 +45,12 @@ def verified(
     n_people = n_similar = rounded = 0
     replay = auditor.replay()
     try:
-        if journal is None and run.is_short and not workers.are_wanted():
-            told = _together(auditor, run, replay, spot_checks)
-            if told is not None:
-                return told
-            # Something is not as was found: asked piece by piece, it shows what.
-            run.start_over()
-            replay = auditor.replay()
         answers = replay.everybody(run.people)
         # Asking is no part of the search, whose seconds may be limited.
         run.account.set_seconds(0.0)
         way = _way(auditor, run, replay)
-        with contextlib.closing(_kept_and_found(run, way, journal)) as everybody:
+        made = way() if journal is None else _kept_and_found(run, way, journal)
+        with contextlib.closing(made) as everybody:
             for searched in everybody:
                 found = searched
                 if answers is not None:
@@ -101,8 +95,10 @@ def examined(run: Run, replay: Replay, chunk: Chunk, n_threads: int) -> Findings
     index, people = found.twins.index, found.twins.people
     twins, label = found.twins.everybody(), found.twins.label
     replay.require_similar(chunk.boxes, chunk.start, index - chunk.start, twins)
-    told = replay.twins(run.people, index, people, twins, label)
-    return replace(found, twins=found.twins.confirmed(*told))
+    twin_label, on_model = replay.twins(run.people, index, people, twins, label)
+    if not on_model and np.array_equal(twin_label, found.twins.twin_label):
+        return found
+    return replace(found, twins=found.twins.confirmed(twin_label, on_model))
 
 
 def _in_time(run: Run, found: Findings) -> Findings:
@@ -118,50 +114,6 @@ def _of_everybody(run: Run, known: list[Findings]) -> Findings:
         classes, n_variables = variables.model.classes, len(variables.ensemble.features)
         known = [*known, Findings.unreached(done, n_people, classes, n_variables)]
     return Findings.join(known)
-
-
-def _together(
-    auditor: Auditor, run: Run, replay: Replay, count: int
-) -> tuple[Findings, Asked] | None:
-    """Examine a few people, and ask the model itself about all of them in one call.
-
-    Parameters
-    ----------
-    auditor
-        Whose question it is.
-    run
-        The people.
-    replay
-        Asks the model.
-    count
-        About how many people similar to the fair it is asked at most.
-
-    Returns
-    -------
-    findings, asked
-        None if the model answers or refuses what was not expected.
-    """
-    run.account.set_seconds(0.0)
-    chunk = run.chunk(0, len(run.people))
-    found = _in_time(run, run.search(chunk.values, chunk.boxes, rows=chunk.rows))
-    twins = found.twins.people
-    if len(twins):
-        twins = found.twins.everybody()
-        replay.require_similar(chunk.boxes, 0, found.twins.index, twins)
-    drawn = None
-    if replay.is_at_hand:
-        fair = np.flatnonzero(found.verdict == FAIR)
-        drawn = auditor.spot_checks.draw(run, fair, count)
-    confirmed = replay.together(run.people, found, twins, drawn)
-    if confirmed is None:
-        return None
-    if confirmed is not found.twins:
-        found = replace(found, twins=confirmed)
-    run.report(found.stop)
-    if replay.reason:
-        return found, Asked(reason=replay.reason)
-    n_similar = 0 if drawn is None else len(drawn)
-    return found, Asked(people=len(found), similar=n_similar)
 
 
 def _spot_check(
@@ -183,7 +135,7 @@ class _Way(Protocol):
 
     def __call__(
         self, *, first: int = 0, every: float | None = None
-    ) -> Iterator[Findings]: ...
+    ) -> Generator[Findings, None, None]: ...
 
 
 def _way(auditor: Auditor, run: Run, replay: Replay) -> _Way:
@@ -195,12 +147,9 @@ def _way(auditor: Auditor, run: Run, replay: Replay) -> _Way:
 
 
 def _kept_and_found(
-    run: Run, way: _Way, path: str | Path | None
+    run: Run, way: _Way, path: str | Path
 ) -> Generator[Findings, None, None]:
     """Yield what was found about all people, in order: first what a journal keeps."""
-    if path is None:
-        yield from way()
-        return
     from fatt.audit.journal import Journal, identity_of
 
     classes = run.variables.model.classes

@@ -50,7 +50,7 @@ def in_workers(
     *,
     first: int = 0,
     every: float | None = None,
-) -> Iterator[Findings]:
+) -> Generator[Findings, None, None]:
     """Yield what is found about each chunk, in order; the work is done in processes.
 
     If the user interrupts it, `Run.interrupted` becomes true.

@@ -80,7 +80,11 @@ similarity_options = _all(
         "age=18..30; or one amount for all numbers. Repeat it for more.",
     ),
     click.option(
-        "--vary", multiple=True, metavar="NAME", help="May be anything. Repeatable."
+        "--vary",
+        multiple=True,
+        metavar="NAME",
+        help="May be any value that the model or the table knows; NAME=any for any at "
+        "all. Repeatable.",
     ),
     click.option(
         "--missing",
@@ -396,9 +400,8 @@ class SimilarityRequest:
                 "--spec FILE."
             )
         if self.spec is None:
-            return Similarity(
-                noise=_noise(self.noise), vary=self.vary, missing=self.missing
-            )
+            noise, vary = _noise(self.noise), _vary(self.vary)
+            return Similarity(noise=noise, vary=vary, missing=self.missing)
         if self._has_options():
             raise SpecError(
                 "--spec says who is similar, and so do other options; write all of it "
@@ -410,6 +413,11 @@ class SimilarityRequest:
 
     def _has_options(self) -> bool:
         return any((self.noise, self.vary, self.missing))
+
+
+def _vary(given: Iterable[str]) -> dict[str, str]:
+    names = {text.removesuffix("=any"): text for text in given}
+    return {name: "known" if text == name else "any" for name, text in names.items()}
 
 
 def _noise(given: Iterable[str]) -> dict[str, str] | str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -209,3 +209,22 @@ def in_words(formula: Formula, features: Sequence[Feature]) -> str:
         for words, one in zip(sides, (formula.left, formula.right), strict=True)
     )
     return f"{left} {formula.operator} {right}"
+
+
+class Fixed(NamedTuple):
+    """What is fixed for some people, and what may move.
+
+    Attributes
+    ----------
+    moving
+        For each computed column the feature that may move; None if none does.
+    values : ndarray of shape (n_features,)
+        The numbers and codes of the others.
+    lower, upper : ndarray of shape (n_features,)
+        Between which finite numbers those that move may be.
+    """
+
+    moving: tuple[int | None, ...]
+    values: Floats
+    lower: Floats
+    upper: Floats

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label
-from fatt.ensemble.plain import is_pandas
 from fatt.ensemble.tables import places_of, series_of
 from fatt.verdict import unknown_label
 
@@ -62,42 +61,6 @@ def with_changes(rows: Any, before: Matrix, after: Matrix, model: Ensemble) -> A
     for index, column in zip(touched, edited, strict=True):
         native.isetitem(places[index], column)
     return native
-
-
-def stacked(tables: list[Any]) -> Any:
-    """Return tables of one kind as one table, if that changes the type of no column.
-
-    Parameters
-    ----------
-    tables
-        Arrays, or data frames that `narwhals` knows, with the same columns.
-
-    Returns
-    -------
-    table
-        All of them; None if columns are of several types.
-    """
-    first, *others = tables
-    if not others:
-        return first
-    if isinstance(first, np.ndarray):
-        are_alike = all(table.dtype == first.dtype for table in others)
-        return np.concatenate(tables) if are_alike else None
-    if is_pandas(first):
-        types = first.dtypes.tolist()
-        if any(table.dtypes.tolist() != types for table in others):
-            return None
-        import pandas as pd
-
-        return pd.concat(tables)
-    # In their own words: narwhals knows fewer types than polars and pyarrow do.
-    types = getattr(first, "schema", None)
-    if types is None or any(table.schema != types for table in others):
-        return None
-    import narwhals as nw
-
-    frames = [nw.from_native(table, eager_only=True) for table in tables]
-    return nw.concat(frames).to_native()
 
 
 def _is_float64(rows: Any) -> bool:

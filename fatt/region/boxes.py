@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,21 +58,119 @@ class Boxes:
         chosen
             Indices of people.
         """
-        first = np.searchsorted(self.person, chosen)
-        count = np.searchsorted(self.person, chosen, side="right") - first
+        first, last = self.ends(chosen)
+        count = last - first
         person = np.repeat(np.arange(len(chosen)), count)
         # The boxes of one person lie next to each other.
         mine = np.arange(len(person)) + np.repeat(
             first - (np.cumsum(count) - count), count
         )
+        boxes = replace(self, costs=None).take(mine, person)
+        costs = None if self.costs is None else self.costs.of(mine, chosen)
+        return replace(boxes, costs=costs)
+
+    def take(self, places: NDArray[np.int64], person: NDArray[np.int64]) -> Boxes:
+        """Return the boxes at some places, each around a person with another number."""
+        assert self.costs is None, "costs belong to people, who are not known here"
         return Boxes(
             person,
-            self.lower[mine],
-            self.upper[mine],
-            self.missing[mine],
-            self.codes[mine],
-            None if self.costs is None else self.costs.of(mine, chosen),
+            self.lower[places],
+            self.upper[places],
+            self.missing[places],
+            self.codes[places],
         )
+
+    def ends(
+        self, people: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the boxes of each of some people begin, and where they end."""
+        first = np.searchsorted(self.person, people)
+        return first, np.searchsorted(self.person, people, side="right")
+
+    def starts(self, n_people: int) -> NDArray[np.int64]:
+        """Return where the boxes of each person begin, and where the last ends."""
+        return np.searchsorted(self.person, np.arange(n_people + 1))
+
+    def hull(
+        self, people: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return between which numbers people and all in their boxes are, by variable.
+
+        Parameters
+        ----------
+        people : ndarray of shape (n_people, n_variables)
+            Numbers and category codes, NaN for missing.
+        """
+        own = people[self.person]
+        lower, upper = np.fmin(self.lower, own), np.fmax(self.upper, own)
+        return lower.min(axis=0), upper.max(axis=0)
+
+    def with_numbers(self, numbers: NDArray[np.float64]) -> Boxes:
+        """Return the boxes with more variables, numbers that stay as they are.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_boxes, n_more)
+            The numbers, NaN for missing.
+        """
+        assert self.costs is None, "costs would not know the new variables"
+        absent = np.isnan(numbers)
+        return Boxes(
+            self.person,
+            np.hstack([self.lower, np.where(absent, np.inf, numbers)]),
+            np.hstack([self.upper, np.where(absent, -np.inf, numbers)]),
+            np.hstack([self.missing, absent]),
+            self.codes,
+        )
+
+    def flags(self, features: Sequence[Feature], index: int) -> NDArray[np.bool_]:
+        """Tell which codes of a categorical variable each box holds.
+
+        Parameters
+        ----------
+        features
+            The variables.
+        index
+            Which of them.
+
+        Returns
+        -------
+        ndarray of shape (n_boxes, n_codes)
+        """
+        feature, first = features[index], int(code_words(features)[index])
+        assert isinstance(feature, Categorical)
+        words = self.codes[:, first : first + n_words(feature.n_codes)]
+        octets = np.ascontiguousarray(words).astype("<u8").view(np.uint8)
+        flags = np.unpackbits(octets, 1, feature.n_codes, bitorder="little")
+        return flags.view(np.bool_)
+
+    def moves(
+        self, people: NDArray[np.float64], features: Sequence[Feature]
+    ) -> NDArray[np.bool_]:
+        """Tell in which variables each box holds more than the person's own value.
+
+        Parameters
+        ----------
+        people : ndarray of shape (n_people, n_variables)
+            Numbers and category codes, NaN for missing.
+        features
+            The variables.
+
+        Returns
+        -------
+        ndarray of shape (n_boxes, n_variables)
+        """
+        own = people[self.person]
+        absent = np.isnan(own)
+        stays = np.where(
+            absent, self.lower > self.upper, (self.lower == own) & (self.upper == own)
+        )
+        alone = lone_boxes(own, features).codes == self.codes
+        starts = code_words(features)
+        for index in np.flatnonzero(np.diff(starts)).tolist():
+            words = slice(int(starts[index]), int(starts[index + 1]))
+            stays[:, index] = alone[:, words].all(axis=1)
+        return np.asarray(~stays | (self.missing != absent))
 
 
 def code_words(features: Sequence[Feature]) -> NDArray[np.int64]:

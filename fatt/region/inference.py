@@ -194,9 +194,7 @@ def read_columns(ensemble: Ensemble, X: Any, places: list[int]) -> NDArray[np.fl
     return np.stack(found, axis=1)
 
 
-def refuse_broken_groups(
-    relation: Relation, variables: Variables, X: Any, *, inferred: bool = False
-) -> None:
+def refuse_broken_groups(relation: Relation, variables: Variables, X: Any) -> None:
     """Raise if the similarity moves a group of flags that the schema tears apart.
 
     A single row with two ones makes the columns ``race=A`` and ``race=B`` numbers
@@ -210,9 +208,6 @@ def refuse_broken_groups(
         The model's variables.
     X
         The rows.
-    inferred
-        Whether the schema was inferred from the rows. Then noise for all numbers does
-        not mean the columns of such a group: nobody said that they are numbers.
 
     Raises
     ------
@@ -220,8 +215,9 @@ def refuse_broken_groups(
         If such a group is named, or one of its columns, or is moved unnamed.
     """
     schema, model = variables.schema, variables.model
-    groups = SuspectGroups(relation, schema, model, inferred=inferred)
-    groups.refuse(functools.partial(read_columns, variables.model, X))
+    SuspectGroups(relation, schema, model).refuse(
+        functools.partial(read_columns, model, X)
+    )
 
 
 def _require(

@@ -129,12 +129,15 @@ class SuspectGroups:
 
     Parameters
     ----------
-    relation, inferred
-        As in `fatt.region.inference.refuse_broken_groups`.
+    relation
+        Who is similar to whom.
     schema
         What the columns mean, as somebody said it or rows showed it.
     model
         The model.
+    inferred
+        Whether the schema was inferred. Then noise for all numbers does not mean the
+        columns of such a group: nobody said that they are numbers.
     """
 
     def __init__(

@@ -83,16 +83,9 @@ class Space:
         ndarray of shape (n_people,)
         """
         boxes = self.boxes(people)
-        bits = np.unpackbits(np.ascontiguousarray(boxes.codes).view(np.uint8), axis=1)
-        # A variable has a number, a code or a gap at least; one more is somebody else.
-        # (The ends of a category are both 0, so that it seems to have a number too.)
-        members = (boxes.lower <= boxes.upper).sum(axis=1) + boxes.missing.sum(axis=1)
-        members += bits.sum(axis=1, dtype=np.int64)
-        categories = int(np.count_nonzero(np.diff(self._words)))
-        moves = members > people.shape[1] + categories
-        moves |= (boxes.lower < boxes.upper).any(axis=1)
+        moves = boxes.moves(people, self._variables.ensemble.features)
         is_alone = np.ones(len(people), dtype=bool)
-        is_alone[boxes.person[moves]] = False
+        is_alone[boxes.person[moves.any(axis=1)]] = False
         for number in self._with_unasked_category:
             is_alone &= ~self._meets(people, number)
         return is_alone

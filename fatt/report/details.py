@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Label
-from fatt.verdict import Value
-
-Floats = NDArray[np.float64]
+from fatt.verdict import Radii, ScoreGaps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,50 +83,6 @@ class Alone:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worst:
-    """The pair of similar people whose scores differ most.
-
-    Attributes
-    ----------
-    index
-        The person's row, counted from 0.
-    label
-        The class whose score it is.
-    before, after
-        The score of the person, and of the twin.
-    individual, twin
-        The values of both, by variable.
-    """
-
-    index: int
-    label: Label
-    before: float
-    after: float
-    individual: Mapping[str, Value]
-    twin: Mapping[str, Value]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Measured:
-    """Bounds on one number per person: the radius, or the gap between scores.
-
-    Attributes
-    ----------
-    lower, upper : ndarray of shape (n_people,)
-        The bounds.
-    unit
-        The kind of number, such as ``"probability"``.
-    worst
-        The pair with the largest gap.
-    """
-
-    lower: Floats
-    upper: Floats
-    unit: str
-    worst: Worst | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Details:
     """More figures about the people of a report.
 
@@ -141,6 +95,8 @@ class Details:
         no noise, or it was not measured.
     gaps
         The largest difference of score to a similar person. None if not measured.
+    rows : ndarray
+        Which rows were measured.
     nodes
         The limit of each search for radii and gaps.
     interrupted
@@ -148,7 +104,8 @@ class Details:
     """
 
     alone: tuple[Alone, ...] = ()
-    radii: Measured | None = None
-    gaps: Measured | None = None
+    radii: Radii | None = None
+    gaps: ScoreGaps | None = None
+    rows: NDArray[np.int64] | None = None
     nodes: int | None = None
     interrupted: bool = False

@@ -20,6 +20,7 @@ from fatt.errors import DataError, SpecError, first
 from fatt.people import People
 from fatt.region import Category, Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
+from fatt.region.variables import places
 from fatt.verdict import Findings, answers_of
 
 Matrix = NDArray[np.float64]
@@ -181,10 +182,10 @@ def notes(people: People, similarity: Relation, alone: int) -> tuple[str, ...]:
             "trivially fair."
         )
     found += [
-        f"{name!r} varies among the values that this table or the model's splits name. "
-        "The model does not say which others it was trained on. To vary to these as "
-        f"well: vary={{{name!r}: 'any'}}."
-        for _, name, feature in _categories(people, similarity)
+        f"{feature.name!r} varies among the values that this table or the model's "
+        "splits name. The model does not say which others it was trained on. To vary "
+        f"to these as well: vary={{{feature.name!r}: 'any'}}."
+        for _, feature in _categories(people, similarity)
         if feature.is_open
     ]
     found += [
@@ -370,8 +371,9 @@ def _unknown_cells(people: People, index: int, feature: Categorical) -> list[str
 
     They are those of the first rows that have any.
     """
-    model = people.variables.model
-    column = [one.name for one in model.features].index(feature.name)
+    variables = people.variables
+    [own] = variables.schema.variables[index].columns
+    column = places(variables.schema, variables.model)[own]
     start = 0
     for values in people.chunks():
         rows = np.flatnonzero(values[:, index] == feature.other_code)
@@ -381,6 +383,7 @@ def _unknown_cells(people: People, index: int, feature: Categorical) -> list[str
     if people.frame is None:
         cells = people.take(start + rows)[:, column].tolist()
     else:
+        model = variables.model
         place = places_of(people.frame, model.features, model.inputs)[column]
         cells = people.frame[start + rows, place].to_list()
     return [cell for cell, _ in Counter(map(repr, cells)).most_common()]
@@ -398,8 +401,8 @@ def _infinite(people: People) -> list[str]:
 
 def _categories(
     people: People, similarity: Relation
-) -> Iterator[tuple[int, str, Categorical]]:
-    """Yield the categories that vary among the values that are known."""
+) -> Iterator[tuple[int, Categorical]]:
+    """Yield the categories that vary among the values that are known, by index."""
     variables = people.variables
     moves: dict[str, set[bool]] = {}
     for name, move in similarity.moving(variables.schema):
@@ -410,19 +413,20 @@ def _categories(
             continue
         has_others = isinstance(variable, Category) and variable.others
         if moves.get(feature.name) == {True} and not has_others:
-            yield index, feature.name, feature
+            yield index, feature
 
 
 def _misspelt(people: People, similarity: Relation) -> Iterator[Doubt]:
     """Name rows with a category that no other row varies to."""
-    for index, name, feature in _categories(people, similarity):
-        values = people.values(0, len(people))[:, index]
+    for index, feature in _categories(people, similarity):
+        name, values = feature.name, people.values(0, len(people))[:, index]
         rows = np.flatnonzero(values == feature.other_code)
         if rows.size:
+            [cell, *_] = _unknown_cells(people, index, feature)
             yield Doubt(
                 f"Row {rows[0]}: {name!r} has a value that the model does not know "
-                f"({rows.size:,} such rows), and no other row varies to it. If it is "
-                "misspelt, correct it. If there are such people, write "
+                f"({rows.size:,} such rows, such as {cell}). No other row varies to it. "
+                "If it is misspelt, correct it. If there are such people, write "
                 f"vary={{{name!r}: 'any'}}."
             )
 

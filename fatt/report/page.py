@@ -123,7 +123,7 @@ def to_html(
         "twins": page_people.twins(report, ids),
         "columns": page_figures.columns(report, details),
         "radius": page_figures.radii(report, details.radii),
-        "gaps": page_figures.gaps(details.gaps, len(report), ids),
+        "gaps": page_figures.gaps(details, len(report), ids),
         "limits": limits(report, details),
         "evidence": evidence(report, provenance),
     }

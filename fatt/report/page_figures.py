@@ -20,10 +20,10 @@ from fatt.markup import (
     tag,
 )
 from fatt.report.charts import curve, histogram, share_bar
-from fatt.report.details import Alone, Details, Measured
+from fatt.report.details import Alone, Details
 from fatt.report.page_people import person
 from fatt.report.sentences import compared_numbers, people_in_words, unfair_answer
-from fatt.verdict import Bounds, compared, in_words, share
+from fatt.verdict import Radii, ScoreGaps, compared, in_words, share
 
 if TYPE_CHECKING:
     from fatt.report.report import Report
@@ -134,7 +134,7 @@ def _turn(before: Label | None, after: Label) -> Part:
     return turned if before is None else [name_of(in_words(before)), " → ", turned]
 
 
-def radii(report: Report, measured: Measured | None) -> Markup | None:
+def radii(report: Report, measured: Radii | None) -> Markup | None:
     """Show how many people are still fair when the noise grows."""
     if measured is None:
         return None
@@ -146,8 +146,7 @@ def radii(report: Report, measured: Measured | None) -> Markup | None:
     proved = np.array([(lower >= multiple).mean() for multiple in at])
     possible = np.array([(upper > multiple).mean() for multiple in at])
     rows = [
-        [f"{multiple:g}", share(_fair_at(measured, multiple))]
-        for multiple in _MULTIPLES
+        [f"{multiple:g}", share(measured.fair_at(multiple))] for multiple in _MULTIPLES
     ]
     always = int(np.isinf(lower).sum())
     never = f" For {always:,} of {len(lower):,} people no multiple changes the answer."
@@ -196,17 +195,9 @@ def radii(report: Report, measured: Measured | None) -> Markup | None:
     )
 
 
-def _fair_at(measured: Measured, multiple: float) -> Bounds:
-    return Bounds(
-        float((measured.lower >= multiple).mean()),
-        float((measured.upper > multiple).mean()),
-    )
-
-
-def gaps(
-    measured: Measured | None, n_people: int, ids: Sequence[str] | None
-) -> Markup | None:
+def gaps(details: Details, n_people: int, ids: Sequence[str] | None) -> Markup | None:
     """Show by how much scores differ among similar people."""
+    measured = details.gaps
     if measured is None:
         return None
     lower, upper = measured.lower, measured.upper
@@ -217,36 +208,34 @@ def gaps(
         "figure",
         histogram(
             lower,
-            title=f"How many people have which largest difference of {measured.unit}",
-            x_title=f"largest difference of {measured.unit}",
+            title=f"How many people have which largest difference of {measured.of}",
+            x_title=f"largest difference of {measured.of}",
         ),
         tag("figcaption", "Number of people by the largest difference found"),
     )
-    score = "prediction" if measured.unit == "prediction" else "score"
+    score = "prediction" if measured.of == "prediction" else "score"
     return section(
         f"How much the {score} differs",
         "gaps",
         tag(
             "p",
-            f"The largest difference of {measured.unit} between a person and a similar "
+            f"The largest difference of {measured.of} between a person and a similar "
             f"one: {middle:.4g} in the median, more than {high:.4g} for one person in "
             f"twenty, {largest} at most.",
-            _SCORE if measured.unit == "score" else None,
+            _SCORE if measured.of == "score" else None,
         ),
-        tag("div", chart, _worst(measured, ids), class_="beside"),
+        tag("div", chart, _worst(details, measured, ids), class_="beside"),
         _sampled(len(lower), n_people),
     )
 
 
-def _worst(measured: Measured, ids: Sequence[str] | None) -> Markup | None:
-    worst = measured.worst
-    if worst is None:
-        return None
-    what = measured.unit
+def _worst(details: Details, gaps: ScoreGaps, ids: Sequence[str] | None) -> Markup:
+    worst, what = gaps[int(np.argmax(gaps.lower))], str(gaps.of)
+    row = worst.index if details.rows is None else int(details.rows[worst.index])
     if what != "prediction":
         what += f" of {in_words(worst.label)}"
     return compared(
-        join("The largest difference: ", person(worst.index, ids)),
+        join("The largest difference: ", person(row, ids)),
         worst.individual,
         worst.twin,
         (what, f"{worst.before:.4g}", f"{worst.after:.4g}"),

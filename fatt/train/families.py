@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Feature, Trees
 from fatt.ensemble.trees import n_words
-from fatt.region import Boxes, code_words
+from fatt.region import Boxes
 from fatt.train.ranks import INSIDE, OUTSIDE, Ranks, stacked
 
 Matrix = NDArray[np.float64]
@@ -97,7 +97,7 @@ def rank(
         high=stacked(high, len(boxes), np.uint16),
         member_start=stacked(first, len(boxes) + 1, np.int64),
         members=np.concatenate([np.zeros(0), *members]).astype(np.uint16),
-        box_start=np.searchsorted(boxes.person, np.arange(len(values) + 1)),
+        box_start=boxes.starts(len(values)),
     )
     return [split for family in families for split in family.splits], ranks
 
@@ -110,23 +110,10 @@ class _Codes(NamedTuple):
 
 
 def _codes(boxes: Boxes, features: tuple[Feature, ...], place: int) -> _Codes:
-    start = code_words(features)
-    parts = []
-    feature = features[place]
-    size = feature.n_codes if isinstance(feature, Categorical) else 0
-    for word in range(start[place], start[place + 1]):
-        column = np.ascontiguousarray(boxes.codes[:, word]).astype("<u8")
-        bits = np.unpackbits(
-            column.view(np.uint8).reshape(-1, 8),
-            axis=1,
-            count=min(64, size - 64 * (word - start[place])),
-            bitorder="little",
-        )
-        box, code = np.nonzero(bits)
-        parts.append(np.stack([box, code + 64 * (word - start[place])]))
-    both = np.concatenate([np.zeros((2, 0), dtype=np.int64), *parts], axis=1)
-    box, code = both[:, np.argsort(both[0], kind="stable")]
-    return _Codes(box, code)
+    if not isinstance(features[place], Categorical):
+        nothing = np.zeros(0, dtype=np.int64)
+        return _Codes(nothing, nothing)
+    return _Codes(*boxes.flags(features, place).nonzero())
 
 
 def _possible(feature: Feature, codes: _Codes) -> Flags:

@@ -29,7 +29,7 @@ from fatt.ensemble import Categorical, Ensemble, Feature
 from fatt.ensemble.tables import as_frame
 from fatt.errors import DataError, SpecError
 from fatt.people.sensitive import grouped
-from fatt.region import Boxes, Relation, Schema, Space, Variables, code_words
+from fatt.region import Boxes, Relation, Schema, Space, Variables
 from fatt.region.inference import refuse_broken_groups
 from fatt.region.one_hot import flags_of
 
@@ -364,21 +364,14 @@ def _has_gaps(boxes: Boxes, features: tuple[Feature, ...], n_people: int) -> Fla
         Number of people.
     """
     found = np.zeros(len(boxes), dtype=bool)
-    start = code_words(features)
     for index, feature in enumerate(features):
         missing = boxes.missing[:, index]
         if isinstance(feature, Categorical):
-            codes = boxes.codes[:, start[index] : start[index + 1]]
-            size = _count(codes) + missing
+            codes = boxes.flags(features, index)
+            size = codes.sum(axis=1) + missing
             # Nobody reaches a leaf that no box reaches: everything is what any may.
-            most = int(_count(np.bitwise_or.reduce(codes, axis=0, keepdims=True))[0])
+            most = int(codes.any(axis=0).sum())
             found |= (size > 1) & (size < most + missing.any())
         else:
             found |= missing & (boxes.lower[:, index] <= boxes.upper[:, index])
     return np.bincount(boxes.person, weights=found, minlength=n_people) > 0
-
-
-def _count(codes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Count the members of bit sets, one row each."""
-    bits = np.unpackbits(np.ascontiguousarray(codes).view(np.uint8), axis=1)
-    return np.asarray(bits.sum(axis=1, dtype=np.int64))

@@ -277,7 +277,7 @@ class Front(Sequence[Candidate]):
         MissingDependencyError
             If matplotlib is not installed.
         """
-        from fatt.report.plots import axes
+        from fatt.plots import axes
 
         ax = axes(ax)
         columns: dict[str, Any] = {k: np.array(v) for k, v in self.to_dict().items()}

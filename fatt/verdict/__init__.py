@@ -1,6 +1,7 @@
 """What can be found about people: of one in words, of many as arrays."""
 
 from fatt.verdict.findings import Findings, OnDemand, pack, unpack
+from fatt.verdict.measures import Of, Radii, Radius, ScoreGap, ScoreGaps
 from fatt.verdict.person import (
     BECAUSE,
     BUDGET,
@@ -53,7 +54,12 @@ __all__ = [
     "Counterexamples",
     "Finding",
     "Findings",
+    "Of",
     "OnDemand",
+    "Radii",
+    "Radius",
+    "ScoreGap",
+    "ScoreGaps",
     "Stopped",
     "Twins",
     "Value",

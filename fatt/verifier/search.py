@@ -273,8 +273,8 @@ class Verifier:
         found, why = self._search(people[who], outer.of(who), mine, run)
         is_sure = found.verdict == UNFAIR
         answers.nodes[who] += found.nodes
-        first = np.searchsorted(boxes.person, who)
-        place = np.searchsorted(mine.person, np.arange(len(who)))
+        first, _ = boxes.ends(who)
+        place = mine.starts(len(who))[:-1]
         answers.box[who] = found.box - place + first
         answers.first[who], answers.last[who] = found.first, found.last
         answers.verdict[who[~is_sure]] = UNKNOWN
@@ -293,7 +293,7 @@ class Verifier:
         parts = (
             self.ensemble.mark_missing(people),
             *own,
-            np.searchsorted(boxes.person, np.arange(count + 1)),
+            boxes.starts(count),
             *clip_to_numbers(boxes, self._holes),
         )
         arrays = map(np.ascontiguousarray, parts)

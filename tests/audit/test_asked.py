@@ -132,22 +132,15 @@ def test_the_table_is_handed_over_as_it_is() -> None:
     spy = posed(Spy(), model)
     similarity = Similarity(noise={"age": 0.5})
     fatt.verify(spy, table, similarity=similarity)
-    # A few people, and those similar to them behind them, are asked about in one go.
-    assert len(seen) == 1
-    pd.testing.assert_frame_equal(seen[0].iloc[: len(table)], table)
+    pd.testing.assert_frame_equal(seen[0], table)
     # If the library refuses other columns, or another order: those that it reads.
     seen.clear()
     wider = table.assign(name="x")[["name", "pay", "age"]]
     assert fatt.verify(spy, wider, similarity=similarity).asked.people == 4
-    pd.testing.assert_frame_equal(seen[0].iloc[: len(table)], wider)
-    # Also the people alone it refuses like this, so that it is not for the others.
-    pd.testing.assert_frame_equal(seen[1], wider)
-    pd.testing.assert_frame_equal(seen[2].iloc[: len(table)], table)
-    # Many people are asked about before the search, as they are.
-    seen.clear()
-    many = pd.concat([table] * 50)
-    fatt.verify(spy, many, similarity=similarity)
-    pd.testing.assert_frame_equal(seen[0], many)
+    pd.testing.assert_frame_equal(seen[0], wider)
+    pd.testing.assert_frame_equal(seen[1], table)
+    # The similar people as well.
+    assert all([*one.columns] == ["age", "pay"] for one in seen[1:])
 
 
 @pytest.mark.parametrize(
@@ -158,8 +151,8 @@ def test_the_table_is_handed_over_as_it_is() -> None:
         pl.DataFrame,
     ],
 )
-def test_a_few_people_are_asked_about_in_one_call(kind: Any) -> None:
-    """Everybody, their twins, and people similar to the fair: unfair and fair ones."""
+def test_a_few_people_are_asked_about_in_three_calls(kind: Any) -> None:
+    """Everybody, their twins, and people similar to the fair."""
     table = pd.DataFrame(AGES, columns=["x0"])
     model, calls = DecisionTreeClassifier().fit(table, LABELS), []
 
@@ -177,11 +170,7 @@ def test_a_few_people_are_asked_about_in_one_call(kind: Any) -> None:
     assert report.counts == {"fair": 2, "unfair": 2, "unknown": 0}
     assert report.findings.twins.on_model.all()
     assert report.asked.people == 4
-    assert calls == [4 + 2 + report.asked.similar]
-    # Asked piece by piece, the report is the same.
-    many = auditor.verify(np.repeat(np.array(AGES, dtype=float), 50, axis=0))
-    assert many.findings.verdict[::50].tolist() == report.findings.verdict.tolist()
-    assert len(calls) > 2
+    assert calls == [4, 2, report.asked.similar]
 
 
 def test_where_sums_are_not_fixed_either_answer_is_right() -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 import fatt
 from fatt.audit.drawn import Axes, choose, draw_numbers, pick, strata
-from fatt.audit.spot_checks import have_several
 from fatt.ensemble import Ensemble
 
 
@@ -57,23 +54,6 @@ def test_numbers_stay_between_their_ends_and_meet_thresholds() -> None:
     finite = numbers[(index == 0) & np.isfinite(numbers)]
     assert np.isinf(list(drawn)).any()
     assert finite.max() < 3 * np.abs(ensemble.thresholds(0)).max() + 3
-
-
-def test_what_has_several_codes_is_counted_bit_by_bit() -> None:
-    rng = np.random.default_rng(3)
-    # A number, one word, two words, a number, one word.
-    words = np.array([0, 0, 1, 3, 3, 4])
-    codes = rng.choice(
-        np.array([0, 1, 2**63, 3, 2**63 + 1], dtype=np.uint64), size=(300, 4)
-    )
-    found = have_several(codes, words)
-    for row, several in zip(codes.tolist(), found, strict=True):
-        bits = [
-            sum(word.bit_count() for word in row[start:stop])
-            for start, stop in itertools.pairwise(words.tolist())
-        ]
-        assert several.tolist() == [count > 1 for count in bits]
-    assert have_several(np.zeros((2, 0), dtype=np.uint64), np.zeros(3, int)).sum() == 0
 
 
 def test_choices_are_of_what_may_be_chosen_and_reach_all_of_it() -> None:

@@ -574,12 +574,14 @@ def test_whoever_a_table_changes_is_asked_about_alone(
     replay = Replay(model, variables)
     replay.everybody(People(table, variables))
     values = np.array(ages)[:, np.newaxis]
-    drawn = Drawn(
-        index=np.array([0, 0]),
-        make=lambda some: values[some] + (shift if len(some) > 1 else shift_alone),
-        own=np.array([[20.0], [20.0]]),
-        values=values,
-    )
+
+    class Shifted(Drawn):
+        @property
+        def table(self) -> Any:
+            return self.values + (shift if len(self) > 1 else shift_alone)
+
+    own = np.array([[20.0], [20.0]])
+    drawn = Shifted(People(table, variables), np.array([0, 0]), own, values)
     label = np.array([0, 0])
     if n_asked is None:
         with pytest.raises(ReplayError, match=r"row 0: .* differs in x0 20.0 → 26.0"):

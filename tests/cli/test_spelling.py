@@ -14,7 +14,9 @@ import pytest
 from xgboost import XGBClassifier
 
 import fatt
+from fatt import Similarity
 from fatt.cli import main
+from fatt.cli.options import SimilarityRequest
 from fatt.cli.spec import read_spec
 from fatt.cli.spelling import as_options
 from fatt.region import Number
@@ -221,3 +223,16 @@ def test_what_is_to_be_written_into_the_file_can_be_read(
 def test_names_of_people_s_columns_stay_as_they_are() -> None:
     for told in ("column 'n_jobs=3' is 'x'.", "the model reads 'pos_label'."):
         assert as_options(told) == told
+
+
+def test_anything_at_all_is_spelt_as_the_option_takes_it() -> None:
+    assert as_options("write vary={'race': 'any'}.") == "write --vary race=any."
+    nothing: tuple[str, ...] = ()
+    request = SimilarityRequest(
+        noise=nothing,
+        vary=("sex", "race=any"),
+        missing=nothing,
+        one_hot=nothing,
+        spec=None,
+    )
+    assert request.similarity() == Similarity(vary={"sex": "known", "race": "any"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_SEARCH = ("tests/audit/test_joint.py",)
+_SEARCH = ("tests/verifier/test_joint.py",)
 _IMPORT = (
     "tests/importers/test_formulas.py",
     "tests/importers/test_functions.py",
@@ -15,26 +15,30 @@ MUTANTS = tuple(
     Mutant(f"fatt/{file}.py", old, new, _SEARCH)
     for file, old, new in (
         # People with other fixed values, taken for one group.
-        ("audit/joint", "beside[np.ix_(some, places)] |= ~these[some]", "pass"),
+        ("verifier/joint", "beside[np.ix_(some, places)] |= ~these[some]", "pass"),
         # The range of those before, who moved less far.
         (
-            "audit/joint",
+            "verifier/joint",
             "keys[one].tobytes() + lower.tobytes() + upper.tobytes()",
             "keys[one].tobytes()",
         ),
         # Two columns that move, of which the first is followed.
-        ("audit/joint", "these.sum(axis=1) > 1", "these.sum(axis=1) > 2"),
+        ("verifier/joint", "these.sum(axis=1) > 1", "these.sum(axis=1) > 2"),
         # One box of several.
         (
-            "audit/joint",
+            "verifier/joint",
             "worst = np.maximum.reduceat(_RANK[verdict], starts)",
             "worst = _RANK[verdict][starts]",
         ),
         # What the library refuses, in columns that no split reads.
-        ("audit/joint", "        if beyond.any():", "        if beyond.all():"),
+        ("verifier/joint", "        if beyond.any():", "        if beyond.all():"),
         # Division by what may be zero.
-        ("audit/reach", "(right.low <= 0) & (right.high >= 0)", "right.low == 0"),
-        ("audit/reach", "formula.missing, ends[0])", "ends[0], ends[0])"),
+        (
+            "verifier/intervals",
+            "(right.low <= 0) & (right.high >= 0)",
+            "right.low == 0",
+        ),
+        ("verifier/intervals", "formula.missing, ends[0])", "ends[0], ends[0])"),
         # Both sides of zero, where their sign turns a quotient round.
         (
             "importers/pullback/joints",

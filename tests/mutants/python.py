@@ -52,6 +52,32 @@ MUTANTS = (
     + tuple(
         Mutant(f"fatt/{file}.py", old, new, (f"tests/laws/test_{test}.py",))
         for file, test, old, new in (
+            # Values that neither the model nor the table knows.
+            (
+                "region/rules",
+                "unknown_codes",
+                "= unknown & feature.may_be_unknown",
+                "= unknown & False",
+            ),
+            (
+                "region/space",
+                "unknown_codes",
+                "feature.may_be_unknown and has_others",
+                "feature.may_be_unknown",
+            ),
+            (
+                "certificate/similar",
+                "unknown_codes",
+                "column.everything if rule.is_open else column.anything",
+                "column.anything",
+            ),
+            # A misspelt category.
+            (
+                "region/inference",
+                "unknown_codes",
+                "spellings = {_spelling(value) for value in known}",
+                "spellings = set(known)",
+            ),
             # The limit of a tolerance itself, below and above.
             (
                 "ensemble/allowed",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fatt.ensemble import Categorical, Numeric
 from fatt.errors import DataError
 from fatt.region import Integer, Schema, Similarities, Similarity, Variables
-from fatt.region.boxes import Boxes, code_words
+from fatt.region.boxes import Boxes, code_words, lone_boxes
 from fatt.region.similarity import Relation, any_of
 from fatt.region.space import Space
 from tests.region import town
@@ -401,3 +401,59 @@ def test_boxes_are_read_only() -> None:
 def test_nobody_has_no_box() -> None:
     made = Space(Similarity(noise=1), VARIABLES).boxes(np.empty((0, len(NAMES))))
     assert len(made) == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_boxes_say_of_themselves(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    features = (
+        Numeric(name="a"),
+        Categorical(name="b", categories=tuple(range(70))),
+        Categorical(name="c", categories=("x", "y")),
+    )
+    n_people = 20
+    people = np.column_stack(
+        [rng.normal(size=n_people), *rng.integers(0, [[71], [3]], (2, n_people))]
+    ).astype(float)
+    people[rng.random(people.shape) < 0.2] = np.nan
+    alone = lone_boxes(people, features)
+    assert not alone.moves(people, features).any()
+    person = np.sort(
+        np.concatenate([np.arange(n_people), rng.integers(n_people, size=20)])
+    )
+    wide = alone.take(person, person)
+    lower, upper, missing, codes = (
+        array.copy() for array in (wide.lower, wide.upper, wide.missing, wide.codes)
+    )
+    lower[::3, 0] -= 1.0
+    upper[1::3, 0] += 1.0
+    missing[::4, 2] = True
+    codes[::5, 1] |= np.uint64(1 << 3)
+    boxes = Boxes(person, lower, upper, missing, codes)
+    flags = {index: boxes.flags(features, index) for index in (1, 2)}
+    moves = boxes.moves(people, features)
+    for box, own in enumerate(people[person]):
+        for index, some in flags.items():
+            word = [0, 0, 2][index]
+            held = {
+                code
+                for code in range(features[index].n_codes)
+                if int(codes[box, word + code // 64]) >> code % 64 & 1
+            }
+            assert set(np.flatnonzero(some[box])) == held
+            held |= {math.nan} if missing[box, index] else set()
+            others = [one for one in held if str(float(one)) != str(own[index])]
+            assert moves[box, index] == bool(others)
+        assert moves[box, 0] == (lower[box, 0] < upper[box, 0])
+    starts, (first, last) = boxes.starts(n_people), boxes.ends(np.arange(n_people))
+    assert [*starts[:-1]] == [*first]
+    assert [*starts[1:]] == [*last]
+    some = boxes.of_people(np.array([3, 7]))
+    assert len(some) == (person == 3).sum() + (person == 7).sum()
+    low, high = boxes.hull(people)
+    known = ~np.isnan(people[person][:, 0])
+    assert low[0] == lower[known, 0].min()
+    assert high[0] == upper[known, 0].max()
+    more = boxes.with_numbers(np.where(np.arange(len(boxes)) % 2, np.nan, 4.0)[:, None])
+    assert [*more.lower[:2, 3], *more.upper[:2, 3]] == [4.0, np.inf, 4.0, -np.inf]
+    assert [*more.missing[:2, 3]] == [False, True]

@@ -101,7 +101,7 @@ def test_people_are_printed_in_one_line() -> None:
 def test_no_rows() -> None:
     with pytest.raises(DataError, match="no rows"):
         People(frame().iloc[:0], variables())
-    with pytest.raises(DataError, match="1 dimension"):
+    with pytest.raises(DataError, match="one row or column"):
         People(np.zeros(3), variables())
 
 

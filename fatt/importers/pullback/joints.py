@@ -11,13 +11,13 @@ import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Numeric
 from fatt.ensemble.joint import (
+    Fixed,
     Formula,
     Operation,
     Operator,
@@ -43,25 +43,6 @@ from fatt.importers.pullback.columns import (
     identity,
     pieces,
 )
-
-
-class Fixed(NamedTuple):
-    """What is fixed for some people, and what may move.
-
-    Attributes
-    ----------
-    moving
-        For each computed column the feature that may move; None if none does.
-    values : ndarray of shape (n_features,)
-        The numbers and codes of the others.
-    lower, upper : ndarray of shape (n_features,)
-        Between which finite numbers those that move may be.
-    """
-
-    moving: tuple[int | None, ...]
-    values: Floats
-    lower: Floats
-    upper: Floats
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Feature
 from fatt.ensemble.joint import Constant, Formula, Read, combine
-from fatt.ensemble.trees import holds
-from fatt.region.boxes import Boxes, code_words
+from fatt.region.boxes import Boxes
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -69,9 +68,7 @@ def reach_of(
             absent = boxes.missing[:, place] | np.isnan(mine)
             if isinstance(features[place], Categorical):
                 codes = formula.of(np.arange(len(formula.table), dtype=np.float64))
-                first = code_words(features)[place]
-                code = np.arange(len(codes))
-                has = holds(boxes.codes, first, code)
+                has = boxes.flags(features, place)
                 # Categories that nobody similar has count as the first that one has.
                 ends = np.where(has, codes, codes[has.argmax(axis=1)][:, np.newaxis]).T
             else:

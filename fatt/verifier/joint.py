@@ -9,7 +9,7 @@ searched at a time, since another may let another column move.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
@@ -17,13 +17,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.reach import reach_of
-from fatt.ensemble import Categorical, Ensemble, ScoreBounds
+from fatt.ensemble import Ensemble, ScoreBounds
 from fatt.ensemble.allowed import Allowed
-from fatt.ensemble.joint import in_words, places_of
+from fatt.ensemble.joint import Fixed, in_words, places_of
 from fatt.errors import SpecError, UnsupportedModelError
-from fatt.importers.pullback.joints import Fixed, with_fixed
-from fatt.region.boxes import Boxes, code_words
+from fatt.region.boxes import Boxes
 from fatt.verdict import (
     BUDGET,
     FAIR,
@@ -34,8 +32,9 @@ from fatt.verdict import (
     Twins,
     pack,
 )
-from fatt.verifier import Budget, Extremes, Verifier
-from fatt.verifier.budget import Account
+from fatt.verifier.budget import Account, Budget
+from fatt.verifier.intervals import reach_of
+from fatt.verifier.search import Extremes, Verifier
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -90,20 +89,25 @@ class JointVerifier:
     ----------
     ensemble
         The model, with one feature per variable.
+    leave
+        Returns what is left of a model for people with certain fixed values.
     allowed
         Which answers of similar people are still fair.
     """
 
-    def __init__(self, ensemble: Ensemble, allowed: Allowed) -> None:
-        self.ensemble, self.allowed = ensemble, allowed
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        leave: Callable[[Ensemble, Fixed], Ensemble],
+        allowed: Allowed,
+    ) -> None:
+        self.ensemble, self.allowed, self._leave = ensemble, allowed, leave
         self._sources = [
             np.array(places_of(joint.formula), dtype=np.int64)
             for joint in ensemble.joints
         ]
         asked = len(ensemble.features) + np.arange(len(ensemble.joints))
         self._is_read = np.isin(asked, ensemble.trees.nodes["feature"]).tolist()
-        self._used = np.unique(np.concatenate(self._sources)).tolist()
-        self._words = code_words(ensemble.features)
         self._known: OrderedDict[bytes, Verifier] = OrderedDict()
         self._active: list[Verifier] = []
         self._is_stopped = False
@@ -165,7 +169,7 @@ class JointVerifier:
             twin_label[unfair] = found.twins.twin_label
         stopped[is_left] = INTERRUPTED if self._is_stopped else BUDGET
         interrupted |= bool(self._is_stopped and is_left.any())
-        starts = np.searchsorted(boxes.person, np.arange(len(people)))
+        starts = boxes.starts(len(people))[:-1]
         said, who, first = _worst(verdict, boxes.person, starts)
         why = np.where(verdict == UNKNOWN, stopped, 0)
         return Findings(
@@ -222,7 +226,7 @@ class JointVerifier:
             at[0, mine] = found.lowest_at[:, : people.shape[1]]
             at[1, mine] = found.highest_at[:, : people.shape[1]]
             nodes[mine] = found.nodes
-        starts = np.searchsorted(boxes.person, np.arange(len(people)))
+        starts = boxes.starts(len(people))[:-1]
         lowest = [np.minimum.reduceat(side, starts) for side in ends[0]]
         highest = [np.maximum.reduceat(side, starts) for side in ends[1]]
         # Whose score was found furthest out, of all boxes of a person.
@@ -256,7 +260,7 @@ class JointVerifier:
         As long as there is time: what is left of the model is prepared for each group.
         """
         own = people[boxes.person]
-        moving, beside = self._moving(own, boxes)
+        moving, beside = self._moving(people, boxes)
         fixed = np.where(beside, own, 0.0)
         keys = np.hstack([moving, fixed.view(np.int64)])
         _, first, which = np.unique(
@@ -269,7 +273,8 @@ class JointVerifier:
             if self._is_stopped or account.is_over:
                 return
             mine, one = groups.pop(0)
-            lower, upper = _hull(boxes, own, mine)
+            one_each = boxes.take(mine, np.arange(len(mine)))
+            lower, upper = one_each.hull(own[mine])
             fix = Fixed(
                 tuple(None if place < 0 else place for place in moving[one].tolist()),
                 own[one],
@@ -287,17 +292,16 @@ class JointVerifier:
                 groups[:0] = [(mine[[i]], int(mine[i])) for i in range(len(mine))]
                 continue
             still = self.ensemble.joint_values(own[mine])[:, moving[one] < 0]
-            yield _Group(
-                mine, verifier, np.hstack([own[mine], still]), _with(boxes, mine, still)
-            )
+            people = np.hstack([own[mine], still])
+            yield _Group(mine, verifier, people, one_each.with_numbers(still))
 
-    def _moving(self, own: Floats, boxes: Boxes) -> tuple[Places, Flags]:
+    def _moving(self, people: Floats, boxes: Boxes) -> tuple[Places, Flags]:
         """Return what moves in each computed column of each box, and what stays there.
 
         The first is the feature that moves, -1 if none does; the second marks those
         that are fixed beside one.
         """
-        moves = self._moves(own, boxes)
+        own, moves = people[boxes.person], boxes.moves(people, self.ensemble.features)
         moving = np.full((len(boxes), len(self._sources)), -1, dtype=np.int64)
         beside = np.zeros(own.shape, dtype=bool)
         for number, places in enumerate(self._sources):
@@ -317,31 +321,11 @@ class JointVerifier:
     def _verifier(self, key: bytes, fixed: Fixed) -> Verifier:
         known = self._known.get(key)
         if known is None:
-            known = Verifier(with_fixed(self.ensemble, fixed), allowed=self.allowed)
+            known = Verifier(self._leave(self.ensemble, fixed), allowed=self.allowed)
             self._known[key] = known
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         return known
-
-    def _moves(self, own: Floats, boxes: Boxes) -> Flags:
-        """Tell which variables of which boxes hold anything but the person's own."""
-        moves = np.zeros(own.shape, dtype=bool)
-        for place in self._used:
-            mine = own[:, place]
-            absent = np.isnan(mine)
-            feature = self.ensemble.features[place]
-            if isinstance(feature, Categorical):
-                code = np.where(absent, 0, mine).astype(np.int64)
-                words = boxes.codes[:, self._words[place] : self._words[place + 1]]
-                alone = np.zeros_like(words)
-                bit = np.uint64(1) << (code % 64).astype(np.uint64)
-                alone[np.arange(len(own)), code // 64] = np.where(absent, 0, bit)
-                stays = (words == alone).all(axis=1)
-            else:
-                low, high = boxes.lower[:, place], boxes.upper[:, place]
-                stays = np.where(absent, low > high, (low == mine) & (high == mine))
-            moves[:, place] = ~(stays & (boxes.missing[:, place] == absent))
-        return moves
 
     def _require_taken(self, number: int, own: Floats, boxes: Boxes) -> None:
         """Refuse people of whom something may be computed that the library refuses."""
@@ -378,13 +362,6 @@ class JointVerifier:
 Search: TypeAlias = Verifier | JointVerifier
 
 
-def search_of(ensemble: Ensemble, allowed: Allowed | None) -> Search:
-    """Return the search of a model over its variables."""
-    if ensemble.joints:
-        return JointVerifier(ensemble, allowed or Allowed())
-    return Verifier(ensemble, allowed=allowed)
-
-
 def _for_each(budget: Budget | None) -> Budget:
     """Return the limits of each box: those of nodes in all are kept by the run."""
     if budget is None or budget.total_nodes is None:
@@ -410,28 +387,6 @@ def _worst(
     who = np.flatnonzero(said == UNFAIR)
     is_unfair = np.flatnonzero(verdict == UNFAIR)
     return said, who, is_unfair[np.searchsorted(person[is_unfair], who)]
-
-
-def _hull(boxes: Boxes, own: Floats, mine: Places) -> tuple[Floats, Floats]:
-    """Return between which finite numbers some people and their similar people are."""
-    own = own[mine]
-    lower, upper = boxes.lower[mine], boxes.upper[mine]
-    here = ~np.isnan(own)
-    lower = np.where(here, np.minimum(lower, own), lower).min(axis=0)
-    upper = np.where(here, np.maximum(upper, own), upper).max(axis=0)
-    return lower, upper
-
-
-def _with(boxes: Boxes, mine: Places, still: Floats) -> Boxes:
-    """Return one box each, with computed columns that stay as they are."""
-    absent = np.isnan(still)
-    return Boxes(
-        np.arange(len(mine)),
-        np.hstack([boxes.lower[mine], np.where(absent, np.inf, still)]),
-        np.hstack([boxes.upper[mine], np.where(absent, -np.inf, still)]),
-        np.hstack([boxes.missing[mine], absent]),
-        boxes.codes[mine],
-    )
 
 
 def _first_where(holds: Flags, person: Places) -> Places:

@@ -26,7 +26,6 @@ from xgboost import XGBClassifier
 
 import fatt
 from fatt import Auditor, Budget, Schema, Similarity
-from fatt.audit.reach import reach_of
 from fatt.ensemble import Categorical
 from fatt.ensemble.joint import (
     Constant,
@@ -43,6 +42,7 @@ from fatt.region import Binary, Number
 from fatt.region.boxes import Boxes
 from fatt.verdict import BUDGET, UNKNOWN
 from fatt.verifier import Verifier
+from fatt.verifier.intervals import reach_of
 from tests.computed import Computed, load
 
 pandas = pytest.importorskip("pandas")
@@ -344,7 +344,7 @@ def test_nobody_is_prepared_after_the_time(monkeypatch: pytest.MonkeyPatch) -> N
     def none(*_: object) -> None:
         raise AssertionError("a model was prepared")
 
-    monkeypatch.setattr("fatt.audit.joint.with_fixed", none)
+    monkeypatch.setattr("fatt.audit.auditor.with_fixed", none)
     over = Budget(total_seconds=0)
     report = fatt.verify(load(own), table, similarity=NOISE["debt"], budget=over)
     assert (report.findings.stopped == BUDGET).all()

@@ -1,0 +1,53 @@
+"""The keywords of questions, as types; `fatt.verify` tells what each means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+
+from fatt.ensemble import Label
+from fatt.ensemble.allowed import Direction
+from fatt.progress import Progress
+from fatt.region import Schema
+from fatt.verifier import Budget
+
+
+class Fair(TypedDict, total=False):
+    """Which answers of similar people are still fair."""
+
+    tolerance: float | str | None
+    direction: Direction | None
+    favorable: Label | None
+
+
+class Rule(Fair, total=False):
+    """The same, and how the model decides."""
+
+    threshold: float | None
+    cuts: Mapping[str, float] | None
+
+
+class Effort(TypedDict, total=False):
+    """How much is searched, by how many threads, and who is told how far it is."""
+
+    budget: Budget | None
+    n_jobs: int | None
+    progress: Progress | bool | None
+
+
+class Checks(Effort, total=False):
+    """The same, and what else a report is made with."""
+
+    sample_weight: Any
+    sensitive_features: Any
+    journal: str | Path | None
+    spot_checks: int
+
+
+class Scored(Rule, total=False):
+    """What a score of a whole table is made with."""
+
+    schema: Schema | None
+    budget: Budget | None
+    spot_checks: int
