@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import importlib.util
-import lzma
 import re
 import warnings
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -125,18 +121,11 @@ def elsewhere(version: str) -> str:
 
 #: What a fitted object of scikit-learn says about its version, in a pickle.
 _VERSION = re.compile(rb"_sklearn_version.{1,16}?([0-9]+\.[0-9]+[0-9a-z.]*)", re.DOTALL)
-_UNPACKERS = (zlib.decompress, gzip.decompress, bz2.decompress, lzma.decompress)
 
 
 def _written_by(data: bytes) -> str:
     """Return the version of scikit-learn that wrote a pickle, if it can be seen."""
-    for unpacked in _UNPACKERS:
-        try:
-            data = unpacked(data)
-            break
-        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):
-            continue
-    found = _VERSION.search(data)
+    found = _VERSION.search(old_pickles.unpacked(data))
     return found[1].decode() if found else ""
 
 

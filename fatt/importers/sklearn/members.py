@@ -150,9 +150,6 @@ _KNOWN = {
         estimators n_jobs verbose weights estimators_ named_estimators_
     """,
     "LabelEncoder": "classes_",
-    "OneVsRestClassifier": """
-        estimator n_jobs verbose classes_ estimators_ label_binarizer_
-    """,
     "TransformedTargetRegressor": """
         check_inverse func inverse_func regressor transformer
         regressor_ transformer_ _training_dim
