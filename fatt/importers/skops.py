@@ -13,7 +13,6 @@ import json
 import math
 import re
 import zipfile
-import zlib
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,14 @@ import numpy as np
 from fatt.errors import (
     FattError,
     MalformedModelError,
-    ModelError,
     UnsupportedModelError,
     UntrustedModelError,
     needs,
 )
 from fatt.importers import foreign
-from fatt.importers.pickles import convert_loaded, elsewhere, with_versions
+from fatt.importers.pickles import convert_loaded, unreadable, with_versions
 from fatt.importers.pipeline.functions import MAY_CALL
-from fatt.importers.versions import check_file, release
+from fatt.importers.versions import check_file
 from fatt.model import Model, NoLive
 
 #: What tree models and their preprocessing hold besides scikit-learn's estimators,
@@ -90,7 +88,7 @@ _LOADERS = {
 
 _SCHEMA = "schema.json"
 _VERSION = re.compile(
-    r'"_sklearn_version": \{[^{}]*?"content": "\\"([0-9][0-9a-z.]{0,20})\\""'
+    rb'"_sklearn_version": \{[^{}]*?"content": "\\"([0-9][0-9a-z.]{0,20})\\""'
 )
 
 _ADVICE = (
@@ -120,7 +118,10 @@ def read(data: bytes, *, missing: float | None) -> Model:
     except FattError:
         raise
     except Exception as error:
-        raise _unreadable(data, error) from error
+        # What was checked is packed without compression.
+        found = _VERSION.search(data)
+        written = found[1].decode() if found else ""
+        raise unreadable("skops file", written, error) from error
     # What is called here may be called by nobody but its author.
     may_call = MAY_CALL.set(False)
     try:
@@ -130,33 +131,6 @@ def read(data: bytes, *, missing: float | None) -> Model:
     # Compiled code would follow any index that the arrays hold.
     reason = "a skops file is read, and none of its objects is run"
     return Model(read.ensemble, NoLive(reason))
-
-
-def _unreadable(data: bytes, error: Exception) -> ModelError:
-    """Say why a file cannot be read: another scikit-learn wrote it, or damage."""
-    import sklearn
-
-    told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    written, installed = _saved_with(data), str(sklearn.__version__)
-    if written and release(written) != release(installed):
-        return UnsupportedModelError(
-            f"the skops file was saved with scikit-learn {written}, and the installed "
-            f"{installed} cannot read it ({told}). {elsewhere(written)}"
-        )
-    return MalformedModelError(
-        f"the skops file cannot be read ({told}). Save the fitted model again with "
-        "skops.io.dump."
-    )
-
-
-def _saved_with(data: bytes) -> str:
-    """Return which version of scikit-learn saved what is in a file, if it tells."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            found = _VERSION.search(archive.read(_SCHEMA).decode())
-    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, zlib.error, OSError):
-        found = None
-    return found[1] if found else ""
 
 
 def _distrust(names: set[str]) -> UntrustedModelError:

@@ -158,12 +158,10 @@ class ModelFile:
 
     def said(self, key: str) -> dict[str, Any]:
         """Return what is written under a key, which is JSON; empty if nothing is."""
-        told = self.info.get(key, {})
-        if isinstance(told, str):
-            try:
-                told = json.loads(told)
-            except (ValueError, RecursionError):
-                raise fail(f"its {key} cannot be read") from None
+        try:
+            told = json.loads(self.info.get(key, "{}"))
+        except (ValueError, RecursionError):
+            raise fail(f"its {key} cannot be read") from None
         return told if isinstance(told, dict) else {"type": told}
 
 
