@@ -641,13 +641,13 @@ def test_categories_are_called_what_the_table_calls_them(tmp_path: Path) -> None
 
 def test_many_texts_that_the_model_does_not_know_stay_together() -> None:
     model, X = one_hot_model()
-    strange = X.assign(sex=[f"text {i}" for i in range(len(X) - 1)] + ["M"])
+    strange = X.assign(sex=[f"text {i}" for i in range(len(X) - 2)] + ["M", "F"])
     schema = fatt.Schema.infer(fatt.load(model), strange)
     assert len(schema.find("sex").texts) <= 1
     report = fatt.verify(model, strange, similarity=fatt.Similarity(vary=["sex"]))
     assert {case.individual["sex"] for case in report.counterexamples} <= {
         "(other)",
-        "M",
+        *"MF",
         *fatt.load(model).features[-1].categories,
     }
 
@@ -942,7 +942,7 @@ def test_a_file_needs_no_catboost(tmp_path: Path) -> None:
         "        print(error)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, KEPT)],
+        [sys.executable, "-c", code, *(str(p) for p in KEPT if p.suffix == ".cbm")],
         capture_output=True,
         text=True,
         check=True,
