@@ -6,9 +6,14 @@ the file is read, so that the installed version answers what the one that wrote 
 
 from __future__ import annotations
 
+import bz2
+import contextlib
+import gzip
+import inspect
 import io
+import lzma
 import pickle
-import threading
+import zlib
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,19 +32,24 @@ _VOTES = (1, 3)
 _LOSSES = "sklearn._loss._loss"
 #: What ensembles called the pattern of their members before version 1.2.
 _RENAMED = {"base_estimator": "estimator", "base_estimator_": "estimator_"}
-_LOCK = threading.Lock()
+#: How joblib compresses.
+_UNPACKERS = (zlib.decompress, gzip.decompress, bz2.decompress, lzma.decompress)
 
 
 def load(data: bytes) -> Any:
     """Unpickle what pickle or joblib wrote, plain or compressed."""
-    with _LOCK:
-        # joblib has no argument for it.
-        own = numpy_pickle.NumpyUnpickler
-        numpy_pickle.NumpyUnpickler = _Unpickler
-        try:
-            return numpy_pickle.load(io.BytesIO(data))
-        finally:
-            numpy_pickle.NumpyUnpickler = own
+    # Since joblib 1.5; before, it always was so.
+    is_told = "ensure_native_byte_order" in inspect.signature(_Unpickler).parameters
+    told = {"ensure_native_byte_order": True} if is_told else {}
+    return _Unpickler("", io.BytesIO(unpacked(data)), **told).load()
+
+
+def unpacked(data: bytes) -> bytes:
+    """Return what was compressed; other bytes as they are."""
+    for unpack in _UNPACKERS:
+        with contextlib.suppress(OSError, EOFError, zlib.error, lzma.LZMAError):
+            return unpack(data)
+    return data
 
 
 class RemainderColumns(list[Any]):

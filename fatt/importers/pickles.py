@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import importlib.util
-import lzma
 import re
 import warnings
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -36,7 +32,7 @@ from fatt.importers.versions import (
     release,
     releases_of,
 )
-from fatt.model import Model
+from fatt.model import Model, in_short
 
 #: The oldest versions of which all is read, and of which pickles of trees are.
 _OLDEST = release(TESTED["scikit-learn"][0])
@@ -70,10 +66,7 @@ def unpickle(data: bytes) -> tuple[Any, tuple[str, ...]]:
 
 def _unloadable(data: bytes, error: Exception) -> FattError:
     """Say why a pickle cannot be loaded, and what to do."""
-    import sklearn
-
-    told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    written, installed = _written_by(data), str(sklearn.__version__)
+    told = in_short(error)
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     package = (missing or "").partition(".")[0]
     if package and importlib.util.find_spec(package) is None:
@@ -95,18 +88,37 @@ def _unloadable(data: bytes, error: Exception) -> FattError:
             "Define that in a module that can be imported here as well, and save the "
             "model again; or load it in that script, and pass it to fatt."
         )
+    found = _VERSION.search(old_pickles.unpacked(data))
+    return unreadable("pickle", found[1].decode() if found else "", error)
+
+
+def unreadable(kind: str, written: str, error: Exception) -> FattError:
+    """Say why a file cannot be loaded: another scikit-learn wrote it, or damage.
+
+    Parameters
+    ----------
+    kind
+        The kind of file.
+    written
+        The version of scikit-learn that wrote it; empty if that cannot be seen.
+    error
+        What went wrong.
+    """
+    import sklearn
+
+    told, installed = in_short(error), str(sklearn.__version__)
     if written and release(written) != release(installed):
         return UnsupportedModelError(
-            f"the pickle was written with scikit-learn {written}, and the installed "
-            f"{installed} cannot load it ({told}). {elsewhere(written)}"
+            f"the {kind} was saved with scikit-learn {written}, and the installed "
+            f"{installed} cannot load it ({told}). {_elsewhere(written)}"
         )
     return MalformedModelError(
-        f"the pickle cannot be loaded ({told}). It is damaged, or other versions of "
-        "its packages wrote it: load it with those."
+        f"the {kind} cannot be loaded ({told}). It is damaged, or other versions of "
+        "its packages wrote it: load it with those, and save the fitted model again."
     )
 
 
-def elsewhere(version: str) -> str:
+def _elsewhere(version: str) -> str:
     """Say what to do about a file that needs another version of scikit-learn.
 
     Parameters
@@ -125,19 +137,6 @@ def elsewhere(version: str) -> str:
 
 #: What a fitted object of scikit-learn says about its version, in a pickle.
 _VERSION = re.compile(rb"_sklearn_version.{1,16}?([0-9]+\.[0-9]+[0-9a-z.]*)", re.DOTALL)
-_UNPACKERS = (zlib.decompress, gzip.decompress, bz2.decompress, lzma.decompress)
-
-
-def _written_by(data: bytes) -> str:
-    """Return the version of scikit-learn that wrote a pickle, if it can be seen."""
-    for unpacked in _UNPACKERS:
-        try:
-            data = unpacked(data)
-            break
-        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):
-            continue
-    found = _VERSION.search(data)
-    return found[1].decode() if found else ""
 
 
 def with_versions(load: Callable[[], Any]) -> tuple[Any, tuple[str, ...]]:
@@ -227,7 +226,7 @@ def _too_old(version: str, reason: str) -> UnsupportedModelError:
         f"the file was written by scikit-learn {version}, and {sklearn.__version__} is "
         f"installed: of files as old as that fatt reads pickles of trees, forests and "
         f"bagged trees from {releases_of('scikit-learn pickle').partition(' ')[0]} on "
-        f"({reason.rstrip('.')}). {elsewhere(version)}"
+        f"({reason.rstrip('.')}). {_elsewhere(version)}"
     )
 
 

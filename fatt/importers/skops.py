@@ -13,7 +13,6 @@ import json
 import math
 import re
 import zipfile
-import zlib
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,13 @@ import numpy as np
 from fatt.errors import (
     FattError,
     MalformedModelError,
-    ModelError,
     UnsupportedModelError,
     UntrustedModelError,
     needs,
 )
 from fatt.importers import foreign
-from fatt.importers.pickles import convert_loaded, elsewhere, with_versions
-from fatt.importers.versions import check_file, release
+from fatt.importers.pickles import convert_loaded, unreadable, with_versions
+from fatt.importers.versions import check_file
 from fatt.model import Model, NoLive
 
 #: What tree models and their preprocessing hold besides scikit-learn's estimators,
@@ -89,7 +87,7 @@ _LOADERS = {
 
 _SCHEMA = "schema.json"
 _VERSION = re.compile(
-    r'"_sklearn_version": \{[^{}]*?"content": "\\"([0-9][0-9a-z.]{0,20})\\""'
+    rb'"_sklearn_version": \{[^{}]*?"content": "\\"([0-9][0-9a-z.]{0,20})\\""'
 )
 
 _ADVICE = (
@@ -119,38 +117,14 @@ def read(data: bytes, *, missing: float | None) -> Model:
     except FattError:
         raise
     except Exception as error:
-        raise _unreadable(data, error) from error
+        # What was checked is packed without compression.
+        found = _VERSION.search(data)
+        written = found[1].decode() if found else ""
+        raise unreadable("skops file", written, error) from error
     read = convert_loaded(model, versions, missing=missing, kind="skops file")
     # Compiled code would follow any index that the arrays hold.
     reason = "a skops file is read, and none of its objects is run"
     return Model(read.ensemble, NoLive(reason))
-
-
-def _unreadable(data: bytes, error: Exception) -> ModelError:
-    """Say why a file cannot be read: another scikit-learn wrote it, or damage."""
-    import sklearn
-
-    told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    written, installed = _saved_with(data), str(sklearn.__version__)
-    if written and release(written) != release(installed):
-        return UnsupportedModelError(
-            f"the skops file was saved with scikit-learn {written}, and the installed "
-            f"{installed} cannot read it ({told}). {elsewhere(written)}"
-        )
-    return MalformedModelError(
-        f"the skops file cannot be read ({told}). Save the fitted model again with "
-        "skops.io.dump."
-    )
-
-
-def _saved_with(data: bytes) -> str:
-    """Return which version of scikit-learn saved what is in a file, if it tells."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            found = _VERSION.search(archive.read(_SCHEMA).decode())
-    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, zlib.error, OSError):
-        found = None
-    return found[1] if found else ""
 
 
 def _distrust(names: set[str]) -> UntrustedModelError:

@@ -425,8 +425,8 @@ def _misspelt(people: People, similarity: Relation) -> Iterator[Doubt]:
             [cell, *_] = _unknown_cells(people, index, feature)
             yield Doubt(
                 f"Row {rows[0]}: {name!r} has a value that the model does not know "
-                f"({rows.size:,} such rows, such as {cell}). No other row varies to it. "
-                "If it is misspelt, correct it. If there are such people, write "
+                f"({rows.size:,} such rows, such as {cell}). No other row varies to "
+                "it. If it is misspelt, correct it. If there are such people, write "
                 f"vary={{{name!r}: 'any'}}."
             )
 

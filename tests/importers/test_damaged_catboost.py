@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,13 +17,13 @@ from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
 from fatt.importers import catboost as importer
 from fatt.importers.catboost import cbm, normal_form
 from fatt.importers.catboost.flatbuffers import Buffer, Table
+from fatt.importers.catboost.live import written
 
 catboost = pytest.importorskip("catboost")
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
 SYMMETRIC = MODELS / "catboost-1.2.10-symmetric.cbm"
 DEPTHWISE = MODELS / "catboost-1.2.10-depthwise-multi.cbm"
-NESTED = MODELS / "catboost-1.2.10-json-depthwise.json"
 
 
 @pytest.fixture(scope="module")
@@ -312,126 +311,63 @@ def test_a_statistic_without_its_table(tmp_path: Path) -> None:
         fatt.load(tmp_path / "model.cbm")
 
 
-# JSON files
+# What files of CatBoost's own hand do not show
 
 
-def statistics(document: Any) -> Any:
-    return next(iter(document["ctr_data"].values()))
+def changed_info(file: Any, **told: Any) -> Any:
+    return replace(file, info=file.info | told)
 
 
-def hash_map(document: Any) -> Any:
-    return statistics(document)["hash_map"]
+def with_ctrs(file: Any, **told: Any) -> Any:
+    return replace(file, ctrs=[replace(ctr, **told) for ctr in file.ctrs])
 
 
-def of_target(document: Any) -> None:
-    for ctr in document["features_info"]["ctrs"]:
-        ctr["target_border_idx"] = 7
-    for tree in document["oblivious_trees"]:
-        for split in tree["splits"]:
-            if "ctr_target_border_idx" in split:
-                split["ctr_target_border_idx"] = 7
+def many_people(file: Any) -> Any:
+    table = file.ctrs[0].table
+    many = replace(table, counts=np.full_like(table.counts, 2**31 - 1))
+    return with_ctrs(file, table=many)
 
 
-def many_people(document: Any) -> None:
-    for table in document["ctr_data"].values():
-        for place in range(1, len(table["hash_map"]), table["hash_stride"]):
-            table["hash_map"][place] = 2**31 - 1
-            table["hash_map"][place + 1 : place + table["hash_stride"] - 1] = [
-                2**31 - 1
-            ] * (table["hash_stride"] - 2)
+def print_twice(file: Any) -> Any:
+    one_hot = [(index, np.array([1, 1])) for index, _ in file.one_hot]
+    return replace(file, one_hot=one_hot)
 
 
-def print_twice(document: Any) -> None:
-    for column in document["features_info"]["categorical_features"]:
-        column["values"] = [1, 1]
-    # The numbers of splits would be others.
-    document["oblivious_trees"] = []
+def same_number(file: Any) -> Any:
+    first, *others = file.categories
+    return replace(file, categories=[first, *(replace(c, index=0) for c in others)])
 
 
-def put(document: Any, *path: Any, value: Any) -> None:
-    for step in path[:-1]:
-        document = document[step]
-    document[path[-1]] = value
-
-
-def set_(*path: Any, value: Any) -> Callable[[Any], None]:
-    return lambda document: put(document, *path, value=value)
-
-
-FLOATS = ("features_info", "float_features", 0)
-CATEGORIES = ("features_info", "categorical_features")
-TREE = ("oblivious_trees", 0)
-DOCUMENTS: dict[str, Callable[[Any], None]] = {
-    "a column does not say whether it has NaN": set_(*FLOATS, "has_nans", value=1),
-    "'many' stands where a number should": set_(*TREE, "leaf_values", 0, value="many"),
-    "a number is too large": set_(*TREE, "leaf_values", 0, value=12345.678),
-    "'first' stands where a whole number should": set_(
-        *FLOATS, "feature_index", value="first"
-    ),
-    "a float feature is no object": set_(*FLOATS, value=3),
-    "its model_info is no object": set_("model_info", value=3),
-    "its params are no object": set_("model_info", "params", value=3),
-    "has the statistic FloatTargetMeanValue, whose sums": set_(
-        "features_info", "ctrs", 0, "ctr_type", value="FloatTargetMeanValue"
-    ),
-    "a broken row": lambda d: hash_map(d).pop(),
-    "a broken key": lambda d: hash_map(d).__setitem__(0, "town"),
-    "the table of a statistic has a key twice": lambda d: hash_map(d).__setitem__(
-        statistics(d)["hash_stride"], hash_map(d)[0]
-    ),
-    "a broken count": lambda d: hash_map(d).__setitem__(1, -1),
+FILES: dict[str, Callable[[Any], Any]] = {
     "counts that are no numbers of people": many_people,
-    "a class that its table does not have": of_target,
-    "no trees, or two kinds of them": set_("trees", value=[]),
-    "a split is none of those": set_(*TREE, "splits", 0, "split_index", value=10**6),
-    "a member is not as it should be": set_("scale_and_bias", value=[1]),
+    "a class that its table does not have": lambda file: with_ctrs(file, target=7),
     "a column asks for a fingerprint twice": print_twice,
-    "two columns have the same number": set_(*CATEGORIES, 1, "feature_index", value=0),
-    "its probability threshold is '2'": set_(
-        "model_info", "binclass_probability_threshold", value="2"
+    "two columns have the same number": same_number,
+    "its probability threshold is '2'": lambda file: changed_info(
+        file, binclass_probability_threshold="2"
     ),
-    "its classes have no labels": set_(
-        "model_info", "class_params", "class_to_label", value=["one", "two"]
+    "its classes have no labels": lambda file: changed_info(
+        file, class_params='{"class_to_label": ["one", "two"]}'
     ),
+    "its class_params cannot be read": lambda file: changed_info(
+        file, class_params="{"
+    ),
+    "the loss Logloss has 3 outputs": lambda file: replace(
+        file, values=np.tile(file.values, 3), bias=(0.0,) * 3
+    ),
+    "another number of biases": lambda file: replace(file, bias=(0.0,) * 3),
+    "its scale or bias is no number": lambda file: replace(file, bias=(np.nan,)),
 }
 
 
-@pytest.mark.parametrize("said", DOCUMENTS)
-def test_documents(said: str, model: Any, tmp_path: Path) -> None:
-    document = json.loads(saved(model, tmp_path, "json"))
-    fatt.load(tmp_path / "model.json")
-    DOCUMENTS[said](document)
-    text = json.dumps(document).replace("12345.678", "1" + "0" * 330)
-    with pytest.raises(ModelError, match=said):
-        importer.read(text.encode(), missing=None)
-
-
-def test_texts_that_are_no_model() -> None:
-    start = '{"features_info": '
-    for text, said in (
-        (start + "NaN}", "a number is NaN"),
-        (start + '1, "features_info": 2}', "a member is there twice"),
-    ):
-        with pytest.raises(MalformedModelError, match=said):
-            importer.read(text.encode(), missing=None)
-
-
-def test_outputs_and_leaves_of_nested_trees() -> None:
-    document = json.loads(NESTED.read_text())
-    params = document["model_info"]["params"]
-    document["model_info"]["params"] = (
-        json.loads(params) if isinstance(params, str) else params
-    )
-    put(document, "model_info", "params", "loss_function", value={"type": "Logloss"})
-    with pytest.raises(MalformedModelError, match="the loss Logloss has 3 outputs"):
-        importer.read(json.dumps(document).encode(), missing=None)
-    document = json.loads(NESTED.read_text())
-    node = document["trees"][0]
-    while "value" not in node:
-        node = node["left"]
-    node["value"] = [0.5]
-    with pytest.raises(MalformedModelError, match="different numbers of values"):
-        importer.read(json.dumps(document).encode(), missing=None)
+@pytest.mark.parametrize("said", FILES)
+def test_files_that_contradict_themselves(
+    said: str, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cbm.parse(written(model))
+    monkeypatch.setattr(cbm, "parse", lambda data: FILES[said](file))
+    with pytest.raises(MalformedModelError, match=said):
+        importer.read(cbm.MAGIC, missing=None)
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,8 @@ def test_unknown_attributes_are_refused_by_name(
 ) -> None:
     model, part = part_of(*where)
     name = f"_{name}" if private else name.rstrip("_") + "_"
-    if name in members._known(type(part).__name__):
+    known = members._known()
+    if name in known["Any"] | known[type(part).__name__]:
         return
     setattr(part, name, np.arange(3))
     with pytest.raises(UnsupportedModelError, match=name):

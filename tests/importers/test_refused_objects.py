@@ -28,7 +28,6 @@ from sklearn.ensemble import (
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     KBinsDiscretizer,
@@ -176,12 +175,6 @@ def other_bins() -> Any:
     return Pipeline([("bins", bins), ("tree", TREE)])
 
 
-def one_against_the_rest() -> Any:
-    model = OneVsRestClassifier(DecisionTreeClassifier(**SMALL)).fit(X, Y3)
-    model.estimators_ = model.estimators_[:2]
-    return model
-
-
 def columns_in_two_ways() -> Any:
     few = DecisionTreeClassifier(**SMALL).fit(X[:, :2], Y)
     return changed(VOTE, estimators_=[TREE, few])
@@ -265,7 +258,6 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "the TunedThresholdClassifierCV is not fitted": lambda: without(
         TunedThresholdClassifierCV(TREE, cv=2).fit(X, Y), "best_threshold_"
     ),
-    "the OneVsRestClassifier lacks a model": one_against_the_rest,
     "answer other classes than it": lambda: changed(
         VOTE, estimators_=[TREE, DecisionTreeClassifier(**SMALL).fit(X, Y3)]
     ),

@@ -756,7 +756,7 @@ REFUSED = [
         "cannot import a scikit-learn LogisticRegression",
     ),
     (forests.StackingClassifier([("t", TREE)], cv=2), "StackingClassifier"),
-    (OneVsRestClassifier(LogisticRegression()), "LogisticRegression"),
+    (OneVsRestClassifier(TREE), "one model per class"),
     (forests.IsolationForest(n_estimators=2), "IsolationForest.*labels"),
     (LogisticRegression(), "LogisticRegression.*supported are"),
     (BaggingClassifier(LogisticRegression(), 2), "holds a LogisticRegression"),

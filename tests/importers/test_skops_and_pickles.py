@@ -143,6 +143,27 @@ def test_pickles_read_as_the_object_does(name, compress, tmp_path):
     assert found.source.format == "pickle file"
 
 
+def unpickler_of_joblib() -> str:
+    return joblib.numpy_pickle.NumpyUnpickler.__module__
+
+
+class Look:
+    """Tells who would read another file at the time when this one is read."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return unpickler_of_joblib, ()
+
+
+@pytest.mark.parametrize("compress", [0, 3, ("gzip", 3), ("bz2", 3), ("xz", 3)])
+def test_pickles_change_nothing_for_others(compress, tmp_path):
+    path = tmp_path / "model.joblib"
+    joblib.dump((MODELS["tree"], Look(), X), path, compress=compress)
+    (tree, seen, rows), _ = pickles.unpickle(path.read_bytes())
+    assert seen == "joblib.numpy_pickle"
+    assert np.array_equal(rows, X)
+    assert np.array_equal(tree.predict(X), MODELS["tree"].predict(X))
+
+
 def test_damaged_and_strange_pickles():
     good = pickle.dumps(MODELS["tree"])
     assert (

@@ -1,4 +1,4 @@
-"""scikit-learn's votes, one model per class, and transformed targets."""
+"""scikit-learn's votes and means, and transformed targets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import fatt
-from fatt.errors import SpecError, UnsupportedModelError
+from fatt.errors import UnsupportedModelError
 from tests.laws.effort import for_seeds
 from tests.probes import probe_rows, same_bits
 
@@ -186,43 +186,6 @@ def test_means_of_regressors(kind: str, seed: int) -> None:
         assert same_bits(model.predict(X), np.array(one))
 
 
-SEVERAL: dict[str, Callable[[], Any]] = {
-    "tree": lambda: tree.DecisionTreeClassifier(max_depth=2),
-    "forest": lambda: forests.RandomForestClassifier(5, max_depth=3, random_state=0),
-    "boosted": lambda: forests.GradientBoostingClassifier(n_estimators=4),
-    "histograms": lambda: forests.HistGradientBoostingClassifier(
-        max_iter=4, min_samples_leaf=3
-    ),
-    "LightGBM": lambda: lightgbm.LGBMClassifier(
-        n_estimators=4, min_child_samples=3, n_jobs=1, verbose=-1
-    ),
-    "pipeline": lambda: make_pipeline(
-        StandardScaler(), forests.ExtraTreesClassifier(5, max_depth=3)
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", SEVERAL)
-@pytest.mark.parametrize("n_classes", [2, 3, 4])
-@for_seeds(3)
-def test_one_against_the_rest(kind: str, n_classes: int, seed: int) -> None:
-    X, y = rows(seed, n_classes)
-    fitted = OneVsRestClassifier(SEVERAL[kind]()).fit(X, y)
-    model = fatt.load(fitted)
-    rng = np.random.default_rng(seed)
-    probes = X + rng.choice([0.0, 0.0, 0.1], X.shape)
-    assert_same(model, fitted, np.concatenate([X, probes]))
-    with pytest.raises(SpecError, match="hands out no scores"):
-        model.deciding(threshold=0.3, cut_on="score", pos_label=model.classes[-1])
-
-
-def test_ties_of_one_against_the_rest() -> None:
-    X, y = np.zeros((8, 1)), WORDS[[0, 1, 2, 3] * 2]
-    fitted = OneVsRestClassifier(tree.DecisionTreeClassifier()).fit(X, y)
-    assert len(set(fitted.predict_proba(X)[0])) == 1
-    assert fatt.load(fitted).predict(X).tolist() == fitted.predict(X).tolist()
-
-
 def test_around_and_inside_of_others(tmp_path: Path) -> None:
     X, y = rows(0, 2)
     vote = forests.VotingClassifier(some_forests(0), voting="soft")
@@ -239,7 +202,6 @@ def test_around_and_inside_of_others(tmp_path: Path) -> None:
             [("v", forests.VotingClassifier(trees(0, 3), voting="soft")), *trees(4, 2)],
             voting="soft",
         ),
-        OneVsRestClassifier(vote),
     ):
         model = fatt.load(fitted.fit(X, y))
         assert model.ask(X) == fitted.predict(X).tolist() == model.predict(X).tolist()
@@ -278,6 +240,7 @@ def test_what_is_refused() -> None:
     numbers = X[:, 0] + 3
     poisson = forests.HistGradientBoostingRegressor(loss="poisson", max_iter=2)
     single = xgboost.XGBRegressor(n_estimators=2, n_jobs=1)
+    known_trees = tree.DecisionTreeClassifier()
     known, unknown = tree.DecisionTreeRegressor(), StandardScaler()
     piped = make_pipeline(StandardScaler(), tree.DecisionTreeClassifier())
     for fitted, target, reason in (
@@ -299,12 +262,7 @@ def test_what_is_refused() -> None:
         ),
         (forests.VotingRegressor([("a", poisson)]), numbers, "function of a sum"),
         (forests.VotingRegressor([("a", single)]), numbers, "float32"),
-        (
-            OneVsRestClassifier(xgboost.XGBClassifier(n_estimators=2, n_jobs=1)),
-            y,
-            "does not follow",
-        ),
-        (OneVsRestClassifier(tree.DecisionTreeClassifier()), None, "several columns"),
+        (OneVsRestClassifier(known_trees), y, "one model per class"),
         (
             TransformedTargetRegressor(known, func=np.sqrt, inverse_func=np.square),
             numbers,
@@ -333,9 +291,7 @@ def test_what_is_refused() -> None:
         fatt.load(mixed.fit(X, y))
     for unfitted in (
         forests.VotingClassifier([("a", forest)]),
-        OneVsRestClassifier(forest),
+        TransformedTargetRegressor(known),
     ):
         with pytest.raises(NotFittedError):
             fatt.load(unfitted)
-    with pytest.raises(NotFittedError):
-        fatt.load(TransformedTargetRegressor(known))

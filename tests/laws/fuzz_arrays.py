@@ -29,7 +29,6 @@ from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -101,7 +100,6 @@ def made() -> dict[str, Any]:
         ensemble.BaggingClassifier(tree, 2, max_features=0.5, random_state=0),
         ensemble.HistGradientBoostingClassifier(max_iter=2, max_depth=2),
         FixedThresholdClassifier(forest, threshold=0.3),
-        OneVsRestClassifier(boosted),
         boosted,
     ]
     models |= {type(m).__name__: m.fit(whole, whole[:, 0]) for m in alone}

@@ -169,7 +169,6 @@ def _classes() -> dict[str, Kind]:
         "adaboost": Kind(_of("AdaBoostClassifier", n_estimators=6), target=2),
         "adaboost of 3": Kind(_of("AdaBoostClassifier", n_estimators=6), target=3),
         "votes": Kind(_voting, target=2),
-        "one against the rest": Kind(_one_against_the_rest, target=3),
         "forest of 3": Kind(_of("RandomForestClassifier", **_FEW), target=3),
         "sigmoid": Kind(lambda: _calibrated("sigmoid"), target=2),
         "isotonic": Kind(lambda: _calibrated("isotonic"), target=2),
@@ -197,12 +196,6 @@ def _voting() -> Any:
     from sklearn.ensemble import VotingClassifier
 
     return VotingClassifier(members, voting="soft")
-
-
-def _one_against_the_rest() -> Any:
-    from sklearn.multiclass import OneVsRestClassifier
-
-    return OneVsRestClassifier(_sklearn("DecisionTreeClassifier", max_depth=3))
 
 
 def _calibrated(method: str) -> Any:

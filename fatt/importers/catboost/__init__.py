@@ -1,11 +1,12 @@
-"""CatBoost: fitted objects, and ``.cbm`` and JSON files without the catboost package.
+"""CatBoost: ``.cbm`` files without the catboost package, fitted objects, JSON files.
 
-Both ways lead through the same description of a model (`file`); a fitted object is read
-from the ``.cbm`` file that it writes, which holds all that its `predict` needs.
+A fitted object is read from the ``.cbm`` file that it writes, which holds all that its
+`predict` needs; a JSON file from the one that CatBoost writes once it has loaded it.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import platform
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ from fatt.ensemble import (
 )
 from fatt.ensemble.table_exp import LEAST
 from fatt.errors import UnsupportedModelError
-from fatt.importers.catboost import cbm, json_file, live
+from fatt.importers.catboost import cbm, live
 from fatt.importers.catboost.file import Floats, ModelFile
 from fatt.importers.catboost.flatbuffers import fail
 from fatt.importers.catboost.normal_form import lay_out, make_columns
@@ -80,9 +81,10 @@ _LABEL_TYPES: dict[str, type[Label]] = {
 _CLASS_MEMBERS = {"class_names", "class_to_label", "class_label_type", "classes_count"}
 
 _JSON_NOTE = (
-    "The numbers are those that CatBoost itself reads from the JSON file; they can be "
-    "some units in the last place off those of the model that wrote it. A .cbm file "
-    "has them exactly."
+    "The model is what CatBoost itself reads from the JSON file: numbers can be some "
+    "units in the last place off those of the model that wrote it, and statistics of "
+    "means or of several borders of the target are not written as they are. A .cbm "
+    "file has all exactly."
 )
 _LOGARITHM_NOTE = (
     "The number is the score, the logarithm of what is expected, as CatBoost.predict "
@@ -100,10 +102,15 @@ _TEXT_NOTE = (
 
 
 def read(data: bytes, *, missing: float | None) -> Model:
-    """Read a ``.cbm`` or JSON file; the catboost package is not needed."""
+    """Read a ``.cbm`` file, or a JSON file, for which CatBoost is needed."""
     refuse_missing(missing, "a CatBoost file")
     is_json = not data.startswith(cbm.MAGIC)
-    file = json_file.parse(data) if is_json else cbm.parse(data)
+    texts: tuple[str, ...] = ()
+    if is_json:
+        texts = _texts(data)
+        data = live.from_json(data)
+    file = cbm.parse(data)
+    file = replace(file, texts=(*file.texts, *texts))
     notes = check_file(
         "CatBoost",
         file.version,
@@ -113,7 +120,7 @@ def read(data: bytes, *, missing: float | None) -> Model:
     source = Source(
         library="catboost",
         version=file.version,
-        format=f"{file.format} file",
+        format="JSON file" if is_json else "cbm file",
         notes=(*notes, _JSON_NOTE) if is_json else notes,
     )
     # As a CatBoostRegressor into which it is loaded.
@@ -121,8 +128,18 @@ def read(data: bytes, *, missing: float | None) -> Model:
     asked: live.Number = "Exponent" if is_exponential else "RawFormulaVal"
     ensemble = _ensemble(file, source, Link(function=_NUMBERS[asked]))
     kind = asked if isinstance(ensemble.decision, Prediction) else None
-    opened = partial(live.open_file, data, "json" if is_json else "cbm", kind)
-    return Model(ensemble, opened)
+    return Model(ensemble, partial(live.open_file, data, kind))
+
+
+def _texts(data: bytes) -> tuple[str, ...]:
+    """Return the texts of categories that a JSON file has beside their fingerprints."""
+    try:
+        told = json.loads(data)["features_info"].get("cat_features_hash") or ()
+        return tuple(str(one["value"]) for one in told)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise fail(
+            f"it starts neither as a .cbm file does, nor is it such JSON ({error})"
+        ) from None
 
 
 def convert(model: Any, *, missing: float | None) -> Model:

@@ -87,7 +87,6 @@ def parse(data: bytes) -> ModelFile:
     _check_bins(trees, [c.borders for c in numbers], one_hot, ctrs)
     bias = trees.array(16, "<f8").tolist() or [trees.number(15, "d", 0.0)] * n_outputs
     return ModelFile(
-        format="cbm",
         info={pair.text(0): pair.text(1) for pair in model.tables(2, "description", 2)},
         numbers=numbers,
         categories=categories,

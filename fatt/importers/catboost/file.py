@@ -1,4 +1,4 @@
-"""What a CatBoost file says, whichever form it has."""
+"""What a CatBoost file says."""
 
 from __future__ import annotations
 
@@ -107,10 +107,8 @@ class ModelFile:
 
     Attributes
     ----------
-    format
-        Which form the file has.
     info
-        What it says about itself, by name: texts, or JSON as Python reads it.
+        What it says about itself: texts by name, some of which are JSON.
     numbers, categories
         Its columns.
     one_hot
@@ -126,8 +124,7 @@ class ModelFile:
         Texts that may be behind the fingerprints.
     """
 
-    format: str
-    info: dict[str, Any]
+    info: dict[str, str]
     numbers: Sequence[NumberColumn]
     categories: Sequence[CategoryColumn]
     one_hot: Sequence[tuple[int, Ints]]
@@ -161,12 +158,10 @@ class ModelFile:
 
     def said(self, key: str) -> dict[str, Any]:
         """Return what is written under a key, which is JSON; empty if nothing is."""
-        told = self.info.get(key, {})
-        if isinstance(told, str):
-            try:
-                told = json.loads(told)
-            except (ValueError, RecursionError):
-                raise fail(f"its {key} cannot be read") from None
+        try:
+            told = json.loads(self.info.get(key, "{}"))
+        except (ValueError, RecursionError):
+            raise fail(f"its {key} cannot be read") from None
         return told if isinstance(told, dict) else {"type": told}
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.tables import as_frame
+from fatt.errors import MissingDependencyError
+from fatt.importers.catboost.flatbuffers import fail
 from fatt.model import Live
 
 Floats = NDArray[np.float64]
@@ -84,15 +89,13 @@ def written(model: Any) -> bytes:
         return path.read_bytes()
 
 
-def open_file(data: bytes, form: str, predicts: Number | None) -> CatBoost:
-    """Let CatBoost read a file.
+def open_file(data: bytes, predicts: Number | None) -> CatBoost:
+    """Let CatBoost read a ``.cbm`` file.
 
     Parameters
     ----------
     data
         The bytes of the file.
-    form
-        ``"cbm"`` or ``"json"``.
     predicts
         What kind of number the model predicts; None if it has labels.
     """
@@ -102,5 +105,55 @@ def open_file(data: bytes, form: str, predicts: Number | None) -> CatBoost:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         path.write_bytes(data)
-        model.load_model(str(path), format=form)
+        model.load_model(str(path), format="cbm")
     return CatBoost(model, predicts)
+
+
+_CONVERT = """
+import catboost
+model = catboost.CatBoost()
+model.load_model("model.json", format="json")
+model.save_model("model.cbm", format="cbm")
+"""
+_SECONDS = 600
+
+
+def from_json(data: bytes) -> bytes:
+    """Let CatBoost read a JSON file, and return what it writes to a ``.cbm`` file.
+
+    It does so in a process of its own, which a damaged file may end: CatBoost follows
+    whatever numbers it finds.
+
+    Raises
+    ------
+    MissingDependencyError
+        If there is no CatBoost.
+    MalformedModelError
+        If it cannot read the file.
+    """
+    if importlib.util.find_spec("catboost") is None:
+        raise MissingDependencyError(
+            "reading the JSON form of a CatBoost model needs catboost: pip install "
+            "catboost. Or save the model as .cbm, which fatt reads without it: "
+            "CatBoost().load_model(path, 'json').save_model('model.cbm')."
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "model.json").write_bytes(data)
+        command = [sys.executable, "-P", "-c", _CONVERT]
+        try:
+            run = subprocess.run(
+                command,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise fail(f"CatBoost does not read it in {_SECONDS} seconds") from None
+        made = Path(folder, "model.cbm")
+        if run.returncode or not made.exists():
+            [*_, told] = ["it ended", *run.stderr.strip().splitlines()]
+            raise fail(f"CatBoost cannot read the JSON ({told[:200]})")
+        return made.read_bytes()

@@ -41,6 +41,8 @@ _HINTS = {
     "IsolationForest": _NO_LABEL,
     "MultiOutputClassifier": _COLUMNS,
     "OneVsOneClassifier": _SEVERAL,
+    "OneVsRestClassifier": "it compares what one model per class answers. Train one "
+    "model of all classes, or pass one of the models inside, its estimators_.",
     "OutputCodeClassifier": _SEVERAL,
     "RFE": "it chooses columns itself: pass its estimator_ and those columns.",
     "RFECV": "it chooses columns itself: pass its estimator_ and those columns.",
@@ -54,7 +56,6 @@ _HINTS = {
 _WRAPPERS: dict[str, Any] = {
     "CalibratedClassifierCV": calibration,
     "FixedThresholdClassifier": thresholds,
-    "OneVsRestClassifier": voting,
     "TransformedTargetRegressor": targets,
     "TunedThresholdClassifierCV": thresholds,
     "VotingClassifier": voting,

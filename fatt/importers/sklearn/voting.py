@@ -1,12 +1,11 @@
-"""Votes of tree models and one model per class, where they are sums of leaves."""
+"""Votes and means of tree models, where they are sums of leaves."""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import (
     Argmax,
-    Cut,
     Decision,
     Ensemble,
     Feature,
@@ -25,7 +23,6 @@ from fatt.ensemble import (
     Scoring,
     Trees,
 )
-from fatt.ensemble.cutoff import one_output, turn
 from fatt.ensemble.features import strictest
 from fatt.ensemble.scoring import decide
 from fatt.errors import MalformedModelError, UnsupportedModelError
@@ -54,7 +51,7 @@ def inside(model: Any) -> tuple[Any, ...]:
 
 
 def convert(model: Any, *, missing: float | None) -> Model:
-    """Convert a VotingClassifier, VotingRegressor or OneVsRestClassifier.
+    """Convert a VotingClassifier or VotingRegressor.
 
     Parameters
     ----------
@@ -69,11 +66,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
         If what it answers is no sum of leaves, with the reason.
     """
     parts = [read(inner, missing).ensemble for inner in inside(model)]
-    name = type(model).__name__
-    if name == "OneVsRestClassifier":
-        ensemble = _one_against_the_rest(model, parts)
-        return around(model, ensemble, hands_out_scores=False)
-    if name == "VotingRegressor":
+    if type(model).__name__ == "VotingRegressor":
         return around(model, _mean(model, parts))
     if model.voting == "soft":
         return around(model, _soft(model, parts))
@@ -184,58 +177,6 @@ def _hard(model: Any, parts: Sequence[Ensemble]) -> Ensemble:
         votes.append(_with_values(part, np.eye(len(classes))[winners] * weight))
     scoring = Scoring(dtype="float64", base=(0.0,) * len(classes))
     return _joined(votes, classes, scoring, Argmax())
-
-
-def _one_against_the_rest(model: Any, parts: Sequence[Ensemble]) -> Ensemble:
-    """Let one model per class speak for it; the largest score wins."""
-    kind, classes = model.label_binarizer_.y_type_, members.classes(model)
-    if kind not in {"binary", "multiclass"}:
-        raise UnsupportedModelError(
-            "the OneVsRestClassifier answers several columns of y at once: pass one of "
-            "the models inside."
-        )
-    if len(parts) != (1 if kind == "binary" else len(classes)):
-        raise MalformedModelError("the OneVsRestClassifier lacks a model of a class.")
-    has_scores = hasattr(inside(model)[0], "decision_function")
-    link = Link() if has_scores else parts[0].link
-    scores = [
-        one_output(part, 1) if isinstance(part.decision, Argmax) else part
-        for part in parts
-    ]
-    ways = {msgspec.structs.replace(one.scoring, base=(0.0,)) for one in scores}
-    known = {
-        Link(),
-        Link(function="sigmoid", scale=link.scale if link else 1.0),
-    }
-    if len(ways) > 1 or link not in known or scores[0].scoring.single:
-        raise UnsupportedModelError(
-            f"the OneVsRestClassifier compares what several {parts[0].source.model} "
-            "answer, in a way that fatt does not follow. Train a model of several "
-            "classes."
-        )
-    scoring = msgspec.structs.replace(
-        scores[0].scoring, base=tuple(one.scoring.base[0] for one in scores)
-    )
-    if kind == "binary":
-        half = 0.0 if has_scores else 0.5
-        at = turn(lambda s: link(s) > half, link, np.float64)
-        decision: Decision = Cut(at=at)
-    else:
-        function: Literal["identity", "sigmoid"] = "identity"
-        if link.function == "sigmoid":
-            function = "sigmoid"
-        decision = Argmax(link=function, scale=link.scale, ties=_ties())
-    return _joined(scores, classes, scoring, decision)
-
-
-@functools.cache
-def _ties() -> Literal["first", "last"]:
-    """Return which of several largest classes the installed scikit-learn answers."""
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
-    even = OneVsRestClassifier(DecisionTreeClassifier()).fit([[0]] * 3, [0, 1, 2])
-    return "first" if even.predict([[0]])[0] == 0 else "last"
 
 
 def _classes(model: Any, parts: Sequence[Ensemble]) -> tuple[Label, ...]:
