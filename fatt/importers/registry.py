@@ -6,8 +6,10 @@ import importlib
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -89,6 +91,15 @@ def category_sets(n_codes: Ints, number: Ints, code: Ints) -> list[NDArray[np.bo
     bits[starts[number[used]] + code[used]] = True
     spans = zip(starts.tolist(), ends.tolist(), strict=True)
     return [bits[start:end] for start, end in spans]
+
+
+def refusing_missing(ensemble: Ensemble) -> Ensemble:
+    """Return a form that reads no missing values, as scikit-learn in sparse rows."""
+    features = tuple(
+        msgspec.structs.replace(feature, accepts_missing=False)
+        for feature in ensemble.features
+    )
+    return replace(ensemble, features=features)
 
 
 class Library(Protocol):
