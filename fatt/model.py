@@ -73,14 +73,41 @@ class Live(ABC):
 
 
 @dataclass(frozen=True)
-class WithCutOff(Live):
-    """A model whose probabilities, scores or predictions are cut at numbers.
+class Around(Live):
+    """A model that is asked about tables, or answers, in another form than its own.
 
     Attributes
     ----------
     live
         The model itself.
-    asked
+    """
+
+    live: Live
+
+    def asked(self, of: Callable[[Any], Any], table: Any) -> Any:
+        """Ask one of the model's own questions about a table."""
+        return of(table)
+
+    def labels(self, table: Any) -> Any:
+        """Return the model's own answers."""
+        return self.asked(self.live.labels, table)
+
+    def probabilities(self, table: Any) -> Any:
+        """Return the model's own probabilities."""
+        return self.asked(self.live.probabilities, table)
+
+    def scores(self, table: Any) -> Any:
+        """Return the model's own scores."""
+        return self.asked(self.live.scores, table)
+
+
+@dataclass(frozen=True)
+class WithCutOff(Around):
+    """A model whose probabilities, scores or predictions are cut at numbers.
+
+    Attributes
+    ----------
+    rule
         The cut-off, or the bands.
     place
         Which column of what the model hands out is cut.
@@ -90,8 +117,7 @@ class WithCutOff(Live):
         Whether nothing else of what the model hands out belongs to its exact form.
     """
 
-    live: Live
-    asked: CutOff | Cuts
+    rule: CutOff | Cuts
     place: int
     classes: tuple[Label, ...]
     is_alone: bool
@@ -103,12 +129,12 @@ class WithCutOff(Live):
             "score": live.scores,
             "probability": live.probabilities,
             "prediction": live.labels,
-        }[self.asked.on]
+        }[self.rule.on]
         found = np.asarray(ask(table))
         column = found.reshape(len(found), -1)[:, self.place]
         answers = np.empty(len(self.classes), dtype=object)
         answers[:] = self.classes
-        return answers[self.asked.codes(column)]
+        return answers[self.rule.codes(column)]
 
     def probabilities(self, table: Any) -> Any:
         """Return the model's own probabilities of the two classes that are left."""
@@ -116,10 +142,6 @@ class WithCutOff(Live):
         if not self.is_alone:
             return found
         return np.column_stack([1.0 - found[:, self.place], found[:, self.place]])
-
-    def scores(self, table: Any) -> Any:
-        """Return the model's own scores."""
-        return self.live.scores(table)
 
     def leaves(self) -> NDArray[np.float64] | None:
         """Return what each leaf adds to the scores."""
@@ -131,31 +153,20 @@ class WithCutOff(Live):
 
 
 @dataclass(frozen=True)
-class WithProbability(Live):
+class WithProbability(Around):
     """A model whose answer is the probability of one class.
 
     Attributes
     ----------
-    live
-        The model itself.
     place
         Which class.
     """
 
-    live: Live
     place: int
 
     def labels(self, table: Any) -> Any:
         """Return the probability of each row."""
         return np.asarray(self.live.probabilities(table))[:, self.place]
-
-    def probabilities(self, table: Any) -> Any:
-        """Return the model's own probabilities."""
-        return self.live.probabilities(table)
-
-    def scores(self, table: Any) -> Any:
-        """Return the model's own scores."""
-        return self.live.scores(table)
 
 
 @dataclass(frozen=True)

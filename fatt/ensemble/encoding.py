@@ -112,14 +112,13 @@ def _are_taken(rows: Matrix, limits: Limits) -> bool:
 
 def _check_frame(column: Column, feature: Feature, inputs: Inputs) -> None:
     """Refuse columns of pandas that the library refuses for their type."""
-    if isinstance(feature, Categorical) and feature.labelled:
-        is_plain = column.is_numeric or column.categories is not None
-        taken, wanted = (
-            inputs.undeclared or not column.in_pandas or is_plain,
-            "category",
-        )
-    else:
-        taken, wanted = inputs.in_arrow or not column.in_arrow, "float"
+    taken, wanted = inputs.in_arrow or not column.in_arrow, "float"
+    if isinstance(feature, Categorical):
+        if feature.holds_labels:
+            return
+        if feature.labelled and not column.is_numeric:
+            is_declared = not column.in_pandas or column.categories is not None
+            taken, wanted = inputs.undeclared or is_declared, "category"
     if not taken:
         raise DataError(
             f"column {feature.name!r} has type {column.native}, which the model's "

@@ -29,7 +29,7 @@ from fatt.ensemble import (
 from fatt.ensemble.joint import divisors_of, in_words
 from fatt.ensemble.tables import as_frame, places_of
 from fatt.errors import SpecError, hint
-from fatt.model import Live, Model
+from fatt.model import Around, Live, Model
 from fatt.region.variables import Merge, merge_joint, merge_trees
 from fatt.verdict import unknown_label
 
@@ -362,27 +362,24 @@ def _open(
 
 
 @dataclass(frozen=True)
-class InOwnWords(Live):
+class InOwnWords(Around):
     """A model that is asked in its own words about tables that have other names.
 
     Attributes
     ----------
-    live
-        The model itself.
     own, named
         Its exact form as it was read, and with the names from outside.
     numbers
         What it reads for the categories of some columns, where tables never hold that.
     """
 
-    live: Live
     own: Ensemble
     named: Ensemble
     numbers: dict[int, Sequence[Label]] = field(default_factory=dict)
 
     def labels(self, table: Any) -> Any:
         """Return the labels under their new names; numbers as they are."""
-        given = np.asarray(self._asked(self.live.labels, table))
+        given = np.asarray(self.asked(self.live.labels, table))
         if not self.own.classes:
             return given
         words = dict(zip(self.own.classes, self.named.classes, strict=True))
@@ -392,14 +389,6 @@ class InOwnWords(Live):
         found[:] = [words.get(answer, answer) for answer in answers]
         return found
 
-    def probabilities(self, table: Any) -> Any:
-        """Return the probabilities, which are in the order of the classes."""
-        return self._asked(self.live.probabilities, table)
-
-    def scores(self, table: Any) -> Any:
-        """Return the scores, which are in the order of the classes."""
-        return self._asked(self.live.scores, table)
-
     def leaves(self) -> NDArray[np.float64] | None:
         """Return what each leaf adds to the scores; names change nothing there."""
         return self.live.leaves()
@@ -408,16 +397,17 @@ class InOwnWords(Live):
         """Return a copy of the model itself with other leaf values."""
         return self.live.with_leaves(values)
 
-    def _asked(self, ask: Callable[[Any], Any], table: Any) -> Any:
+    def asked(self, of: Callable[[Any], Any], table: Any) -> Any:
+        """Ask about a table in the model's own words."""
         is_own = self.own.features == self.named.features
         if is_own and not self.named.inputs.renamed:
-            return ask(table)
+            return of(table)
         frame = as_frame(table)
         is_coded = any(isinstance(f, Categorical) and f.codes for f in self._features)
         if is_coded or self.numbers:
-            return ask(self._in_codes(table))
+            return of(self._in_codes(table))
         if frame is None:
-            return ask(table)
+            return of(table)
         chosen = frame[:, places_of(frame, self._features, self.named.inputs)]
         if self.own.inputs.named:
             chosen = chosen.rename(
@@ -425,9 +415,9 @@ class InOwnWords(Live):
             )
         try:
             # In the table's own types, as far as the library takes frames by position.
-            return ask(chosen.to_native())
+            return of(chosen.to_native())
         except Exception:  # libraries raise what they like
-            return ask(self._in_codes(table))
+            return of(self._in_codes(table))
 
     @property
     def _features(self) -> tuple[Feature, ...]:

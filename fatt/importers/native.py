@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
-
-import msgspec
 
 from fatt.ensemble import Ensemble
 from fatt.ensemble.file import from_bytes
 from fatt.errors import UnsupportedModelError
-from fatt.importers.registry import refuse_missing
+from fatt.importers.registry import refuse_missing, refusing_missing
 from fatt.model import Live, Model
 
 
@@ -77,7 +75,4 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
 
     Zeros are zeros, and NaN is refused whatever the training data.
     """
-    features = [
-        msgspec.structs.replace(f, accepts_missing=False) for f in ensemble.features
-    ]
-    return replace(ensemble, features=tuple(features))
+    return refusing_missing(ensemble)

@@ -24,7 +24,7 @@ from fatt.importers.bundles import is_aside, is_step, left_aside, only_step
 from fatt.importers.naming import with_texts
 from fatt.importers.pickles import unpickle
 from fatt.importers.pipeline import Part, prepared
-from fatt.model import Live, Model
+from fatt.model import Around, Live, Model
 
 _CODES = (
     "the code of each text: {'sex': {'M': 0, 'F': 1}}; or {'sex': {'classes': ['F', "
@@ -235,13 +235,11 @@ def _open(
 
 
 @dataclass(frozen=True)
-class Prepared(Live):
+class Prepared(Around):
     """A model that is asked about rows behind a fitted transformer.
 
     Attributes
     ----------
-    live
-        The model itself.
     step
         The transformer; what it makes is handed on dense.
     inner
@@ -250,34 +248,22 @@ class Prepared(Live):
         Which columns the transformer makes, if it leaves the others alone.
     """
 
-    live: Live
     step: Any
     inner: Ensemble
     part: Part | None
 
-    def labels(self, table: Any) -> Any:
-        """Return what the model answers about the prepared rows."""
-        return self._asked(self.live.labels, table)
-
-    def probabilities(self, table: Any) -> Any:
-        """Return the probabilities of the prepared rows."""
-        return self._asked(self.live.probabilities, table)
-
-    def scores(self, table: Any) -> Any:
-        """Return the scores of the prepared rows."""
-        return self._asked(self.live.scores, table)
-
-    def _asked(self, ask: Callable[[Any], Any], table: Any) -> Any:
+    def asked(self, of: Callable[[Any], Any], table: Any) -> Any:
+        """Ask about the prepared rows."""
         rows = self._rows(table)
         if not self.inner.inputs.named:
-            return ask(rows)
+            return of(rows)
         import pandas as pd
 
         names = [feature.name for feature in self.inner.features]
         try:
-            return ask(pd.DataFrame(rows, columns=names).infer_objects())
+            return of(pd.DataFrame(rows, columns=names).infer_objects())
         except Exception:  # libraries raise what they like
-            return ask(np.asarray(rows))
+            return of(np.asarray(rows))
 
     def _rows(self, table: Any) -> Any:
         """Return the rows as the transformer makes them."""

@@ -6,11 +6,18 @@ import importlib
 import re
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, cast
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
 from fatt.errors import SpecError, UnsupportedModelError
 from fatt.model import Model
+
+Ints: TypeAlias = NDArray[np.int64]
 
 #: How many first bytes of a file the importers look at.
 HEAD = 4096
@@ -35,8 +42,64 @@ FEATURES = 2**17
 #: Categories of all columns together; each is listed, also if no split names it.
 CODES = 2**20
 
-#: Bits of all category sets together.
-SET_BITS = 2**27
+#: Bits of all category sets together, and so many more for each set.
+SET_BITS, BITS_OF_A_SET = 2**27, 2**11
+
+
+def check_codes(n_codes: int) -> None:
+    """Refuse a model whose columns have too many categories together."""
+    if n_codes > CODES:
+        raise UnsupportedModelError(
+            f"the columns of the model have {n_codes} categories together; fatt reads "
+            f"up to {CODES}. Number them from 0 without gaps, or merge rare ones, and "
+            "train again."
+        )
+
+
+def check_bits(n_bits: int, n_sets: int) -> None:
+    """Refuse a model whose category sets are too large together."""
+    most = SET_BITS + BITS_OF_A_SET * n_sets
+    if n_bits > most:
+        raise UnsupportedModelError(
+            f"the category sets of the model take {n_bits} bits together; fatt reads "
+            f"up to {most}. Number the categories from 0 without gaps, or merge "
+            "rare ones, and train again."
+        )
+
+
+def category_sets(n_codes: Ints, number: Ints, code: Ints) -> list[NDArray[np.bool_]]:
+    """Return sets as one truth value for each code of their columns.
+
+    Parameters
+    ----------
+    n_codes
+        For each set, how many codes its column has; 0 if no split asks for the set.
+    number, code
+        The members: which set holds which code.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the sets are too large together.
+    """
+    ends = np.cumsum(n_codes)
+    starts = ends - n_codes
+    total = int(n_codes.sum())
+    check_bits(total, len(n_codes))
+    used = n_codes[number] > 0
+    bits = np.zeros(total, dtype=bool)
+    bits[starts[number[used]] + code[used]] = True
+    spans = zip(starts.tolist(), ends.tolist(), strict=True)
+    return [bits[start:end] for start, end in spans]
+
+
+def refusing_missing(ensemble: Ensemble) -> Ensemble:
+    """Return a form that reads no missing values, as scikit-learn in sparse rows."""
+    features = tuple(
+        msgspec.structs.replace(feature, accepts_missing=False)
+        for feature in ensemble.features
+    )
+    return replace(ensemble, features=features)
 
 
 class Library(Protocol):

@@ -15,6 +15,7 @@ import pytest
 import fatt
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
 from fatt.importers import catboost as importer
+from fatt.importers import registry
 from fatt.importers.catboost import cbm, normal_form
 from fatt.importers.catboost.flatbuffers import Buffer, Table
 from fatt.importers.catboost.live import written
@@ -371,17 +372,22 @@ def test_files_that_contradict_themselves(
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"),
+    ("home", "limit", "most", "said"),
     [
-        ("FEATURES", r"5 columns; fatt reads up to 1\."),
-        ("CODES", "categories together; fatt reads up to 1"),
-        ("SET_BITS", "bits together, more than 1"),
+        (normal_form, "FEATURES", 1, r"5 columns; fatt reads up to 1\."),
+        (registry, "CODES", 1, r"categories together; fatt reads up to 1\."),
+        (registry, "SET_BITS", -(10**9), "category sets of the model take .* bits"),
     ],
 )
 def test_limits(
-    limit: str, said: str, model: Any, monkeypatch: pytest.MonkeyPatch
+    home: Any,
+    limit: str,
+    most: int,
+    said: str,
+    model: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(normal_form, limit, 1)
+    monkeypatch.setattr(home, limit, most)
     with pytest.raises(UnsupportedModelError, match=said):
         fatt.load(model)
 

@@ -47,8 +47,7 @@ from fatt.errors import (
     SpecError,
     UnsupportedModelError,
 )
-from fatt.importers import old_pickles
-from fatt.importers.lightgbm import normal_form
+from fatt.importers import old_pickles, registry
 from fatt.importers.pullback import joints
 from fatt.importers.sklearn import calibration, targets
 
@@ -369,8 +368,8 @@ def test_too_many_category_sets_of_lightgbm(monkeypatch: pytest.MonkeyPatch) -> 
     model = lightgbm.LGBMClassifier(n_estimators=2, min_child_samples=2, verbose=-1)
     model.fit(codes, codes[:, 0] % 2, categorical_feature=[0])
     fatt.load(model)
-    monkeypatch.setattr(normal_form, "SET_BITS", 1)
-    with pytest.raises(UnsupportedModelError, match=r"category sets .* more than 1\."):
+    monkeypatch.setattr(registry, "SET_BITS", -(10**9))
+    with pytest.raises(UnsupportedModelError, match=r"category sets .* bits together"):
         fatt.load(model)
 
 

@@ -12,7 +12,8 @@ import pytest
 
 import fatt
 from fatt.errors import ModelError, UnsupportedModelError
-from fatt.importers.xgboost import normal_form, read
+from fatt.importers import registry
+from fatt.importers.xgboost import read
 from fatt.model import NotAtHand
 
 xgboost = pytest.importorskip("xgboost")
@@ -147,13 +148,13 @@ def test_a_dart_whose_leaves_are_vectors() -> None:
     ("limit", "value", "said"),
     [
         ("CODES", 8, r"categories together; fatt reads up to 8\."),
-        ("SET_BITS", -(10**9), "the category sets take .* bits together"),
+        ("SET_BITS", -(10**9), "the category sets of the model take .* bits"),
     ],
 )
 def test_limits(
     limit: str, value: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(normal_form, limit, value)
+    monkeypatch.setattr(registry, limit, value)
     rows = RNG.integers(0, 7, size=(200, 2)).astype(float)
     model = xgboost.XGBClassifier(
         n_estimators=4, max_depth=4, enable_categorical=True,

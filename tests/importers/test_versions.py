@@ -25,6 +25,7 @@ import fatt
 from fatt.cli import fatt as command
 from fatt.errors import UnsupportedModelError
 from fatt.importers import versions
+from fatt.importers.registry import FORMATS
 from fatt.importers.versions import TESTED, is_newer, release
 from tests.data.make_models import ENVIRONMENTS
 
@@ -97,6 +98,16 @@ def test_the_documentation_shows_the_table() -> None:
         oldest, _, newest = versions.releases_of(library).partition(" to ")
         expected[library] = f"{oldest} | {newest or oldest}"
     assert shown == expected
+    for library in ("scikit-learn", "XGBoost", "LightGBM", "CatBoost"):
+        assert f"\n| {library} {versions.releases_of(library)} |" in text
+
+
+def test_the_documentation_shows_the_suffixes() -> None:
+    rows = [
+        f"| `{one.module}` | {', '.join(f'`{suffix}`' for suffix in one.suffixes)} |"
+        for one in FORMATS
+    ]
+    assert "\n".join(rows) in (ROOT / "docs" / "models.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from fatt.importers.catboost.file import (
     NumberColumn,
 )
 from fatt.importers.catboost.flatbuffers import fail
-from fatt.importers.registry import CODES, FEATURES, SET_BITS
+from fatt.importers.registry import FEATURES, check_bits, check_codes
 from fatt.importers.versions import releases_of
 
 Bits = NDArray[np.bool_]
@@ -233,12 +233,7 @@ def _prints(file: ModelFile, asked: Sequence[_Question]) -> dict[int, Ints]:
         owner: np.unique(np.concatenate([np.zeros(0, np.int64), *arrays]))
         for owner, arrays in found.items()
     }
-    total = sum(map(len, prints.values()))
-    if total > CODES:
-        raise UnsupportedModelError(
-            f"the columns of the CatBoost model have {total} categories together; fatt "
-            f"reads up to {CODES}. Merge rare categories before training."
-        )
+    check_codes(sum(map(len, prints.values())))
     return prints
 
 
@@ -319,12 +314,8 @@ def lay_out(
     nodes = file.nodes
     by_set = splits.member[nodes.split] >= 0
     sizes = np.array([f.n_codes if isinstance(f, Categorical) else 0 for f in features])
-    total = int(sizes[splits.feature[nodes.split[by_set]]].sum())
-    if total > SET_BITS:
-        raise UnsupportedModelError(
-            f"the category sets of the CatBoost model take {total} bits together, more "
-            f"than {SET_BITS}. Merge rare categories before training."
-        )
+    n_bits = int(sizes[splits.feature[nodes.split[by_set]]].sum())
+    check_bits(n_bits, int(by_set.sum()))
     # Infinity is greater than no border that is infinite itself.
     nan_left = ~splits.nan_right | np.isposinf(splits.border)
     return Trees.lay_out(

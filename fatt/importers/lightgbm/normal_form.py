@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from fatt.importers.lightgbm.text import (
     read_floats,
     read_ints,
 )
-from fatt.importers.registry import CODES, SET_BITS
+from fatt.importers.registry import category_sets, check_codes
 
 #: Numbers up to this size, either way, are zero for LightGBM before any tree sees them.
 ZERO = float(np.float32(1e-35))
@@ -231,18 +230,7 @@ def _code_sets(forest: Forest, features: Sequence[Feature]) -> list[NDArray[np.b
     sizes = np.array([_n_codes(feature) for feature in features])[forest.feature]
     n_codes = np.zeros(forest.sets.count, dtype=np.int64)
     n_codes[forest.subset[forest.subset >= 0]] = sizes[forest.subset >= 0]
-    total = int(n_codes.sum())
-    if total > SET_BITS:
-        raise UnsupportedModelError(
-            f"the category sets of the model take {total} bits, more than "
-            f"{SET_BITS}. Number the categories from 0 without gaps and train again."
-        )
-    starts = starts_of(n_codes)
-    number, code = forest.sets.number, forest.sets.code
-    used = n_codes[number] > 0
-    bits = np.zeros(total, dtype=bool)
-    bits[starts[number[used]] + code[used]] = True
-    return [bits[a:b] for a, b in itertools.pairwise([*starts.tolist(), total])]
+    return category_sets(n_codes, forest.sets.number, forest.sets.code)
 
 
 def _n_codes(feature: Feature) -> int:
@@ -281,11 +269,7 @@ def read_columns(text: Text, names: list[str], forest: Forest) -> Columns:
         listed = _listed_codes(infos[index])
         shown = listed if listed <= _LISTED_LIMIT else 0
         n_codes[index] = max(split_codes[index], shown)
-    if sum(n_codes.values()) > CODES:
-        raise UnsupportedModelError(
-            f"the categories of the model have more than {CODES} codes. Number "
-            "them from 0 without gaps and train again."
-        )
+    check_codes(sum(n_codes.values()))
     labels = _labels(text)
     known = _match(labels, categorical, infos, split_codes)
     named = names != [f"Column_{index}" for index in range(len(names))]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from fatt.ensemble import Ensemble
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.registry import library_of, refuse_missing
+from fatt.importers.registry import library_of, refuse_missing, refusing_missing
 from fatt.importers.sklearn import calibration, targets, thresholds, voting
 from fatt.importers.sklearn.live import ScikitLearn
 from fatt.importers.sklearn.members import check_members
@@ -130,10 +127,7 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
         for inner in wrapper.inside(model):
             ensemble = library_of(inner).on_sparse_rows(ensemble, inner)
         return ensemble
-    features = [
-        msgspec.structs.replace(f, accepts_missing=False) for f in ensemble.features
-    ]
-    return replace(ensemble, features=tuple(features))
+    return refusing_missing(ensemble)
 
 
 def _is_search(model: Any) -> bool:

@@ -12,7 +12,7 @@ from fatt.ensemble import Categorical, Feature, Numeric, Trees
 from fatt.ensemble.floats import FLOAT32_LIMIT, at_most_float32, below_float32
 from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
-from fatt.importers.registry import CODES, SET_BITS
+from fatt.importers.registry import category_sets, check_codes
 from fatt.importers.xgboost.arrays import TreeArrays
 from fatt.importers.xgboost.file import ModelFile
 
@@ -106,11 +106,7 @@ def _n_codes(file: ModelFile) -> NDArray[np.int64]:
     members = trees.set_members
     if len(members) and members.min() < 0:
         raise MalformedModelError(f"a category set holds {members.min()}.")
-    if len(members) and members.max() >= CODES:
-        raise UnsupportedModelError(
-            f"a category set holds the code {members.max()}; fatt reads codes up to "
-            f"{CODES - 1}. Number the categories from 0."
-        )
+    check_codes(int(members.max(initial=-1)) + 1)
     known = n_codes.copy()
     np.maximum.at(n_codes, np.repeat(owners, trees.set_sizes), members + 1)
     beyond = np.flatnonzero((known > 0) & (n_codes > known))
@@ -120,11 +116,7 @@ def _n_codes(file: ModelFile) -> NDArray[np.int64]:
             f"a split of feature {first} names category {n_codes[first] - 1}, and only "
             f"{known[first]} are stored."
         )
-    if n_codes.sum() > CODES:
-        raise UnsupportedModelError(
-            f"the features have {n_codes.sum()} categories together; fatt reads up to "
-            f"{CODES}."
-        )
+    check_codes(int(np.maximum(n_codes, 0).sum()))
     by_number = trees.feature[inner & ~trees.is_set]
     mixed = by_number[n_codes[by_number] >= 0]
     if len(mixed):
@@ -204,16 +196,7 @@ def _sets(
         raise MalformedModelError("a split by categories has no category set.")
     subset[~by_set] = -1
     lengths = n_codes[trees.feature[trees.set_nodes]] + 1
-    bits = int(lengths.sum())
-    if bits > SET_BITS + 2048 * len(inner):
-        raise UnsupportedModelError(
-            f"the category sets take {bits} bits together, more than fatt reads; merge "
-            "rare categories before training."
-        )
-    sets = [np.ones(length, dtype=bool) for length in lengths.tolist()]
-    ends = np.cumsum(trees.set_sizes)
-    starts = ends - trees.set_sizes
+    number = np.repeat(np.arange(len(lengths)), trees.set_sizes)
     # XGBoost sends the listed categories right, all others and unknown ones left.
-    for goes_left, start, end in zip(sets, starts, ends, strict=True):
-        goes_left[trees.set_members[start:end]] = False
-    return subset, sets
+    sets = category_sets(lengths, number, trees.set_members)
+    return subset, [~listed for listed in sets]
