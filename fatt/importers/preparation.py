@@ -214,18 +214,8 @@ def _made_names(step: Any) -> list[str]:
     try:
         return [str(name) for name in step.get_feature_names_out()]
     except (ValueError, AttributeError, TypeError):
-        # Fitted without names, or a part of it has none.
-        pass
-    names = getattr(step, "feature_names_in_", None)
-    if names is None:
+        # Fitted without names, or a part of it has none, such as a function.
         return []
-    import pandas as pd
-
-    try:
-        made = step.transform(pd.DataFrame(np.ones((2, len(names))), columns=names))
-    except Exception:  # functions raise what they like, as of texts
-        return []
-    return [str(name) for name in getattr(made, "columns", [])]
 
 
 def _open(
