@@ -411,7 +411,7 @@ def test_a_label_that_one_step_refuses_and_another_knows() -> None:
     flags = MissingIndicator(missing_values="X", features="missing-only")
     columns = ColumnTransformer([("a", codes, ["sex"]), ("b", flags, ["sex"])])
     model = make_pipeline(columns, DecisionTreeClassifier(**SMALL)).fit(PEOPLE, Y)
-    with pytest.raises(UnsupportedModelError, match="one step refuses 'X' and all"):
+    with pytest.raises(UnsupportedModelError, match="one step refuses 'X', and all"):
         fatt.load(model)
 
 

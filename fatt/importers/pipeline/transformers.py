@@ -98,7 +98,7 @@ def work_of(transformer: Any, *, sparse: bool, is_frame: bool = False) -> Work:
 
 @functools.cache
 def _known() -> tuple[dict[type, Callable[..., Work]], dict[type, Callable[..., Work]]]:
-    """Return who describes steps that take sparse matrices, and other steps."""
+    """Return what describes steps: those that take sparse matrices, and others."""
     from sklearn import feature_selection, impute, preprocessing
 
     on_sparse: dict[type, Callable[..., Work]] = {
@@ -149,10 +149,9 @@ _REASONS = {
         ),
         _MIXES,
     ),
-    "SplineTransformer": "its polynomials rise and fall, and what they make of a "
-    "number is rounded on the way, so that nobody knows which numbers lie on which "
-    "side of a split. Trees cut a column into pieces themselves: fit without it, or "
-    "with KBinsDiscretizer",
+    "SplineTransformer": "its polynomials rise and fall, and their rounding is not "
+    "known, so that a split cannot be followed. Trees cut a column into pieces "
+    "themselves: fit without it, or with KBinsDiscretizer",
     "DictVectorizer": "it reads dicts, and fatt tables. Write the table that it makes, "
     "step.transform(rows) under the names step.feature_names_, and load the model with "
     "these names as columns=; flags such as 'sex=F' are read as one variable. Of "
