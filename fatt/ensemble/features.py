@@ -268,15 +268,16 @@ class Inputs(Record, frozen=True, kw_only=True, omit_defaults=True):
         the columns: none, all, or those of other packages than pandas. From one in
         another order than the model's it would silently read other columns, so that
         one is refused. Whole are those that must not even have other columns besides.
-        With names not even arrays are taken: nobody ever put the columns in an order.
+        With names not even arrays are taken, since the columns have no known order.
         It has no part in the digest, since it changes no answer.
     bounds_of
-        Who refuses what lies beyond the bounds of the features: the library, or fatt,
+        What refuses numbers beyond the bounds of the features: the library, or fatt,
         which cannot follow exactly what the library computes there. It has no part in
         the digest either.
     open_below, open_above
         Places of the columns below whose lower bound, or above whose upper one, the
-        library gives answers that fatt does not follow: nobody similar may be there.
+        library gives answers that fatt does not follow: a similarity that reaches
+        there is refused.
     renamed
         What some columns of data frames are called there, and what the model calls
         them. It has no part in the digest either.

@@ -1,8 +1,8 @@
 """Columns that a model computes of several others: a ratio, a product, a sum.
 
-Trees split on them as on any other column. What stands in one hangs on several columns
-that people know, so that none of these alone says on which side of a split a person is;
-with all but one of them fixed, the last one does.
+Trees split on them as on any other column. Such a column depends on several columns
+that people know, so that none of these alone says on which side of a split a person is.
+With all but one of them fixed, the last one does.
 """
 
 from __future__ import annotations

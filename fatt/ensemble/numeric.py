@@ -116,7 +116,7 @@ def _objects_to_numbers(cells: NDArray[Any], feature: Numeric) -> Matrix:
             numbers[row] = np.nan
             continue
         try:
-            # Of the NA of pandas, among Python objects, nobody makes a number.
+            # The NA of pandas, among Python objects, is no number to any library.
             if isinstance(value, str | bytes | complex | datetime.date):
                 raise TypeError
             numbers[row] = float(value)

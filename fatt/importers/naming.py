@@ -217,7 +217,7 @@ def _with_words(ensemble: Ensemble, name: str, words: Mapping[Any, str]) -> Ense
         raise SpecError(f"codes= of {name!r} names a code twice; name each once.")
     texts = list(words.values())
     if isinstance(feature, Categorical):
-        # Codes without a word keep their number: somebody may have them.
+        # Codes without a word keep their number: some rows may have them.
         count = len(feature.categories)
         rest = [code for code in map(float, range(count)) if code not in set(numbers)]
         numbers += rest
@@ -385,7 +385,7 @@ class InOwnWords(Around):
         words = dict(zip(self.own.classes, self.named.classes, strict=True))
         answers = given.tolist()
         found = np.empty(len(answers), dtype=object)
-        # What is no class is told as it is: somebody will complain.
+        # What is no class is handed on as it is, and refused elsewhere.
         found[:] = [words.get(answer, answer) for answer in answers]
         return found
 
@@ -445,7 +445,7 @@ class InOwnWords(Around):
                 if types == {np.dtype(np.float64)}
                 else [column.astype(object) for column in columns]
             )
-        # By its name: whoever checks a certificate loads models, and needs no frames.
+        # By its name: a check of a certificate loads models, and needs no frames.
         pandas = importlib.import_module("pandas")
         for place, own in enumerate(self.own.features):
             if isinstance(own, Categorical) and own.labelled and own.coding != "label":

@@ -66,11 +66,11 @@ def with_preparation(model: Model, prepare: Any, *, allow_pickle: bool) -> Model
             model = _behind(step, model)
         else:
             raise SpecError(f"prepare= holds a {type(step).__name__}; {_FORMS}")
-        model = _told(model, notes)
+        model = _with_notes(model, notes)
     return model
 
 
-def _told(model: Model, notes: tuple[str, ...]) -> Model:
+def _with_notes(model: Model, notes: tuple[str, ...]) -> Model:
     source = model.ensemble.source
     source = msgspec.structs.replace(source, notes=(*notes, *source.notes))
     return replace(model, ensemble=replace(model.ensemble, source=source))
@@ -113,7 +113,7 @@ def _opened(step: Any, allow_pickle: bool) -> Any:
 def _codes(
     content: Mapping[Any, Any], names: Sequence[str]
 ) -> tuple[dict[str, dict[Label, Any]], tuple[str, ...]]:
-    """Return the code of each label of each column, and what is to be told.
+    """Return the code of each label of each column, and notes on what is left aside.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def _part_of(own: list[str], read: list[str], made: list[str]) -> Part | None:
 def _require_order(step: Any, own: Sequence[str]) -> None:
     """Refuse a step that makes the model's columns in another order than the model's.
 
-    As arrays they would be taken by position, as frames by name: nobody said which.
+    Arrays would be taken by position and frames by name, and the two would differ.
     """
     made = _made_names(step)
     places = {name: place for place, name in enumerate(own)}
@@ -214,18 +214,8 @@ def _made_names(step: Any) -> list[str]:
     try:
         return [str(name) for name in step.get_feature_names_out()]
     except (ValueError, AttributeError, TypeError):
-        # Fitted without names, or a part of it has none.
-        pass
-    names = getattr(step, "feature_names_in_", None)
-    if names is None:
+        # Fitted without names, or a part of it has none, such as a function.
         return []
-    import pandas as pd
-
-    try:
-        made = step.transform(pd.DataFrame(np.ones((2, len(names))), columns=names))
-    except Exception:  # functions raise what they like, as of texts
-        return []
-    return [str(name) for name in getattr(made, "columns", [])]
 
 
 def _open(

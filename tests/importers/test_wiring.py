@@ -244,18 +244,6 @@ def test_numbers_that_mean_missing_in_an_indicator() -> None:
         fatt.load(pipeline)
 
 
-def test_booleans_that_an_indicator_refuses_are_refused() -> None:
-    frame = pd.DataFrame({"old": [True, False, True, False]})
-    union = FeatureUnion(
-        [("as is", "passthrough"), ("flags", MissingIndicator(features="all"))]
-    )
-    pipeline = make_pipeline(union, TREE).fit(frame.astype(float), [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="does not support data with dtype"):
-        pipeline.predict(frame)
-    with pytest.raises(DataError, match="old"):
-        fatt.load(pipeline).predict(frame)
-
-
 def test_weights_of_a_union_are_refused() -> None:
     frame = people(np.random.default_rng(6))[["age", "pay"]]
     union = FeatureUnion([("as is", "passthrough")], transformer_weights={"as is": 2})

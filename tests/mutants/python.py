@@ -140,6 +140,20 @@ MUTANTS = (
                 "cuts_by_piece(column.before, raw, wanted)",
                 "cuts_by_piece(column.before, raw, np.maximum(wanted, -1e300))",
             ),
+            # Numbers below the pole of a logarithm.
+            (
+                "pipeline/curves",
+                "functions",
+                "lowest = float(above(_POLES[function]))",
+                "lowest = -1e9",
+            ),
+            # Gaps that are filled from other columns.
+            (
+                "pipeline/transformers",
+                "preparation",
+                "taker=FINITE_ONLY, into_floats=True)\n    return Work(outputs=",
+                "taker=ANYTHING, into_floats=True)\n    return Work(outputs=",
+            ),
         )
     )
 )

@@ -163,8 +163,8 @@ def prepared(
     table = Table(columns, idle=made.idle)
     ensemble = _in_raw_columns(inner, table, names, width, steps)
     if part is not None:
-        # Whoever puts its columns among others finds all of them by their names. Only
-        # what changes columns in their places leaves them in an order that is known.
+        # Its columns stand among others and are found by name. The order is known only
+        # where it changes columns in their places.
         is_known = list(part.raw) == own and inner.inputs.by_position != "names"
         inputs = msgspec.structs.replace(
             ensemble.inputs, by_position="none" if is_known else "names"

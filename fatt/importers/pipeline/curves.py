@@ -1,8 +1,8 @@
-"""Curves that grow with their number but for rounding: logarithms, powers, quantiles.
+"""Curves that are monotone up to rounding: logarithms, powers, quantiles.
 
-Each is told as steps of which every one is monotone to the last bit, or stays within a
+Each is one or several steps. A step is monotone to the last bit, or stays within a
 known error of a function that is. Powers and quantiles are computed here once more, in
-pieces; that both give the same bits is tried on numbers of all sizes.
+pieces. That both give the same bits is tried on numbers of all sizes.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from fatt.importers.pullback.columns import (
     last_units,
 )
 
-#: Logarithms of numpy, by their poles. These and other functions grow with their number
-#: but for rounding.
+#: Logarithms of numpy, by their poles. These and other functions are monotone up to
+#: rounding.
 _POLES: dict[Any, float] = {np.log1p: -1.0, np.log: 0.0, np.log2: 0.0, np.log10: 0.0}
 _ROUNDED = (*_POLES, np.cbrt, np.arcsinh)
-#: Functions that do so to the last bit, on both sides of an edge if there is one.
+#: Functions that are monotone to the last bit, on each side of an edge.
 _EXACT: dict[Any, tuple[float, ...]] = {
     np.sqrt: (float(below(0.0)),),
     np.absolute: (0.0,),
@@ -213,8 +213,8 @@ def _yeo_johnson(power: np.floating[Any], *, is_direct: bool) -> tuple[Numbers, 
 def quantile_steps(transformer: Any, quantiles: Floats) -> tuple[Numbers, ...]:
     """Return the steps of a `QuantileTransformer` on a column.
 
-    Between two quantiles it computes a line, upwards and downwards, and takes the mean:
-    sums and products of which each grows with the number, rounded correctly.
+    Between two quantiles it computes a line, upwards and downwards, and takes the mean.
+    Each of these sums and products is monotone, since it is rounded correctly.
 
     Raises
     ------

@@ -123,11 +123,11 @@ def _labels_of(encoder: Any, i: int) -> tuple[list[Label], dict[object, Any]]:
         )
     # A TargetEncoder takes everything.
     if getattr(encoder, "handle_unknown", "ignore") != "error":
-        others |= {"nan": math.nan, "none": None, UNKNOWN: _strangers(labels)[0]}
+        others |= {"nan": math.nan, "none": None, UNKNOWN: _unknown_labels(labels)[0]}
     return labels, others
 
 
-def _strangers(labels: Sequence[Label]) -> list[Label]:
+def _unknown_labels(labels: Sequence[Label]) -> list[Label]:
     """Return some labels that are none of those given."""
     if any(isinstance(label, str) for label in labels):
         longest = max(map(str, labels), key=len)
@@ -199,7 +199,7 @@ class _Tabulation:
             zeros = np.zeros(len(labels))
             checks[place] = Lookup(keys, zeros, nothing, of_one_kind=True)
         for j in free:
-            # What never varies is the same for every level of whichever column.
+            # An output that never varies is taken for one of the first column.
             place, check = next(iter(checks.items()))
             value = float(rest[0, j])
             constant = np.full(len(check.values), value)
@@ -274,11 +274,11 @@ class _Tabulation:
         """Return what becomes of each level, and of other cells that are taken."""
         others: dict[object, Floats] = {}
         asked: list[tuple[Any, Floats]] = []
-        strangers = _strangers(labels)
+        unknown = _unknown_labels(labels)
         for kind, cells in (
             ("nan", [math.nan]),
             ("none", [None]),
-            (UNKNOWN, strangers),
+            (UNKNOWN, unknown),
         ):
             for cell in cells:
                 try:
@@ -291,9 +291,10 @@ class _Tabulation:
             among = self._ask([{column: None}, {column: labels[0]}])[0]
             if not np.array_equal(among, others["none"], equal_nan=True):
                 raise UnsupportedModelError(
-                    f"what {self.name} makes of None in {column!r} hangs on the other "
-                    "rows: alone it is a missing number to pandas, and else a missing "
-                    "text. Fill missing cells of the column with a text, and fit again."
+                    f"what {self.name} makes of None in {column!r} depends on the "
+                    "other rows: alone it is a missing number to pandas, and else a "
+                    "missing text. Fill missing cells of the column with a text, and "
+                    "fit again."
                 )
         known = self._ask([{column: label} for label in labels])
         some = np.linspace(0, len(labels) - 1, min(len(labels), _ALONE)).astype(int)
@@ -309,7 +310,7 @@ class _Tabulation:
     def _require_same(self, one: Floats, other: Floats, column: Any) -> None:
         if not np.array_equal(one, other, equal_nan=True):
             raise UnsupportedModelError(
-                f"what {self.name} makes of a cell of {column!r} hangs on the other "
+                f"what {self.name} makes of a cell of {column!r} depends on the other "
                 "rows, or differs between levels that it does not know. Such a column "
                 "has no table."
             )

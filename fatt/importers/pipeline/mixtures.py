@@ -64,9 +64,9 @@ def _read(chain: Chain, column: Column | None) -> Read:
             isinstance(step, Replace) and is_nan(step.old)
         ):
             raise UnsupportedModelError(
-                "a step computes of several columns, one of which has passed more than "
-                "scalers, encoders and an imputer of missing values: that is not "
-                "followed. Make what it computes a column of the table, and train "
+                "a step computes with several columns, and one of them has passed "
+                "more than scalers, encoders and an imputer of missing values. That is "
+                "not followed. Make what it computes a column of the table, and train "
                 "without it."
             )
     return Read(

@@ -56,7 +56,7 @@ class Raw(NamedTuple):
         What is made of them: the columns that the model reads, None where several are
         computed with, and those that are computed with.
     first_steps
-        Who reads those that hold numbers.
+        The first readers of those that hold numbers.
     open_below, open_above
         Which of them have an open end there (see `fatt.ensemble.Inputs`).
     """
@@ -198,17 +198,17 @@ def _as_labels(
     cells = np.empty(len(labels) + 3, dtype=object)
     cells[:] = [*labels, UNKNOWN, math.nan, None]
     folded = [_fold(chain, cells) for chain in (*chains, *idle)]
-    hangs = any(_hangs_on_others(chain) for chain in (*chains, *idle))
+    depends = any(_depends_on_other_rows(chain) for chain in (*chains, *idle))
     taken = np.logical_and.reduce([good for _, good in folded])
     known = taken[:-3]
     takes_unknown, takes_nan, takes_none = (bool(good) for good in taken[-3:])
     if takes_unknown and not known.all():
         refused = labels[int(np.argmin(known))]
         raise UnsupportedModelError(
-            f"column {name!r}: one step refuses {refused!r} and all take labels that "
-            "nobody knows; such a column cannot be described."
+            f"column {name!r}: one step refuses {refused!r}, and all take unknown "
+            "labels. Such a column cannot be described."
         )
-    if hangs and takes_unknown:
+    if depends and takes_unknown:
         raise UnsupportedModelError(
             f"column {name!r}: between two steps, set_output(transform='pandas') may "
             "turn None into NaN where other rows hold texts, so that the answer to a "
@@ -219,7 +219,7 @@ def _as_labels(
     table = np.array([values for values, _ in folded]).reshape(len(folded), len(cells))
     unknown, nan, none = (np.append(table[:, i], taken[i]) for i in (-3, -2, -1))
     missing = "any"
-    if hangs:
+    if depends:
         # Then None is refused, as all labels are that are not known.
         missing, takes_none = "nan", False
     elif not np.array_equal(nan, none, equal_nan=True):
@@ -292,7 +292,7 @@ def _fold(
     return np.asarray(cells, dtype=np.float64), taken
 
 
-def _hangs_on_others(chain: Chain) -> bool:
+def _depends_on_other_rows(chain: Chain) -> bool:
     """Tell whether what becomes of None depends on the other rows of a table."""
     if not chain.framed:
         return False

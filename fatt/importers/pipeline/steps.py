@@ -32,7 +32,7 @@ from fatt.importers.pullback.columns import (
 )
 from fatt.importers.sklearn.members import plain_label
 
-#: Stands, among the cells of a column of labels, for a label that nobody knows.
+#: Stands for an unknown label among the cells of a column of labels.
 UNKNOWN = object()
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -68,8 +68,8 @@ class Numbers(Step):
     in_own_type
         Whether it computes in the type that it gets; most turn all into float64 first.
     is_open
-        Whether the library also takes numbers below those of the taker, as those below
-        the pole of a logarithm, of which some models refuse what becomes of them.
+        Whether the library also takes numbers below those of the taker, such as those
+        below the pole of a logarithm. These are not followed.
     into_floats
         Whether it makes float64 of all types; others may hand on integers.
     """
@@ -216,7 +216,7 @@ class Lookup:
         taker: Feature = FINITE if takes_missing else FINITE_ONLY
         told = np.ones(len(self.values), dtype=bool)
         if UNKNOWN in self.others:
-            # What becomes the same as unknown numbers need not be told from them.
+            # A label that becomes what unknown numbers become needs no cell of its own.
             told = self.values != unknown
         else:
             taker = Categorical(

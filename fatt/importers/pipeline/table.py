@@ -176,7 +176,7 @@ def through(step: Any, table: Table) -> Table:
 
 
 def _origin(of: int | Formula, table: Table, work: Work) -> Chain:
-    """Return the column of which a step makes another."""
+    """Return the column from which a step makes another."""
     if isinstance(of, int):
         return table.columns[of]
     mixture = Mixture(of, tuple(chain.then(work.check) for chain in table.columns))

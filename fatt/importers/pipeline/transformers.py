@@ -100,7 +100,7 @@ def work_of(transformer: Any, *, sparse: bool, is_frame: bool = False) -> Work:
 
 @functools.cache
 def _known() -> tuple[dict[type, Callable[..., Work]], dict[type, Callable[..., Work]]]:
-    """Return who describes steps that take sparse matrices, and other steps."""
+    """Return what describes steps: those that take sparse matrices, and others."""
     from sklearn import feature_selection, impute, preprocessing
 
     on_sparse: dict[type, Callable[..., Work]] = {
@@ -151,10 +151,9 @@ _REASONS = {
         ),
         _MIXES,
     ),
-    "SplineTransformer": "its polynomials rise and fall, and what they make of a "
-    "number is rounded on the way, so that nobody knows which numbers lie on which "
-    "side of a split. Trees cut a column into pieces themselves: fit without it, or "
-    "with KBinsDiscretizer",
+    "SplineTransformer": "its polynomials rise and fall, and their rounding is not "
+    "known, so that a split cannot be followed. Trees cut a column into pieces "
+    "themselves: fit without it, or with KBinsDiscretizer",
     "DictVectorizer": "it reads dicts, and fatt tables. Write the table that it makes, "
     "step.transform(rows) under the names step.feature_names_, and load the model with "
     "these names as columns=; flags such as 'sex=F' are read as one variable. Of "
@@ -186,75 +185,67 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
     )
 
 
-def _check_finite(*parameters: Any) -> None:
+def _require_finite(numbers: Any) -> None:
     """Refuse scalers of columns that had no value at all when they were fitted."""
-    for numbers in parameters:
-        if numbers is not None and not np.isfinite(numbers).all():
-            raise UnsupportedModelError(
-                "a scaler holds a parameter that is not a finite number, since a "
-                "column had no value or huge ones. Drop the column and fit again."
-            )
-
-
-def _scaled(offset: Any, scale: Any, *, sparse: bool, n: int) -> Work:
-    """Return ``(x - offset) / scale`` for each column; either may be None."""
-    factor = None
-    if scale is not None and (np.asarray(scale) == 0).any():
+    if not np.isfinite(numbers).all():
         raise UnsupportedModelError(
-            "a scaler divides a column by zero, since its values lie too close "
-            "together. Drop the column, or fit it without scaling."
+            "a scaler holds a parameter that is not a finite number, since a "
+            "column had no value or huge ones. Drop the column and fit again."
         )
-    if sparse and scale is not None:
-        # Columns of sparse matrices are multiplied by the reciprocal.
-        with np.errstate(over="ignore"):
-            scale, factor = None, 1 / scale
-    _check_finite(offset, scale, factor)
+
+
+def _scaled(
+    scaler: Any,
+    *operations: tuple[Operator, Any],
+    sparse: bool = False,
+    clip: tuple[float, float] | None = None,
+) -> Work:
+    """Do operations one after the other, each with a number per column or None."""
+    done: list[tuple[Operator, NDArray[Any]]] = []
+    for operator, numbers in operations:
+        if numbers is None:
+            continue
+        if operator == "/" and (np.asarray(numbers) == 0).any():
+            raise UnsupportedModelError(
+                "a scaler divides a column by zero, since its values lie too close "
+                "together. Drop the column, or fit it without scaling."
+            )
+        if operator == "/" and sparse:
+            # Columns of sparse matrices are multiplied by the reciprocal.
+            with np.errstate(over="ignore"):
+                done.append(("*", 1 / numbers))
+        else:
+            done.append((operator, numbers))
+        _require_finite(done[-1][1])
+    more = () if clip is None else (_clipped(*map(float, clip)),)
     work = Work(sparse=sparse)
-    for i in range(n):
-        operations: list[tuple[Operator, float]] = []
-        if offset is not None:
-            operations.append(("-", float(offset[i])))
-        if scale is not None:
-            operations.append(("/", float(scale[i])))
-        if factor is not None:
-            operations.append(("*", float(factor[i])))
-        step = Numbers(function=Arithmetic(tuple(operations)), into_floats=True)
-        work.outputs.append((i, (step,)))
+    for i in range(scaler.n_features_in_):
+        function = Arithmetic(tuple((one, float(numbers[i])) for one, numbers in done))
+        work.outputs.append((i, (Numbers(function=function, into_floats=True), *more)))
     return work
 
 
 def _standard_scaler(scaler: Any, sparse: bool) -> Work:
     offset = scaler.mean_ if scaler.with_mean else None
     scale = scaler.scale_ if scaler.with_std else None
-    return _scaled(offset, scale, sparse=sparse, n=scaler.n_features_in_)
+    return _scaled(scaler, ("-", offset), ("/", scale), sparse=sparse)
 
 
 def _robust_scaler(scaler: Any, sparse: bool) -> Work:
     offset = scaler.center_ if scaler.with_centering else None
     scale = scaler.scale_ if scaler.with_scaling else None
-    return _scaled(offset, scale, sparse=sparse, n=scaler.n_features_in_)
+    return _scaled(scaler, ("-", offset), ("/", scale), sparse=sparse)
 
 
 def _max_abs_scaler(scaler: Any, sparse: bool) -> Work:
-    work = _scaled(None, scaler.scale_, sparse=sparse, n=scaler.n_features_in_)
     # Older versions have no clip.
-    if getattr(scaler, "clip", False):
-        clip = _clipped(-1.0, 1.0)
-        work.outputs = [(i, (*steps, clip)) for i, steps in work.outputs]
-    return work
+    clip = (-1.0, 1.0) if getattr(scaler, "clip", False) else None
+    return _scaled(scaler, ("/", scaler.scale_), sparse=sparse, clip=clip)
 
 
 def _min_max_scaler(scaler: Any) -> Work:
-    _check_finite(scaler.scale_, scaler.min_)
-    work = Work()
-    for i in range(scaler.n_features_in_):
-        scale, low = float(scaler.scale_[i]), float(scaler.min_[i])
-        function = Arithmetic((("*", scale), ("+", low)))
-        steps = [Numbers(function=function, into_floats=True)]
-        if scaler.clip:
-            steps.append(_clipped(*map(float, scaler.feature_range)))
-        work.outputs.append((i, tuple(steps)))
-    return work
+    clip = scaler.feature_range if scaler.clip else None
+    return _scaled(scaler, ("*", scaler.scale_), ("+", scaler.min_), clip=clip)
 
 
 def _clipped(low: float, high: float) -> Numbers:
@@ -325,14 +316,14 @@ def _function(transformer: Any) -> Work:
 
 
 def _quantiles(transformer: Any) -> Work:
-    _check_finite(transformer.quantiles_)
+    _require_finite(transformer.quantiles_)
     quantiles = enumerate(transformer.quantiles_.T)
     return Work(outputs=[(i, quantile_steps(transformer, own)) for i, own in quantiles])
 
 
 def _powers(transformer: Any) -> Work:
     """Follow a power of each column, and the scaler that may stand behind it."""
-    _check_finite(transformer.lambdas_)
+    _require_finite(transformer.lambdas_)
     powers = enumerate(transformer.lambdas_)
     work = Work(outputs=[(i, power_steps(transformer, own)) for i, own in powers])
     if transformer.standardize:

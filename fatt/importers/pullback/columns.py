@@ -2,8 +2,8 @@
 
 A column starts as a raw column and passes steps, each of which computes with one number
 at a time (`Step`). What comes out is a function of the raw number (`Mapped`) that is
-monotone between known edges, or a number per category (`Coded`). From both can be told
-which raw values the steps take, and where on the raw line a split changes sides.
+monotone between known edges, or a number per category (`Coded`). Both say which raw
+values the steps take, and where on the raw line a split changes sides.
 """
 
 from __future__ import annotations
@@ -288,7 +288,7 @@ def narrow(feature: Feature, column: Mapped | Coded, taker: Feature) -> Feature:
 
 
 def _takes_all(feature: Numeric, column: Mapped, taker: Feature) -> bool:
-    """Tell quickly, if it is plain to see, that no number needs to be refused."""
+    """Fast path: tell whether every number is taken."""
     if isinstance(taker, Categorical) or taker.missing_range or column.before:
         return False
     # A monotone function lies between its values at the ends.
@@ -407,7 +407,7 @@ def _last_pieces(column: Mapped, raw: Numeric) -> tuple[Floats, Floats]:
     if column.before is None or column.last is None:
         return pieces(column.edges, raw.lower, raw.upper)
     low, high = _reach(column.before, raw)
-    # The raw numbers of which the step takes nothing are left out already.
+    # Raw numbers that the step refuses are left out already.
     taker = column.last.taker
     low, high = max(low, taker.lower), min(high, taker.upper)
     return pieces(column.last.edges, low, high)
@@ -506,8 +506,8 @@ def last_units(values: Floats) -> Floats:
 
 def _refusal(what: str) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"the function of a step {what}, so that nobody knows whether what it makes "
-        "grows with the raw numbers. Trees ask for the order alone: fit without it."
+        f"the function of a step {what}, so that the order of its values is not "
+        "known. Trees ask for the order alone: fit without it."
     )
 
 

@@ -74,7 +74,7 @@ def with_fixed(ensemble: Ensemble, fixed: Fixed) -> Ensemble:
     Raises
     ------
     SpecError
-        If somebody similar has a zero by which the model divides, or a computed number
+        If a similar person has a zero by which the model divides, or a computed number
         that it refuses.
     """
     features: list[Feature] = list(ensemble.features)
@@ -135,7 +135,7 @@ def _within(feature: Numeric, fixed: Fixed, place: int) -> Numeric:
 def _require_all_taken(
     ensemble: Ensemble, pulled: Ensemble, fixed: Fixed, place: int
 ) -> None:
-    """Refuse what the model refuses: of whom it answers nothing, nothing is proved."""
+    """Refuse numbers that the model refuses: without an answer nothing is proved."""
     before, after = ensemble.features[place], pulled.features[place]
     is_narrower = before.accepts_missing and not after.accepts_missing
     if isinstance(before, Numeric):
@@ -185,7 +185,7 @@ def _refuse_zeros(column: Mapped, feature: Numeric) -> None:
     if (column.function(ends) == 0).any():
         raise SpecError(
             f"divides by zero for some who are similar in {feature.name!r}, where even "
-            "the sign of zero counts: say in the schema that nobody has such a number, "
+            "the sign of zero counts: exclude such numbers in the schema, "
             f"as by schema.with_({feature.name}=Number(lower=1)), or name a smaller "
             "range."
         )
@@ -261,8 +261,8 @@ def _moving(formula: Operation, place: int) -> Formula:
     if formula.operator != "*" or len(set(map(key_of, factors))) != 1:
         raise UnsupportedModelError(
             "a column stands twice in what a step computes, other than as a power, so "
-            "that nobody knows whether that grows with it. Make what it computes a "
-            "column of the table, and train without it."
+            "that its order is not known. Make what it computes a column of the table, "
+            "and train without it."
         )
     return factors[0]
 
