@@ -271,7 +271,8 @@ class _Search:
 
     def _between(self, weight: int, one_left: bool, other_left: bool) -> Matrix:
         """Return the weight of those who go to these sides of two splits."""
-        found, sums = self._tables[0][weight], self._sums[:, weight]
+        found: Matrix = self._tables[0][weight]
+        sums = self._sums[:, weight]
         if not other_left:
             found = sums[:, np.newaxis] - found
         if not one_left:
