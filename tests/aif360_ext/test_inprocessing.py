@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 
 import fatt
 from fatt import Similarity
-from fatt.aif360_ext import FATT, IndividualFairnessMetric, datasets_from
+from fatt.aif360_ext import FATT, IndividualFairnessMetric, read_dataset
 from fatt.errors import DataError, SpecError
 from tests.aif360_ext.made import RAW, are_fair, needs_raw_files, town
 
@@ -94,8 +94,7 @@ REAL = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("cls", "protected", "least"), REAL, ids=str)
 def test_real_datasets(cls: Any, protected: list[str], least: float) -> None:
-    with datasets_from(RAW):
-        dataset = cls()
+    dataset = read_dataset(cls, RAW)
     train, test = dataset.split([0.7], shuffle=True, seed=0)
     train = train.subset(range(min(2000, len(train.labels))))
     test = test.subset(range(min(1000, len(test.labels))))
@@ -288,11 +287,11 @@ def test_what_makes_no_sense_is_refused() -> None:
         with pytest.raises(SpecError, match=f"there are no {absent}_groups"):
             quick(**{f"{one}_groups": [{"sex": 1}]})
     for wrong in (0, [], "", [0], ["sex", None]):
-        with pytest.raises(SpecError, match="sensitive_attr is .*; name one"):
+        with pytest.raises(SpecError, match=r"sensitive_attr is .*; name one"):
             FATT(sensitive_attr=wrong)
-    with pytest.raises(TypeError, match="'max_leafs'. Did you mean 'max_leaves'"):
+    with pytest.raises(TypeError, match=r"'max_leafs'. Did you mean 'max_leaves'"):
         FATT(max_leafs=3)
-    with pytest.raises(TypeError, match="no parameter 'random_state'.*'seed'"):
+    with pytest.raises(TypeError, match=r"no parameter 'random_state'.*'seed'"):
         FATT(random_state=3)
     with pytest.raises(SpecError, match="both sensitive_attr='sex' and a similarity"):
         quick(sensitive_attr="sex", similarity=NOISE)
