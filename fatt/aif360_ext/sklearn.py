@@ -10,7 +10,6 @@ applied to them as well.
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
@@ -41,19 +40,6 @@ __all__ = [
     "individual_unfairness_ratio",
     "make_scorer",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    # The name until 0.2, which `fatt.metrics` has for a function of other arguments.
-    if name != "individual_fairness_score":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn(
-        "fatt.aif360_ext.sklearn.individual_fairness_score is now called "
-        "certified_fairness_score; the former name will be gone in 0.3.",
-        FutureWarning,
-        stacklevel=2,
-    )
-    return certified_fairness_score
 
 
 class Asked(TypedDict, total=False):
