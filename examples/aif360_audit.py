@@ -8,7 +8,7 @@ person from ``IndividualFairnessMetric``: one more import, and one more argument
 
 # %%
 # The workflow as it was: a dataset, a split, a scaler, XGBoost, and its predictions.
-# ``datasets_from`` makes AIF360's datasets work with the texts of pandas 3.
+# AIF360 takes texts as objects, which those of pandas 3 are not by themselves.
 from aif360.datasets import StandardDataset
 from sklearn.preprocessing import StandardScaler
 from sklego.datasets import load_arrests
@@ -18,18 +18,16 @@ from fatt import Similarity
 from fatt.aif360_ext import (
     IndividualFairnessMetric,
     IndividualFairnessTextExplainer,
-    datasets_from,
 )
 
-with datasets_from():
-    arrests = StandardDataset(
-        load_arrests(as_frame=True),
-        label_name="released",
-        favorable_classes=["Yes"],
-        protected_attribute_names=["colour", "sex"],
-        privileged_classes=[["White"], ["Male"]],
-        categorical_features=["employed", "citizen"],
-    )
+arrests = StandardDataset(
+    load_arrests(as_frame=True).astype(object),
+    label_name="released",
+    favorable_classes=["Yes"],
+    protected_attribute_names=["colour", "sex"],
+    privileged_classes=[["White"], ["Male"]],
+    categorical_features=["employed", "citizen"],
+)
 train, test = arrests.split([0.7], shuffle=True, seed=0)
 scaler = StandardScaler().fit(train.features)
 model = XGBClassifier(n_estimators=100, max_depth=4)

@@ -34,7 +34,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from fatt import Similarity, verify
-from fatt.aif360_ext import FATT, datasets_from, schema_of
+from fatt.aif360_ext import FATT, read_dataset, schema_of
 
 SIMILARITY = Similarity(noise="0.1 sd", vary=["sex"])
 GROUPS = {"unprivileged_groups": [{"sex": 0}], "privileged_groups": [{"sex": 1}]}
@@ -110,10 +110,13 @@ def row(learn: Any, train: Any, test: Any) -> list[float | None]:
 
 # %%
 # Some of AIF360's algorithms take any favorable label for 1, and any other for 0.
-with datasets_from(options.raw):
-    simpler = {"features_to_drop": ["c_charge_desc"]}
-    kinds = {"categorical_features": ["age_cat", "c_charge_degree"]}
-    datasets = [AdultDataset(), GermanDataset(), CompasDataset(**simpler, **kinds)]
+simpler = {"features_to_drop": ["c_charge_desc"]}
+kinds = {"categorical_features": ["age_cat", "c_charge_degree"]}
+datasets = [
+    read_dataset(AdultDataset, options.raw),
+    read_dataset(GermanDataset, options.raw),
+    read_dataset(CompasDataset, options.raw, **simpler, **kinds),
+]
 heads = "accuracy", "balanced", "parity", "opportunity", "certified", "seconds"
 print(f"{'':30}" + "".join(f"{head:>12}" for head in heads))
 for dataset in datasets:

@@ -63,18 +63,14 @@ def dataset_of(name: str) -> Any:
     """Return one of AIF360's datasets, whose favorable label is 1, and the other 0."""
     from aif360 import datasets
 
-    from fatt.aif360_ext import datasets_from
+    from fatt.aif360_ext import read_dataset
 
-    with datasets_from(RAW):
-        made = {
-            "adult": datasets.AdultDataset,
-            "german": datasets.GermanDataset,
-            "compas": lambda: datasets.CompasDataset(
-                features_to_drop=["c_charge_desc"],
-                categorical_features=["age_cat", "c_charge_degree"],
-            ),
-            "bank": datasets.BankDataset,
-        }[name]()
+    compas = {
+        "features_to_drop": ["c_charge_desc"],
+        "categorical_features": ["age_cat", "c_charge_degree"],
+    }
+    cls = getattr(datasets, f"{name.title()}Dataset")
+    made = read_dataset(cls, RAW, **(compas if name == "compas" else {}))
     # Some algorithms take any favorable label for 1, and any other for 0.
     made.labels = (made.labels == made.favorable_label).astype(float)
     made.favorable_label, made.unfavorable_label = 1.0, 0.0

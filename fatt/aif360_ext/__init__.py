@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         IndividualFairnessMetric,
         IndividualFairnessRegressionMetric,
     )
-    from fatt.aif360_ext.raw_files import datasets_from
+    from fatt.aif360_ext.raw_files import read_dataset
 
 __all__ = [
     "FATT",
@@ -38,7 +38,7 @@ __all__ = [
     "IndividualFairnessMetric",
     "IndividualFairnessRegressionMetric",
     "IndividualFairnessTextExplainer",
-    "datasets_from",
+    "read_dataset",
     "schema_of",
 ]
 
@@ -48,7 +48,7 @@ _HOME = {
     "IndividualFairnessMetric": "fatt.aif360_ext.metric",
     "IndividualFairnessRegressionMetric": "fatt.aif360_ext.metric",
     "IndividualFairnessTextExplainer": "fatt.aif360_ext.explainers",
-    "datasets_from": "fatt.aif360_ext.raw_files",
+    "read_dataset": "fatt.aif360_ext.raw_files",
     "schema_of": "fatt.aif360_ext.dataset",
 }
 

@@ -48,12 +48,40 @@ def schema_of(dataset: Any, *, model: Any, prepare: Any = None) -> Schema:
     return derive(ensemble, frame_of(dataset), attributes_of(dataset))
 
 
-def attributes_of(dataset: Any) -> list[Attribute]:
-    """Return the protected attributes."""
-    return [
-        Attribute(name, dataset.protected_attributes[:, place], _levels(dataset, name))
+def attributes_of(dataset: Any, sensitive_attr: Any = None) -> list[Attribute]:
+    """Return the protected attributes, or those that are named instead."""
+    protected = {
+        name: Attribute(
+            name, dataset.protected_attributes[:, place], _levels(dataset, name)
+        )
         for place, name in enumerate(dataset.protected_attribute_names)
-    ]
+    }
+    names = protected if sensitive_attr is None else names_of(sensitive_attr)
+    return [protected.get(name, Attribute(name)) for name in names]
+
+
+def said_in(sensitive_attr: Any) -> str:
+    """Say where the attributes are named that may vary, for messages."""
+    is_default = sensitive_attr is None
+    return "protected_attribute_names" if is_default else "sensitive_attr"
+
+
+def names_of(sensitive_attr: Any) -> list[str]:
+    """Return the names of the attributes that may vary.
+
+    Raises
+    ------
+    SpecError
+        If it names nothing.
+    """
+    is_list = isinstance(sensitive_attr, list | tuple)
+    names = list(sensitive_attr) if is_list else [sensitive_attr]
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise SpecError(
+            f"sensitive_attr is {sensitive_attr!r}; name one or several attributes or "
+            "columns, such as sensitive_attr='sex'."
+        )
+    return names
 
 
 def _levels(dataset: Any, name: str) -> dict[float, float]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from aif360.explainers import MetricJSONExplainer, MetricTextExplainer
 
 from fatt.report.sentences import ANOTHER, unfair_answer
+
+C = TypeVar("C", bound=type)
 
 #: How many counterexamples are told in words.
 _SHOWN = 10
@@ -21,17 +23,12 @@ _GROUPS = {
 
 
 class _Words(NamedTuple):
-    """What is said of a metric: title, meaning, how it is computed, what is ideal."""
+    """What is said of a metric."""
 
     title: str
     meaning: str
     description: str
     ideal: str
-
-    def of(self, metric: Any) -> _Words:
-        """Name what similar people must not get, which the metric was told."""
-        another = _another(metric)
-        return _Words(*(text.replace("{another}", another) for text in self))
 
 
 def _another(metric: Any) -> str:
@@ -112,30 +109,56 @@ _BETWEEN_GROUPS = {
 }
 
 
-def _text_of_group(name: str) -> Callable[..., str]:
-    """Return the method that tells a metric of everybody or of a group in words."""
+def _of_group(name: str, *, as_json: bool) -> Callable[..., str]:
+    """Return the method that tells a metric of everybody or of a group."""
+    words = _OF_GROUPS[name]
 
     def explain(self: Any, privileged: bool | None = None) -> str:
         value = getattr(self.metric, name)(privileged=privileged)
-        meaning = _OF_GROUPS[name].of(self.metric).meaning
-        return f"{meaning}{_GROUPS[privileged]}: {value}"
+        another = _another(self.metric)
+        said = _Words(*(text.replace("{another}", another) for text in words))
+        message = f"{said.meaning}{_GROUPS[privileged]}: {value}"
+        if not as_json:
+            return message
+        return _json(said, message, _numbers(self.metric, privileged))
 
-    explain.__doc__ = f"Tell in words: {_OF_GROUPS[name].title.lower()}."
+    explain.__doc__ = f"Tell {'as JSON' if as_json else 'in words'}: {words.title}."
     return explain
 
 
-def _text_between_groups(name: str) -> Callable[..., str]:
-    """Return the method that tells in words how the groups compare."""
+def _between_groups(name: str, *, as_json: bool) -> Callable[..., str]:
+    """Return the method that tells how the groups compare."""
+    words = _BETWEEN_GROUPS[name]
 
     def explain(self: Any) -> str:
         value, unknown = getattr(self.metric, name)(), self.metric.num_unknown()
         left_out = f" ({unknown} undecided instances are not counted)"
-        return f"{_BETWEEN_GROUPS[name].meaning}: {value}{left_out if unknown else ''}"
+        message = f"{words.meaning}: {value}{left_out if unknown else ''}"
+        if not as_json:
+            return message
+        numbers = _numbers(self.metric, False, "Unprivileged")
+        return _json(
+            words, message, numbers | _numbers(self.metric, True, "Privileged")
+        )
 
-    explain.__doc__ = f"Tell in words: {_BETWEEN_GROUPS[name].meaning}."
+    explain.__doc__ = f"Tell {'as JSON' if as_json else 'in words'}: {words.title}."
     return explain
 
 
+def _explaining(*, as_json: bool) -> Callable[[C], C]:
+    """Give a class a method for each metric, with the name of the metric's own."""
+
+    def complete(cls: C) -> C:
+        for name in _OF_GROUPS:
+            setattr(cls, name, _of_group(name, as_json=as_json))
+        for name in _BETWEEN_GROUPS:
+            setattr(cls, name, _between_groups(name, as_json=as_json))
+        return cls
+
+    return complete
+
+
+@_explaining(as_json=False)
 class IndividualFairnessTextExplainer(MetricTextExplainer):  # type: ignore[misc]
     """Explains an `IndividualFairnessMetric` in words, inherited metrics included.
 
@@ -147,17 +170,6 @@ class IndividualFairnessTextExplainer(MetricTextExplainer):  # type: ignore[misc
     metric
         The metric.
     """
-
-    individual_fairness = _text_of_group("individual_fairness")
-    individual_fairness_upper = _text_of_group("individual_fairness_upper")
-    individual_unfairness = _text_of_group("individual_unfairness")
-    num_fair = _text_of_group("num_fair")
-    num_unfair = _text_of_group("num_unfair")
-    num_unknown = _text_of_group("num_unknown")
-    individual_unfairness_difference = _text_between_groups(
-        "individual_unfairness_difference"
-    )
-    individual_unfairness_ratio = _text_between_groups("individual_unfairness_ratio")
 
     def counterexamples(self) -> str:
         """Tell the closest twins that are not treated alike."""
@@ -175,33 +187,7 @@ class IndividualFairnessTextExplainer(MetricTextExplainer):  # type: ignore[misc
         return f"{report.similarity.describe()}\n{report}"
 
 
-def _json_of_group(name: str) -> Callable[..., str]:
-    """Return the method that tells a metric of everybody or of a group as JSON."""
-
-    def explain(self: Any, privileged: bool | None = None) -> str:
-        text = getattr(IndividualFairnessTextExplainer, name)(self, privileged)
-        words = _OF_GROUPS[name].of(self.metric)
-        return _json(words, text, _numbers(self.metric, privileged))
-
-    explain.__doc__ = f"Tell as JSON: {_OF_GROUPS[name].title.lower()}."
-    return explain
-
-
-def _json_between_groups(name: str) -> Callable[..., str]:
-    """Return the method that tells as JSON how the groups compare."""
-
-    def explain(self: Any) -> str:
-        text = getattr(IndividualFairnessTextExplainer, name)(self)
-        numbers = {
-            **_numbers(self.metric, privileged=False, suffix="Unprivileged"),
-            **_numbers(self.metric, privileged=True, suffix="Privileged"),
-        }
-        return _json(_BETWEEN_GROUPS[name], text, numbers)
-
-    explain.__doc__ = f"Tell as JSON: {_BETWEEN_GROUPS[name].meaning}."
-    return explain
-
-
+@_explaining(as_json=True)
 class IndividualFairnessJSONExplainer(
     MetricJSONExplainer,  # type: ignore[misc]
     IndividualFairnessTextExplainer,
@@ -217,17 +203,6 @@ class IndividualFairnessJSONExplainer(
     metric
         The metric.
     """
-
-    individual_fairness = _json_of_group("individual_fairness")
-    individual_fairness_upper = _json_of_group("individual_fairness_upper")
-    individual_unfairness = _json_of_group("individual_unfairness")
-    num_fair = _json_of_group("num_fair")
-    num_unfair = _json_of_group("num_unfair")
-    num_unknown = _json_of_group("num_unknown")
-    individual_unfairness_difference = _json_between_groups(
-        "individual_unfairness_difference"
-    )
-    individual_unfairness_ratio = _json_between_groups("individual_unfairness_ratio")
 
     def counterexamples(self) -> str:
         """Tell all twins that are not treated alike, closest first."""

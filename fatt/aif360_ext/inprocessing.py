@@ -16,10 +16,12 @@ from fatt.aif360_ext.dataset import (
     frame_of,
     labels_of,
     members,
+    names_of,
+    said_in,
     weights_of,
     with_answers,
 )
-from fatt.aif360_ext.protected import Attribute, derive, free, refuse_both
+from fatt.aif360_ext.protected import derive, free, refuse_both
 from fatt.errors import DataError, SpecError, hint
 from fatt.region import Relation
 from fatt.train import FATTClassifier
@@ -67,6 +69,8 @@ class FATT(Transformer):  # type: ignore[misc]
     model_ : fatt.FATTClassifier
         The tree, with what it reaches on the training data and the other trees of the
         front. An `IndividualFairnessMetric` takes it, or this object, as its model.
+    similarity_ : Similarity
+        Who was similar to whom in the training.
 
     Examples
     --------
@@ -96,7 +100,7 @@ class FATT(Transformer):  # type: ignore[misc]
         )
         if sensitive_attr is not None:
             refuse_both("sensitive_attr", sensitive_attr, similarity)
-            _names(sensitive_attr)
+            names_of(sensitive_attr)
         known = sorted({*FATTClassifier._get_param_names(), "seed"} - _OWN)
         for name in parameters:
             if name not in known:
@@ -137,17 +141,12 @@ class FATT(Transformer):  # type: ignore[misc]
             named=True,
             classes=tuple(np.unique(labels).tolist()),
         )
-        protected, similarity = attributes_of(dataset), self.similarity
-        named = {one.name: one for one in protected}
-        if self.sensitive_attr is not None:
-            names = _names(self.sensitive_attr)
-            named = {name: named.get(name, Attribute(name)) for name in names}
-        chosen = list(named.values())
-        schema = derive(blank, people, [*protected, *chosen], similarity)
+        chosen = attributes_of(dataset, self.sensitive_attr)
+        similarity = self.similarity
+        schema = derive(blank, people, [*attributes_of(dataset), *chosen], similarity)
         if similarity is None:
-            similarity = free(
-                blank, people, chosen, schema=schema, said_in="sensitive_attr"
-            )
+            where = said_in(self.sensitive_attr)
+            similarity = free(blank, people, chosen, schema=schema, said_in=where)
         groups = self._groups(dataset)
         self.model_ = FATTClassifier(
             similarity,
@@ -162,7 +161,7 @@ class FATT(Transformer):  # type: ignore[misc]
             sample_weight=weights_of(dataset),
             sensitive_features=groups,
         )
-        self.ensemble_ = self.model_.ensemble_
+        self.ensemble_, self.similarity_ = self.model_.ensemble_, similarity
         return self
 
     def predict(self, dataset: Any) -> Any:
@@ -234,15 +233,3 @@ class FATT(Transformer):  # type: ignore[misc]
                 )
             found[is_in] = name
         return found
-
-
-def _names(sensitive_attr: Any) -> list[str]:
-    """Return the names of the attributes that may vary."""
-    given = sensitive_attr
-    names = given if isinstance(given, list | tuple) else [given]
-    if not names or not all(isinstance(name, str) and name for name in names):
-        raise SpecError(
-            f"sensitive_attr is {sensitive_attr!r}; name one or several attributes or "
-            "columns, such as sensitive_attr='sex'."
-        )
-    return list(names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,10 +18,11 @@ from fatt.aif360_ext.dataset import (
     labels_of,
     possible_labels,
     rows_of,
+    said_in,
     weights_of,
     what_differs,
 )
-from fatt.aif360_ext.protected import derive, free
+from fatt.aif360_ext.protected import derive, free, refuse_both, tell_another_question
 from fatt.aif360_ext.question import (
     Shares,
     codings_of,
@@ -64,7 +66,9 @@ class _Treated:
         Dataset with the people.
     model
         The model, loaded.
-    similarity, schema, budget, spot_checks
+    given
+        The model as it was given, which may tell for which similarity it was trained.
+    sensitive_attr, similarity, schema, budget, spot_checks
         As in `IndividualFairnessMetric`.
     **fair
         What is fair, as in `fatt.verify`.
@@ -75,6 +79,8 @@ class _Treated:
         dataset: Any,
         model: Model,
         *,
+        given: Any,
+        sensitive_attr: str | Sequence[str] | None,
         similarity: Relation | None,
         schema: Schema | None,
         budget: Budget | None,
@@ -85,17 +91,17 @@ class _Treated:
         self._labelled, self._model = dataset, model
         # A model without names of its own knows its columns by position.
         self._people = rows_of(dataset, named=ensemble.inputs.named)
-        table, attributes = frame_of(dataset), attributes_of(dataset)
+        if sensitive_attr is not None:
+            refuse_both("sensitive_attr", sensitive_attr, similarity)
+        table, chosen = frame_of(dataset), attributes_of(dataset, sensitive_attr)
         if schema is None:
-            schema = derive(ensemble, table, attributes, similarity)
+            known = [*attributes_of(dataset), *chosen]
+            schema = derive(ensemble, table, known, similarity)
         if similarity is None:
             similarity = free(
-                ensemble,
-                table,
-                attributes,
-                schema=schema,
-                said_in="protected_attribute_names",
+                ensemble, table, chosen, schema=schema, said_in=said_in(sensitive_attr)
             )
+            tell_another_question(given, similarity)
         self._schema = schema
         self._similarity, self._budget = similarity, budget
         self._spot_checks, self._fair = spot_checks, fair
@@ -238,9 +244,14 @@ class IndividualFairnessMetric(_Treated, ClassificationMetric):  # type: ignore[
     model
         The model that made the labels: whatever `fatt.load` takes. It may count its
         two classes differently than the dataset its labels.
+    sensitive_attr
+        What may be otherwise in a similar person, as in `FATT`: names of protected
+        attributes, columns, or families of one-hot columns. By default all protected
+        attributes of the dataset.
     similarity
-        Who is similar, in the units of `dataset.features`. By default the protected
-        attributes may have any of their values, and nothing else may change.
+        Who is similar, in the units of `dataset.features`, instead of
+        `sensitive_attr`. By default the sensitive attributes may have any of their
+        values, and nothing else may change.
     prepare
         What was applied to `dataset.features` before the model, such as a fitted
         `StandardScaler`, as in `fatt.load`. Similarity stays in raw units.
@@ -283,6 +294,7 @@ class IndividualFairnessMetric(_Treated, ClassificationMetric):  # type: ignore[
         privileged_groups: Groups | None = None,
         *,
         model: Any,
+        sensitive_attr: str | Sequence[str] | None = None,
         similarity: Relation | None = None,
         prepare: Any = None,
         schema: Schema | None = None,
@@ -314,6 +326,8 @@ class IndividualFairnessMetric(_Treated, ClassificationMetric):  # type: ignore[
         self._prepare(
             dataset,
             loaded,
+            given=model,
+            sensitive_attr=sensitive_attr,
             similarity=similarity,
             schema=schema,
             budget=budget,
@@ -349,7 +363,7 @@ class IndividualFairnessRegressionMetric(_Treated, RegressionDatasetMetric):  # 
     tolerance, direction
         How far the predictions of similar people may differ, and which way counts, as
         in `fatt.verify`.
-    similarity, prepare, schema, budget, spot_checks
+    sensitive_attr, similarity, prepare, schema, budget, spot_checks
         As in `IndividualFairnessMetric`.
 
     Raises
@@ -378,6 +392,7 @@ class IndividualFairnessRegressionMetric(_Treated, RegressionDatasetMetric):  # 
         model: Any,
         tolerance: float | str | None = None,
         direction: Direction | None = None,
+        sensitive_attr: str | Sequence[str] | None = None,
         similarity: Relation | None = None,
         prepare: Any = None,
         schema: Schema | None = None,
@@ -399,6 +414,8 @@ class IndividualFairnessRegressionMetric(_Treated, RegressionDatasetMetric):  # 
         self._prepare(
             dataset,
             loaded,
+            given=model,
+            sensitive_attr=sensitive_attr,
             similarity=similarity,
             schema=schema,
             budget=budget,

@@ -247,3 +247,14 @@ def refuse_both(name: str, given: Any, similarity: Relation | None) -> None:
             "clear what may vary. Pass one of them; Similarity(vary=[...]) names "
             "attributes beside other differences."
         )
+
+
+def tell_another_question(model: Any, similarity: Relation) -> None:
+    """Warn if a model was trained for another similarity than is asked about."""
+    trained = getattr(model, "similarity_", None)
+    if trained is not None and trained != similarity:
+        warnings.warn(
+            f"the model was trained for {trained!r}, and is asked about "
+            f"{similarity!r}. Pass similarity=model.similarity_ to ask the same.",
+            stacklevel=3,
+        )

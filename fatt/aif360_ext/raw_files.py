@@ -1,122 +1,99 @@
-"""AIF360's own datasets, made of raw files in any folder, on any pandas."""
+"""AIF360's own datasets, read from raw files in any folder, on any pandas."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import inspect
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from fatt.errors import DataError
+from fatt.errors import DataError, SpecError
+
+D = TypeVar("D")
+
+_OF_ADULT = (
+    "age workclass fnlwgt education education-num marital-status occupation "
+    "relationship race sex capital-gain capital-loss hours-per-week native-country "
+    "income-per-year"
+)
+_OF_GERMAN = (
+    "status month credit_history purpose credit_amount savings employment "
+    "investment_as_income_percentage personal_status other_debtors residence_since "
+    "property age installment_plans housing number_of_credits skill_level "
+    "people_liable_for telephone foreign_worker credit"
+)
+_ADULT: dict[str, Any] = {"names": _OF_ADULT.split(), "skipinitialspace": True}
+_GERMAN: dict[str, Any] = {"names": _OF_GERMAN.split(), "sep": " ", "header": None}
+
+#: The raw files of each class, and how AIF360 reads them.
+_FILES: dict[str, dict[str, dict[str, Any]]] = {
+    "AdultDataset": {
+        "adult/adult.test": {"header": 0, **_ADULT},
+        "adult/adult.data": {"header": None, **_ADULT},
+    },
+    "BankDataset": {"bank/bank-additional-full.csv": {"sep": ";"}},
+    "CompasDataset": {"compas/compas-scores-two-years.csv": {"index_col": "id"}},
+    "GermanDataset": {"german/german.data": _GERMAN},
+}
 
 
-@contextlib.contextmanager
-def datasets_from(folder: str | Path | None = None) -> Iterator[None]:
-    """Let AIF360's dataset classes read raw files from a folder, on any pandas.
+def read_dataset(cls: type[D], folder: str | Path, **arguments: Any) -> D:
+    """Read one of AIF360's datasets from a folder with raw files.
 
-    AIF360 looks for raw files inside its own installation only, ends the process if one
-    is missing, and cannot handle the texts of pandas 3. Within this context its dataset
-    classes read from the folder, a missing file is an error like any other, and texts
-    are handed to `StandardDataset` and `RegressionDataset` as objects. Everything is as
-    before afterwards.
+    AIF360 looks for raw files only inside its own installation, ends the process if
+    one is missing, and cannot handle the texts of pandas 3.
 
     Parameters
     ----------
+    cls
+        ``AdultDataset``, ``BankDataset``, ``CompasDataset`` or ``GermanDataset``.
     folder
         Folder with subfolders as in ``aif360/data/raw``: ``adult/adult.data``,
-        ``german/german.data`` and so on. By default AIF360's own.
+        ``german/german.data`` and so on.
+    **arguments
+        Arguments of the class.
 
     Raises
     ------
+    SpecError
+        If it is another class.
     DataError
-        If the folder, or a file that a dataset class needs, does not exist.
-
-    Notes
-    -----
-    AIF360 is changed for the whole process while the context lasts: do not make
-    datasets in other threads meanwhile.
+        If there is no such file.
 
     Examples
     --------
     >>> from aif360.datasets import GermanDataset
-    >>> with datasets_from("data/raw"):                 # doctest: +SKIP
-    ...     german = GermanDataset()
+    >>> german = read_dataset(GermanDataset, "data/raw")    # doctest: +SKIP
     """
-    from aif360 import datasets
+    import pandas as pd
+    from aif360.datasets import StandardDataset
 
-    if folder is not None and not Path(folder).is_dir():
-        raise DataError(f"there is no folder {folder}; pass one with the raw files.")
-    package = Path(datasets.__file__).resolve().parents[1] / "data" / "raw"
-    reader = _Pandas(package, package if folder is None else Path(folder).resolve())
-    with contextlib.ExitStack() as changes:
-        for module in vars(datasets).values():
-            if isinstance(module, ModuleType) and hasattr(module, "pd"):
-                changes.enter_context(_replaced(module, "pd", reader))
-        for made in (datasets.StandardDataset, datasets.RegressionDataset):
-            adapted = _on_objects(made.__init__)
-            changes.enter_context(_replaced(made, "__init__", adapted))
-        yield
-
-
-@contextlib.contextmanager
-def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    before = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
-
-
-class _Pandas:
-    """Stands for pandas in AIF360's modules, and reads raw files from a folder."""
-
-    def __init__(self, package: Path, folder: Path) -> None:
-        self._package, self._folder = package, folder
-
-    def __getattr__(self, name: str) -> Any:
-        import pandas as pd
-
-        return getattr(pd, name)
-
-    def read_csv(self, path: Any, *args: Any, **kwargs: Any) -> Any:
-        import pandas as pd
-
-        file = Path(path).resolve()
-        if file.is_relative_to(self._package):
-            file = self._folder / file.relative_to(self._package)
+    if cls.__name__ not in _FILES:
+        raise SpecError(
+            f"read_dataset knows {', '.join(_FILES)}, and not {cls!r}; read the table "
+            "yourself, and pass it to StandardDataset."
+        )
+    given = inspect.signature(cls).bind(**arguments)
+    given.apply_defaults()
+    arguments, parts = given.arguments, []
+    for name, how in _FILES[cls.__name__].items():
+        file = Path(folder) / name
         if not file.is_file():
-            # AIF360 would answer an OSError with the end of the process.
             raise DataError(
-                f"there is no raw file {file}. Put it there (AIF360's documentation "
-                "says where it comes from), or name the folder that has it: "
-                "datasets_from(folder)."
+                f"there is no raw file {file}. Put it there. AIF360's documentation "
+                "says where it comes from."
             )
-        return pd.read_csv(file, *args, **kwargs)
+        parts.append(pd.read_csv(file, na_values=arguments["na_values"], **how))
+    table = _with_objects(pd.concat(parts, ignore_index=len(parts) > 1))
+    prepare = arguments.pop("custom_preprocessing")
+    if prepare is not None:
+        table = _with_objects(prepare(table))
+    dataset = cls.__new__(cls)
+    StandardDataset.__init__(dataset, df=table, **arguments)
+    return dataset
 
 
-def _on_objects(init: Callable[..., None]) -> Callable[..., None]:
-    """Return the constructor of a dataset, with texts as objects."""
-    signature = inspect.signature(init)
-
-    @functools.wraps(init)
-    def adapted(*args: Any, **kwargs: Any) -> None:
-        bound = signature.bind(*args, **kwargs)
-        given = bound.arguments
-        prepare = given.pop("custom_preprocessing", None)
-        # Before the preprocessing, which may write numbers among texts, and after it,
-        # since it may make new columns of texts.
-        table = _as_objects(given["df"])
-        given["df"] = table if prepare is None else _as_objects(prepare(table))
-        init(*bound.args, **bound.kwargs)
-
-    return adapted
-
-
-def _as_objects(table: Any) -> Any:
+def _with_objects(table: Any) -> Any:
+    """Return a table whose texts are objects, as AIF360 expects them."""
     import pandas as pd
 
     texts = [name for name in table if isinstance(table[name].dtype, pd.StringDtype)]

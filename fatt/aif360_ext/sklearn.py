@@ -10,7 +10,6 @@ applied to them as well.
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
@@ -20,7 +19,13 @@ from aif360.sklearn.utils import check_groups
 from numpy.typing import NDArray
 
 from fatt import train
-from fatt.aif360_ext.protected import Attribute, derive, free, refuse_both
+from fatt.aif360_ext.protected import (
+    Attribute,
+    derive,
+    free,
+    refuse_both,
+    tell_another_question,
+)
 from fatt.aif360_ext.question import ratio, refuse_other_labels, shares
 from fatt.audit import verify
 from fatt.audit.spot_checks import SPOT_CHECKS
@@ -41,19 +46,6 @@ __all__ = [
     "individual_unfairness_ratio",
     "make_scorer",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    # The name until 0.2, which `fatt.metrics` has for a function of other arguments.
-    if name != "individual_fairness_score":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn(
-        "fatt.aif360_ext.sklearn.individual_fairness_score is now called "
-        "certified_fairness_score; the former name will be gone in 0.3.",
-        FutureWarning,
-        stacklevel=2,
-    )
-    return certified_fairness_score
 
 
 class Asked(TypedDict, total=False):
@@ -119,7 +111,8 @@ def complete(
     if schema is None:
         schema = derive(ensemble, X, attributes, similarity)
     if similarity is None:
-        similarity = free(ensemble, X, attributes, schema=schema, said_in="prot_attr")
+        said_in = "the index" if prot_attr is None else "prot_attr"
+        similarity = free(ensemble, X, attributes, schema=schema, said_in=said_in)
     return schema, similarity
 
 
@@ -370,9 +363,12 @@ def _verify(
     ensemble = model.ensemble
     if y_pred is not None:
         refuse_other_labels(ensemble, X, np.ravel(y_pred), [ensemble.classes])
+    is_given = similarity is not None
     schema, similarity = complete(
         ensemble, X, prot_attr, schema=schema, similarity=similarity
     )
+    if not is_given:
+        tell_another_question(estimator, similarity)
     # Many people share an index, and pandas would try to align them by it.
     people = X.reset_index(drop=True) if is_pandas(X) else X
     # Tables and models of AIF360 share the order of their columns.

@@ -150,6 +150,8 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The tree, as `fatt.load` returns it.
     schema_ : Schema
         What the columns mean.
+    similarity_ : Similarity
+        Who was similar to whom in the training.
     front_ : Front
         All trees that no other beats in accuracy, fairness and size at once.
     accuracy_, balanced_accuracy_, fairness_ : float
@@ -340,7 +342,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             verbose=bool(self.verbose),
             keep_interrupted=self.keep_interrupted,
         )
-        self.schema_ = schema
+        self.schema_, self.similarity_ = schema, similarity
         self.front_ = trained.front
         self.fairness_weight_ = trained.fairness_weight
         self.n_iter_ = trained.n_iter

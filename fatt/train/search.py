@@ -8,7 +8,6 @@ other trees to choose from. For the paper's algorithm generations follow each ot
 from __future__ import annotations
 
 import itertools
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from fatt.progress import Progress
 from fatt.threads import each
 from fatt.train import population
 from fatt.train.descent import Known, descend
@@ -55,43 +55,8 @@ _PRICES = (0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.7, 1.
 #: With which caution trees are grown anew for each of these.
 _REGROWN = (0.1, 0.4)
 
-#: How wide the progress bar is.
-_WIDTH = 20
-
 #: Makes the tree with which a descent begins.
 Start: TypeAlias = Callable[[], Genome]
-
-
-class ProgressBar:
-    """Writes one line to standard error, again and again.
-
-    Parameters
-    ----------
-    is_on
-        Whether anything is written.
-    """
-
-    def __init__(self, *, is_on: bool) -> None:
-        self._is_on = is_on
-        self._started = time.monotonic()
-
-    def show(self, what: str, done: int, total: int, best: Scored) -> None:
-        """Tell how much is done, and what was found."""
-        if not self._is_on:
-            return
-        filled = _WIDTH * done // max(1, total)
-        bar = "█" * filled + "░" * (_WIDTH - filled)
-        seconds = time.monotonic() - self._started
-        sys.stderr.write(
-            f"\r{bar} {what} {done}/{total}: accuracy {best.accuracy:.2%}, fairness "
-            f"{best.fairness:.2%}, {best.n_leaves} leaves, {seconds:.0f} s\x1b[K"
-        )
-        sys.stderr.flush()
-
-    def close(self) -> None:
-        """End the line."""
-        if self._is_on:
-            sys.stderr.write("\n")
 
 
 @dataclass(eq=False)
@@ -102,7 +67,7 @@ class Search:
     settings: Settings
     rng: Generator
     end: float
-    bar: ProgressBar
+    progress: Progress | None
     n_threads: int
     archive: Archive = field(default_factory=Archive)
     n_iter: int = 0
@@ -141,9 +106,10 @@ def _breed(search: Search, earlier: list[Genome]) -> None:
         operators=settings.operators,
         n_threads=search.n_threads,
     )
-    for number, leader in enumerate(generations):
+    for number, _ in enumerate(generations):
         search.n_iter = number
-        search.bar.show("generation", number, settings.max_iter, leader)
+        if search.progress is not None:
+            search.progress(number, settings.max_iter)
         if number >= settings.max_iter or search.is_over():
             break
 
@@ -328,8 +294,8 @@ def _improve(search: Search, starts: list[Start]) -> None:
             found=paths[number],
             known=known,
         )
-        for best in paths[number][-1:]:
-            search.bar.show("descent", next(finished), len(starts), best)
+        if search.progress is not None:
+            search.progress(next(finished), len(starts))
         return n_passes
 
     try:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from fatt.ensemble import Categorical
+from fatt.progress import watched
 from fatt.train.fitness import Objective
 from fatt.train.genome import Genome, leaf
 from fatt.train.groups import Groups
@@ -17,7 +18,7 @@ from fatt.train.models import HeldOut, appraise
 from fatt.train.optimum import MOST_LEAVES, best_small_tree, most_worth
 from fatt.train.people import People
 from fatt.train.result import Candidate, Front
-from fatt.train.search import ProgressBar, Search, run
+from fatt.train.search import Search, run
 from fatt.train.settings import Settings
 from fatt.train.splits import Portable, Split, variable_of
 from fatt.train.teacher import MOST_PEOPLE, soft_labels
@@ -161,7 +162,7 @@ def train(
     keep_interrupted
         Whether Ctrl-C ends the search with what was found, if anything was.
     """
-    bar, end = ProgressBar(is_on=verbose), time.monotonic() + settings.max_seconds
+    end = time.monotonic() + settings.max_seconds
     training_set = TrainingSet.of(
         people,
         max_bins=settings.max_bins,
@@ -170,17 +171,16 @@ def train(
     )
     objective = _objective(people, training_set, settings, rng, n_threads)
     objective = replace(objective, groups=groups)
-    search = Search(objective, settings, rng, end, bar, n_threads)
     interrupted, upper = False, None
-    try:
-        run(search, _within_limits(objective, training_set.genomes(earlier)))
-        upper = _upper_bound(search, people)
-    except KeyboardInterrupt:
-        if not keep_interrupted or not len(search.archive):
-            raise
-        interrupted = True
-    finally:
-        bar.close()
+    with watched(verbose, "training") as progress:
+        search = Search(objective, settings, rng, end, progress, n_threads)
+        try:
+            run(search, _within_limits(objective, training_set.genomes(earlier)))
+            upper = _upper_bound(search, people)
+        except KeyboardInterrupt:
+            if not keep_interrupted or not len(search.archive):
+                raise
+            interrupted = True
     objective = search.objective
     found = [
         appraise(scored.tree, objective, people, held_out) for scored in search.archive

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import aif360.datasets
 import numpy as np
-import pandas as pd
 import pytest
 from aif360.datasets import (
     AdultDataset,
@@ -20,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier
 
 from fatt import Similarity
-from fatt.aif360_ext import IndividualFairnessMetric, datasets_from
-from fatt.errors import DataError
+from fatt.aif360_ext import IndividualFairnessMetric, read_dataset
+from fatt.errors import DataError, SpecError
 from tests.aif360_ext.made import RAW, are_fair, needs_raw_files, predicted
 
 GERMAN = (
@@ -39,8 +37,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_small_german_dataset(folder: Path) -> None:
-    with datasets_from(folder):
-        german = GermanDataset()
+    german = read_dataset(GermanDataset, folder)
+    assert type(german) is GermanDataset
     assert german.protected_attribute_names == ["sex", "age"]
     assert german.protected_attributes.tolist() == [[1, 1], [0, 0], [1, 1]]
     assert german.labels.ravel().tolist() == [1, 2, 1]
@@ -48,64 +46,29 @@ def test_a_small_german_dataset(folder: Path) -> None:
     assert "status=A11" in german.feature_names
 
 
-def test_everything_is_as_before(folder: Path) -> None:
-    german = aif360.datasets.german_dataset
-    before = StandardDataset.__init__
-    with datasets_from(str(folder)):
-        assert german.pd is not pd
-    assert german.pd is pd
-    assert StandardDataset.__init__ is before
-    with pytest.raises(ZeroDivisionError), datasets_from(folder):
-        1 / 0  # noqa: B018
-    assert german.pd is pd
-    assert StandardDataset.__init__ is before
+def test_arguments_of_the_class(folder: Path) -> None:
+    german = read_dataset(
+        GermanDataset,
+        str(folder),
+        protected_attribute_names=["age"],
+        privileged_classes=[lambda age: age > 30],
+        features_to_keep=["month", "age", "credit"],
+        categorical_features=[],
+    )
+    assert german.feature_names == ["month", "age"]
+    assert german.protected_attributes.tolist() == [[1], [0], [1]]
+    with pytest.raises(TypeError, match="no_such"):
+        read_dataset(GermanDataset, folder, no_such=1)
 
 
 def test_missing_files_do_not_end_the_process(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with (
-        datasets_from(tmp_path),
-        pytest.raises(DataError, match=r"no raw file .*adult\.data.*datasets_from"),
-    ):
-        AdultDataset()
+    with pytest.raises(DataError, match=r"no raw file .*adult\.test"):
+        read_dataset(AdultDataset, folder)
     assert capsys.readouterr().out == ""
-    with (
-        pytest.raises(DataError, match="there is no folder"),
-        datasets_from(tmp_path / "absent"),
-    ):
-        pass
-
-
-def test_texts_in_a_dataset_of_ones_own() -> None:
-    table = pd.DataFrame(
-        {
-            "sex": ["F", "M", "M", "F"],
-            "town": ["Rome", "Oslo", "Rome", "Bern"],
-            "age": [30, 40, 50, 60],
-            "loan": ["no", "yes", "yes", "no"],
-        }
-    )
-
-    def add_a_column_of_texts(table: Any) -> Any:
-        return table.assign(
-            area=table.town.map({"Oslo": "N", "Rome": "S", "Bern": "S"})
-        )
-
-    with datasets_from():
-        dataset = StandardDataset(
-            table,
-            "loan",
-            ["yes"],
-            ["sex", "area"],
-            [["M"], ["N"]],
-            categorical_features=["town"],
-            custom_preprocessing=add_a_column_of_texts,
-        )
-    assert dataset.protected_attributes.tolist() == [[0, 0], [1, 1], [1, 0], [0, 0]]
-    assert dataset.labels.ravel().tolist() == [0, 1, 1, 0]
-    # The table itself stays as it was.
-    assert table.dtypes["sex"] == pd.DataFrame({"a": ["x"]}).dtypes["a"]
+    with pytest.raises(SpecError, match=r"knows AdultDataset, .* pass it to Standard"):
+        read_dataset(StandardDataset, folder)
 
 
 REAL = [
@@ -119,8 +82,7 @@ REAL = [
 @needs_raw_files
 @pytest.mark.parametrize(("cls", "shape", "labels", "protected"), REAL, ids=str)
 def test_real_datasets(cls: Any, shape: Any, labels: Any, protected: Any) -> None:
-    with datasets_from(RAW):
-        dataset = cls()
+    dataset = read_dataset(cls, RAW)
     assert dataset.features.shape == shape
     assert (dataset.favorable_label, dataset.unfavorable_label) == labels
     assert dataset.protected_attribute_names == protected
@@ -158,8 +120,7 @@ def test_real_datasets(cls: Any, shape: Any, labels: Any, protected: Any) -> Non
 
 @needs_raw_files
 def test_one_hot_columns_of_adult_are_one_variable() -> None:
-    with datasets_from(RAW):
-        adult = AdultDataset()
+    adult = read_dataset(AdultDataset, RAW)
     some = adult.subset(range(2000))
     model = XGBClassifier(n_estimators=20, max_depth=4)
     model.fit(some.features, some.labels.ravel())

@@ -23,7 +23,6 @@ from fatt.aif360_ext import (
     IndividualFairnessMetric,
     IndividualFairnessRegressionMetric,
     IndividualFairnessTextExplainer,
-    datasets_from,
 )
 from fatt.aif360_ext.sklearn import (
     certified_fairness_score,
@@ -49,14 +48,13 @@ def shops(n_people: int = 60) -> Any:
     )
     young = (table["age"] < 40) & (table["sex"] == "F")
     table["price"] = 100.0 + table["age"] + 40 * young
-    with datasets_from():
-        return RegressionDataset(
-            table,
-            dep_var_name="price",
-            protected_attribute_names=["sex"],
-            privileged_classes=[["M"]],
-            categorical_features=["town"],
-        )
+    return RegressionDataset(
+        table.astype(object),
+        dep_var_name="price",
+        protected_attribute_names=["sex"],
+        privileged_classes=[["M"]],
+        categorical_features=["town"],
+    )
 
 
 def tree(dataset: Any) -> Any:

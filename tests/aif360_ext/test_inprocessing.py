@@ -21,7 +21,8 @@ from sklearn.exceptions import NotFittedError
 
 import fatt
 from fatt import Similarity
-from fatt.aif360_ext import FATT, IndividualFairnessMetric, datasets_from
+from fatt.aif360_ext import FATT, IndividualFairnessMetric, read_dataset
+from fatt.aif360_ext.sklearn import certified_fairness_score
 from fatt.errors import DataError, SpecError
 from tests.aif360_ext.made import RAW, are_fair, needs_raw_files, town
 
@@ -94,8 +95,7 @@ REAL = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("cls", "protected", "least"), REAL, ids=str)
 def test_real_datasets(cls: Any, protected: list[str], least: float) -> None:
-    with datasets_from(RAW):
-        dataset = cls()
+    dataset = read_dataset(cls, RAW)
     train, test = dataset.split([0.7], shuffle=True, seed=0)
     train = train.subset(range(min(2000, len(train.labels))))
     test = test.subset(range(min(1000, len(test.labels))))
@@ -278,6 +278,33 @@ def test_parameters_of_the_classifier() -> None:
     assert quick(max_leaves=2).fit(town()).model_.get_n_leaves() == 2
     with pytest.raises(SpecError, match="fairness_weight"):
         quick(fairness_weight=2).fit(town())
+
+
+def test_the_metric_asks_what_the_mitigator_was_trained_for() -> None:
+    dataset = town()
+    algorithm = quick(sensitive_attr="sex").fit(dataset)
+    assert algorithm.similarity_ == Similarity(vary=["sex"])
+    labels = algorithm.predict(dataset)
+    same = IndividualFairnessMetric(
+        dataset, labels, model=algorithm, sensitive_attr="sex"
+    )
+    assert same.report().similarity == algorithm.similarity_
+    assert same.individual_fairness() == pytest.approx(algorithm.model_.fairness_)
+    told = r"trained for .*\['sex'\]\), and is asked about .*\['race', 'sex'\]\)"
+    for model in (algorithm, algorithm.model_):
+        with pytest.warns(UserWarning, match=told):
+            IndividualFairnessMetric(dataset, labels, model=model)
+    table = pd.DataFrame(dataset.features, columns=dataset.feature_names)
+    with pytest.warns(UserWarning, match=told):
+        certified_fairness_score(
+            table, estimator=algorithm.model_, prot_attr=["sex", "race"]
+        )
+    with pytest.raises(SpecError, match="sensitive_attr names 'sx'"):
+        IndividualFairnessMetric(dataset, labels, model=algorithm, sensitive_attr="sx")
+    with pytest.raises(SpecError, match="both sensitive_attr='sex' and a similarity"):
+        IndividualFairnessMetric(
+            dataset, labels, model=algorithm, sensitive_attr="sex", similarity=NOISE
+        )
 
 
 def test_what_makes_no_sense_is_refused() -> None:

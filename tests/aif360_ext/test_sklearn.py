@@ -21,7 +21,6 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
-import fatt.aif360_ext.sklearn as module
 from fatt import Budget, Similarity
 from fatt.aif360_ext import IndividualFairnessMetric
 from fatt.aif360_ext.sklearn import (
@@ -306,12 +305,3 @@ def test_an_interrupted_score_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Verifier, "verify", interrupt)
     with pytest.raises(KeyboardInterrupt):
         certified_fairness_score(X, estimator=model, prot_attr="sex")
-
-
-def test_the_former_name_is_still_known_for_a_version() -> None:
-    with pytest.warns(FutureWarning, match="is now called certified_fairness_score"):
-        from fatt.aif360_ext.sklearn import individual_fairness_score
-    assert individual_fairness_score is certified_fairness_score
-    with pytest.raises(ImportError, match="individual_fairness_scores"):
-        from fatt.aif360_ext.sklearn import individual_fairness_scores  # noqa: F401
-    assert "individual_fairness_score" not in module.__all__

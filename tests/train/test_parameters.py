@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import Any
 
@@ -169,15 +170,21 @@ def test_an_interrupted_breeding_keeps_the_best_tree_if_asked(
         quick(algorithm="paper").fit(X_PLAIN, Y_PLAIN)
 
 
-def test_progress_is_shown_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
-    quick().fit(X_PLAIN, Y_PLAIN)
-    assert capsys.readouterr() == ("", "")
-    for algorithm, said in (("descent", "descent 8/8"), ("paper", "generation 3/3")):
+def test_progress_is_shown_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    told: list[tuple[int, int]] = []
+
+    def watched(progress: Any, what: str) -> Any:
+        asked.append((progress, what))
+        return contextlib.nullcontext(lambda *done: told.append(done))
+
+    monkeypatch.setattr("fatt.train.training.watched", watched)
+    for algorithm, last in (("descent", (8, 8)), ("paper", (3, 3))):
         quick(algorithm=algorithm, verbose=1).fit(X_PLAIN, Y_PLAIN)
-        out, err = capsys.readouterr()
-        assert not out
-        assert f"{said}: accuracy " in err
-        assert err.endswith("\n")
+        assert asked[-1] == (True, "training")
+        assert last in told
+    quick().fit(X_PLAIN, Y_PLAIN)
+    assert asked[-1] == (False, "training")
 
 
 def test_one_label_for_all_comes_with_a_warning() -> None:
