@@ -176,7 +176,8 @@ class Space:
                 index, *(ends[:n_boxes, index] for ends in boxes[1:3])
             )
         # What there might have been more was never touched, and takes no memory.
-        return Boxes(*(array[:n_boxes] for array in boxes))
+        person, lower, upper, missing, codes = (array[:n_boxes] for array in boxes)
+        return Boxes(person, lower, upper, missing, codes)
 
     def _require_followed(self, index: int, lowest: Matrix, highest: Matrix) -> None:
         """Refuse boxes that reach numbers whose answers are not followed."""

@@ -296,7 +296,8 @@ class Verifier:
             np.searchsorted(boxes.person, np.arange(count + 1)),
             *clip_to_numbers(boxes, self._holes),
         )
-        regions = Regions(*map(np.ascontiguousarray, parts), spending=_spending(boxes))
+        regions = Regions(*map(np.ascontiguousarray, parts))
+        regions = regions._replace(spending=_spending(boxes))
         n_rivals = 2 if is_one_score else len(self.ensemble.classes)
         sizes = Sizes(count, n_variables, n_rivals, kept)
         limits = run.limits(self._shifts)
