@@ -219,6 +219,21 @@ def assert_right(case: Case, found: Findings, truths: list[Truth]) -> None:
             assert truth.is_open, "UNKNOWN without a reason"
 
 
+def assert_membership(case: Case, rng: np.random.Generator) -> None:
+    """Assert that any values of a box, paid or not, are known for what they are."""
+    inside = Membership(case.ensemble.features)
+    for box, person in enumerate(case.boxes.person):
+        for _ in range(4):
+            other = case.people[person].copy()
+            for index in range(len(other)):
+                if rng.random() < 0.5:
+                    values = members(case.ensemble, case.boxes, box, index)
+                    other[index] = rng.choice(values)
+            who, rows = np.array([person]), other[np.newaxis]
+            [similar] = inside.are_similar(case.boxes, who, rows)
+            assert similar == is_similar(case, person, other)
+
+
 def assert_extremes(case: Case, verifier: Verifier, truths: list[Truth]) -> None:
     """Assert that the lowest and highest last scores are those of brute force."""
     output = case.ensemble.n_outputs - 1
@@ -243,6 +258,7 @@ def ask(seed: int) -> list[tuple[int, Truth]]:
     found = verifier.verify(case.people, case.boxes)
     truths = [truth_of(case, person) for person in range(len(case.people))]
     assert_right(case, found, truths)
+    assert_membership(case, np.random.default_rng(seed))
     if seed % 3 == 0 and case.ensemble.scoring.ordered:
         assert_extremes(case, verifier, truths)
     return list(zip(found.verdict.tolist(), truths, strict=True))

@@ -469,6 +469,127 @@ _RARE = [
     )
 ]
 
+#: Budgets: what cannot be paid, what it costs, and what a price bounds.
+_BUDGETS = [
+    Mutant(
+        f"{_FOLDER}/{file}",
+        *_lost(*change),
+        ("tests/laws/test_budgets.py", "tests/verifier/test_budgets.py"),
+    )
+    for file, *change in (
+        ("spending.pyx", "        if total > budget.most:", ">", ">="),
+        ("spending.pyx", "if cost[member] - least > budget.left:", ">", ">="),
+        ("spending.pyx", "    return total <= budget.left\n", "<=", "<"),
+        ("spending.pyx", "budget.left = budget.most - total\n", "total", "total - 1"),
+        (
+            "spending.pyx",
+            "left = budget.most >> budget.shift\n",
+            "shift",
+            "shift) - (1",
+        ),
+        # A cover that leaves out those who must move several domains.
+        ("spending.pyx", "    for turn in range(2):\n", "range(2)", "range(1)"),
+        (
+            "spending.pyx",
+            "mine[member] = max(mine[member], least)",
+            "max(mine[member], least)",
+            "mine[member]",
+        ),
+        ("spending.pyx", "        gain[member] += mine[member]\n", "+=", "="),
+        (
+            "spending.pyx",
+            "if made.bound - most + worth < target.possible:",
+            "<",
+            "<=",
+        ),
+        ("spending.pyx", "        made.bound += base\n", "base", "base - 1"),
+        ("spending.pyx", "        total += middle * left\n", "left", "(left - 1)"),
+        (
+            "tariff.pyx",
+            "room = tariff.most - tariff.spent + tariff.now[index]",
+            " + tariff.now[index]",
+            "",
+        ),
+        # No leaf can be paid any more: an error, no endless search.
+        ("tariff.pyx", "(LEFT if left <= room else 0)", "<=", "<"),
+        ("tariff.pyx", "(RIGHT if right <= room else 0)", "<=", "<"),
+        ("tariff.pyx", "return <int64_t>floor(size)\n", "size)", "size) + 1"),
+        ("tariff.pyx", "    if cost.kind == SQUARE:\n", "SQUARE", "COUNT"),
+        ("tariff.pyx", "if not size <= <double>most + 1.0:", "not size <=", "size >"),
+        (
+            "tariff.pyx",
+            "low = max(smallest_of(forest.cuts, variable, first), tariff.lower[index])",
+            "tariff.lower[index]",
+            "0.0",
+        ),
+        (
+            "tariff.pyx",
+            "high = min(largest_of(forest.cuts, variable, last), tariff.upper[index])",
+            "tariff.upper[index]",
+            "0.0",
+        ),
+        ("tariff.pyx", "if variable.hole_first <= variable.hole_last:", "<=", ">"),
+        (
+            "tariff.pyx",
+            "own * variable.n_cells + cell]",
+            "own * variable",
+            "0 * variable",
+        ),
+        (
+            "tariff.pyx",
+            "            budget.asked[place] = least\n",
+            "least",
+            "least + 1",
+        ),
+        ("reach.pyx", "    tariff.spent += cost - old.cost\n", " - old.cost", ""),
+        ("reach.pyx", "walk.tariff.now[old.variable] = old.cost", "old.cost", "0"),
+        (
+            "reach.pyx",
+            "_narrow(forest, here, walk, paid == LEFT)",
+            "== LEFT",
+            "== RIGHT",
+        ),
+        ("reach.pyx", "        if cost[cell] < cost[best]:", "<", ">"),
+        (
+            "propagation.pyx",
+            "(not is_paid or can_pay(problem, leaf))",
+            "or can_pay(problem, leaf)",
+            "or not can_pay(problem, leaf)",
+        ),
+        ("dual_ascent.pyx", "        shared[member] -= worth\n", "worth", "2 * worth"),
+        ("dual_ascent.pyx", "paid[place] += mine[place]", "+=", "="),
+        ("dual_ascent.pyx", "    return before - after\n", " - after", " - 0 * after"),
+        (
+            "dual_ascent.pyx",
+            "multipliers.shared[member] += paid[member]",
+            "+=",
+            "-=",
+        ),
+        (
+            "branch_and_bound.pyx",
+            "if made.bound < possible or made.is_empty:",
+            "made.bound < possible",
+            "made.bound <= possible",
+        ),
+        ("branch_and_bound.pyx", "0 < cost[member] - cost[now] <= left", "<= left", ""),
+        (
+            "local_search.pyx",
+            "if others + each[member] > budget.most:",
+            "most",
+            "most + 1",
+        ),
+        (
+            "local_search.pyx",
+            "if gain[member] < least or each[member] > most:",
+            " > most",
+            " > most + 1",
+        ),
+        ("points.pyx", "low, high = ceil(low), floor(high)", "ceil(low)", "low"),
+        ("points.pyx", ") >= cost_of_missing(", ">=", "<"),
+        ("points.pyx", "                if not is_paid:\n", "not is_paid", "True"),
+    )
+]
+
 #: Rows that go down a tree side by side.
 _ABREAST = [
     Mutant(
@@ -641,6 +762,7 @@ MUTANTS = (
     *_POINTS,
     *_TWO_SIDED,
     *_RARE,
+    *_BUDGETS,
     *_ABREAST,
     *_GROWTH,
     *_COLUMNS,

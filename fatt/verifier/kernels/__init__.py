@@ -33,7 +33,7 @@ arrays, and whatever belongs to one entry lies between its `start` and that of t
 Budgets
 -------
 A box may have a budget: how much others may spend on differing, all variables together
-(`fatt.region.costs`). Costs are integers, and never fall away from the person. So
+(`fatt.region.costs`). Costs are integers and never fall away from the person, so that
 cells, blocks and leaves cost the sum, over the variables, of least costs. ::
 
     tariff            x0: cell 3 costs 0, cell 4 costs 1, ...     x1: {a} costs 0, ...

@@ -195,7 +195,7 @@ class Regions(NamedTuple):
     upper: Any
     missing: Any
     codes: Any
-    spending: Spending | None = None
+    spending: Any = None
 
 
 class Spending(NamedTuple):
