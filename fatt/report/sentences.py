@@ -73,13 +73,16 @@ def headline(report: Report, min_fairness: float | None = None) -> str:
         The required share of fair people.
     """
     fair, unfair, unknown = report.counts.values()
-    of = f"of {people_in_words(len(report))}"
+    everybody = people_in_words(len(report))
+    many = f"all {everybody}" if len(report) > 1 else everybody
     worse = unfair_answer(report)
+    told = unfair or fair
+    who = many if told == len(report) else f"{told:,} of {everybody}"
     if unfair:
-        found = f"For {unfair:,} {of} we found a similar person with {worse}"
+        found = f"For {who} we found a similar person with {worse}"
         found += f"; for {fair:,} we proved that there is none" if fair else ""
     else:
-        found = f"For {fair:,} {of} we proved that no similar person gets {worse}"
+        found = f"For {who} we proved that no similar person gets {worse}"
     undecided = f"; {_are(unknown)} undecided" if unknown else ""
     asked = ""
     if min_fairness is not None:

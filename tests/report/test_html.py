@@ -19,11 +19,14 @@ from fatt.errors import SpecError
 from fatt.markup import text_of
 from fatt.region import Similarity
 from fatt.report import Report
+from fatt.report.sentences import headline
 from fatt.verifier import Budget
 from tests.report import made
 from tests.report.hostile import HOSTILE, PLAIN, bank, page_of
 
 _ALONE = {"meta"}
+#: The arrays of findings with one entry per person.
+EACH = ("verdict", "label", "possible", "nodes", "stopped")
 
 
 class Reader(HTMLParser):
@@ -124,6 +127,29 @@ def test_the_verdict_is_one_sentence(
         "For 3 of 5 people we found a similar person with a different answer; for 1 we "
         "proved that there is none; 1 is undecided."
     ) in page.text
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "sentence"),
+    [
+        ([0, 0, 0], "For all 3 people we proved that no similar person gets a diff"),
+        ([0, 2, 0], "For 2 of 3 people we proved that no similar person gets a diff"),
+        ([1, 1, 1], "For all 3 people we found a similar person with a different an"),
+        ([1, 1, 0], "For 2 of 3 people we found a similar person with a different an"),
+        ([2, 2, 2], "For 0 of 3 people we proved that no similar person gets a diff"),
+        ([0], "For 1 person we proved that no similar person gets a different answ"),
+    ],
+)
+def test_the_verdict_counts_all_or_some(verdicts: list[int], sentence: str) -> None:
+    whole = made.report()
+    verdict = np.array(verdicts, dtype=np.int8)
+    some = replace(
+        whole.findings,
+        **{name: getattr(whole.findings, name)[: len(verdict)] for name in EACH},
+    )
+    told = replace(whole, findings=replace(some, verdict=verdict))
+    assert headline(told).startswith(sentence)
+    assert headline(told, 0.5).partition(". ")[2] == headline(told)
 
 
 def test_groups_have_rates_and_ratios() -> None:
