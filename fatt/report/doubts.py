@@ -84,7 +84,10 @@ def warnings(report: Report, *, options: bool = True) -> tuple[str, ...]:
     labels, classes = np.unique(report.findings.label)[:2], report.findings.classes
     is_known = not report.interrupted and not (classes and labels[0] < 0)
     answers = answers_of(labels, classes) if is_known else []
-    return (*misfits(report.people, answers, options=options), *_strangers(report))
+    return (
+        *misfits(report.people, answers, options=options),
+        *_strangers(report, options),
+    )
 
 
 def misfits(
@@ -161,7 +164,7 @@ def notes(report: Report, *, options: bool = True) -> tuple[str, ...]:
     found += [
         f"{name!r} varies among the values that this table or the model's splits name. "
         "The model does not say which others it was trained on; to vary to these as "
-        f"well: vary={{{name!r}: 'any'}}."
+        f"well: {_any(name, options)}."
         for name in [one.name for _, one in _categories(report) if one.is_open]
     ]
     found += [
@@ -260,7 +263,7 @@ def _categories(report: Report) -> Iterator[tuple[int, Categorical]]:
             yield index, feature
 
 
-def _strangers(report: Report) -> Iterator[str]:
+def _strangers(report: Report, options: bool) -> Iterator[str]:
     """Name rows with a category that nobody else varies to."""
     categories = list(_categories(report))
     if not categories:
@@ -277,8 +280,14 @@ def _strangers(report: Report) -> Iterator[str]:
                 f"Row {rows[0]}: {name!r} is {_cell(report.people, rows[0], index)!r}, "
                 f"which the model does not know{more}. Others do not vary to that. If "
                 "it is misspelt, correct it; if there are such people, write "
-                f"vary={{{name!r}: 'any'}}."
+                f"{_any(name, options)}."
             )
+
+
+def _any(name: str, options: bool) -> str:
+    """Say how to let a variable take any value."""
+    option = f" (--vary {_word(name)}=any)" if options else ""
+    return f"vary={{{name!r}: 'any'}}{option}"
 
 
 def _cell(people: People, row: int, index: int) -> object:
