@@ -336,7 +336,7 @@ def _no_level(row: int, cells: Matrix, variable: AnyVariable) -> DataError:
             f"level of the variable {variable.name!r}; correct the row or the schema. "
             "(Of a number that may vary, the levels are the values that vary lists, "
             "and those in the rows from which the schema was inferred, if these are "
-            "few.)"
+            f"few. For a range write noise={{{variable.name!r}: '18..30'}}.)"
         )
     ones = [name for name, cell in zip(variable.columns, cells, strict=True) if cell]
     return DataError(
