@@ -250,7 +250,8 @@ def refuse_unknown(people: People) -> None:
                 f"model knows: to it they are all the same. It knows "
                 f"{_some(feature.categories)}. Spell them as the model does, say what "
                 "codes mean (--codes, in Python codes=), or load the model with its "
-                "preparation (--prepare, in Python prepare=)."
+                "preparation (--prepare, in Python prepare=). If they are right, add a "
+                "row with a value that the model knows."
             )
 
 
