@@ -124,7 +124,7 @@ def _run(request: Request) -> Exit:
     else:
         for line in [*_lines(report), *report.notes]:
             click.echo(printable(line))
-    for warning in _warnings(model, asked, schema):
+    for warning in (*report.warnings, *_warnings(model, asked, schema)):
         say(f"warning: {printable(warning)}")
     return (Exit.DONE, Exit.REFUTED, Exit.UNDECIDED)[report.findings.verdict[0]]
 
