@@ -255,6 +255,8 @@ def _unknown_categories(people: People) -> list[str]:
     codes = np.full(len(used), np.nan)
     codes[[*own]] = [feature.other_code for feature in own.values()]
     unknown = count_cells(people, lambda values: values == codes)
+    if not unknown.any():
+        return []
     present = count_cells(people, lambda values: ~np.isnan(values))
     found = []
     for index, feature in own.items():
