@@ -124,7 +124,8 @@ def _run(request: Request) -> Exit:
     except DataError as error:
         # To `verify` the person is the only row.
         raise DataError(str(error).replace("row 0:", f"{asked.where}:", 1)) from None
-    warn(_warnings(model, asked, schema), in_result=not request.as_json)
+    found = (*report.warnings, *_warnings(model, asked, schema))
+    warn(found, in_result=not request.as_json)
     if request.as_json:
         click.echo(report.to_json())
     else:

@@ -362,6 +362,8 @@ def _unknown(
     codes = np.full(len(used), np.nan)
     codes[[*own]] = [feature.other_code for feature in own.values()]
     unknown = count_cells(people, lambda values: values == codes, n_rows)
+    if not unknown.any():
+        return
     present = count_cells(people, lambda values: ~np.isnan(values), n_rows)
     for index, feature in own.items():
         yield index, feature, int(unknown[index]), int(present[index])

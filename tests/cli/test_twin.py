@@ -3,8 +3,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas
 import pytest
 from click.testing import CliRunner, Result
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from fatt import load
@@ -47,6 +51,21 @@ def test_a_twin_is_shown_with_its_changes(files: tuple[str, str]) -> None:
     assert text.startswith(f"Unfair: {labels} {case['twin_label']}:\n")
     for name, change in case["changes"].items():
         assert f"  {name} {change['before']} → {change['after']}\n" in text
+
+
+def test_a_value_that_the_model_never_saw_is_told(tmp_path: Path) -> None:
+    rows = pandas.DataFrame(
+        {"age": [20, 30, 40, 50] * 9, "sex": [*"fm" * 9, *"mf" * 9]}
+    )
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    columns = make_column_transformer((encoder, ["sex"]), remainder="passthrough")
+    own = make_pipeline(columns, DecisionTreeClassifier(random_state=0))
+    own.fit(rows, (rows["age"] > 30) ^ (rows["sex"] == "f"))
+    load(own).save(tmp_path / "model.fatt")
+    asked = (str(tmp_path / "model.fatt"), "--noise", "age=2", "--set", "age=40")
+    assert run("twin", *asked, "--set", "sex=f").stderr == ""
+    told = run("twin", *asked, "--set", "sex=mael").stderr
+    assert "'sex' (1 of 1, such as 'mael'; the model knows 'f', 'm')" in told
 
 
 def test_a_verdict_names_the_cut_off_that_it_is_about(tmp_path: Path) -> None:

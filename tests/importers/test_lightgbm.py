@@ -31,7 +31,8 @@ from fatt.errors import (
     SpecError,
     UnsupportedModelError,
 )
-from fatt.importers.lightgbm import _scale, convert, read
+from fatt.importers.lightgbm import convert, read
+from fatt.importers.lightgbm.answers import scale_of
 from tests.probes import probe_rows, same_bits
 
 lgb = pytest.importorskip("lightgbm")
@@ -575,10 +576,10 @@ def test_sigmoid_is_read_with_the_roundings_of_the_library() -> None:
     differ = 0
     for _ in range(200):
         text = f"{10 ** rng.uniform(-7, 4):.6g}"
-        differ += _scale(text) != float(text)
+        differ += scale_of(text) != float(text)
         leaf = float(rng.normal() / float(text))
         booster = lgb.Booster(model_str=constant(leaf, f"binary sigmoid:{text}"))
-        expected = 1.0 / (1.0 + math.exp(-_scale(text) * leaf))
+        expected = 1.0 / (1.0 + math.exp(-scale_of(text) * leaf))
         assert booster.predict([[0.0]])[0] == expected
     assert differ > 0
 

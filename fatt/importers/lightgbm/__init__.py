@@ -6,31 +6,32 @@ fitted object only adds what no file keeps, such as the class labels.
 
 from __future__ import annotations
 
-import math
-import re
 import warnings
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from fatt.ensemble import (
     Argmax,
-    Cut,
-    Decision,
     Ensemble,
     Inputs,
     Label,
-    Link,
     Prediction,
     Scoring,
     Source,
 )
-from fatt.ensemble.floats import smallest_float
 from fatt.errors import UnsupportedModelError
 from fatt.importers.lightgbm import live
+from fatt.importers.lightgbm.answers import (
+    PREDICTIONS,
+    RANKS,
+    REFUSED,
+    decision,
+    objective_of,
+)
 from fatt.importers.lightgbm.normal_form import (
     UNMATCHED,
     ZERO,
@@ -39,38 +40,13 @@ from fatt.importers.lightgbm.normal_form import (
     read_forest,
     read_names,
 )
-from fatt.importers.lightgbm.text import Text, fail, parse
+from fatt.importers.lightgbm.text import Text, parse
 from fatt.importers.registry import refuse_missing, refuse_replaced
 from fatt.importers.versions import note_newer
 from fatt.model import Model
 
 # Arrays of integers become float32.
 _INTEGER_LIMIT = 2**24
-
-_OBJECTIVES = ("binary", "multiclass", "multiclassova", "cross_entropy")
-#: What makes a prediction of a score, by the objective.
-_PREDICTIONS: dict[str, Literal["identity", "exp"]] = {
-    "regression": "identity",
-    "regression_l1": "identity",
-    "huber": "identity",
-    "fair": "identity",
-    "quantile": "identity",
-    "mape": "identity",
-    "poisson": "exp",
-    "gamma": "exp",
-    "tweedie": "exp",
-}
-#: What objectives are called since 2.3.
-_NEW_NAMES = {"xentropy": "cross_entropy", "xentlambda": "cross_entropy_lambda"}
-_RANKS = "it ranks rows, and a rank has no meaning for one person"
-_REFUSED = {
-    "": "only its author knows what label a score stands for",
-    "custom": "only its author knows what label a score stands for",
-    "lambdarank": _RANKS,
-    "rank_xendcg": _RANKS,
-    "cross_entropy_lambda": "it answers an intensity, which LGBMClassifier has no "
-    "label for",
-}
 
 _UNSET = (None, False, "false")
 
@@ -140,7 +116,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
     raise UnsupportedModelError(
         f"cannot import a lightgbm {type(model).__qualname__}: "
         + (
-            f"{_RANKS}. "
+            f"{RANKS}. "
             if type(model) is lightgbm.LGBMRanker
             else "it may predict something else than LightGBM's own classes. "
         )
@@ -155,12 +131,12 @@ def _takes_codes(ensemble: Ensemble) -> bool:
 
 def _label_notes(text: Text) -> tuple[str, ...]:
     """Return what to say about the labels of a booster, if there are any."""
-    return () if _objective(text)[0] in _PREDICTIONS else (_LABEL_NOTE,)
+    return () if objective_of(text)[0] in PREDICTIONS else (_LABEL_NOTE,)
 
 
 def _check_objective(model: Any, text: Text, is_regressor: bool) -> None:
-    name = _objective(text)[0]
-    if name not in _REFUSED and (name in _PREDICTIONS) != is_regressor:
+    name = objective_of(text)[0]
+    if name not in REFUSED and (name in PREDICTIONS) != is_regressor:
         kind = type(model).__name__
         raise UnsupportedModelError(
             f"the {kind} has the objective {name[:40]!r}, which is none of its own. "
@@ -202,7 +178,7 @@ def _text_of(booster: Any) -> Text:
     """Take apart what a booster writes: the iterations that its `predict` uses."""
     refuse_replaced(booster)
     text = parse(booster.model_to_string().encode())
-    scale = _objective(text)[1].get("sigmoid")
+    scale = objective_of(text)[1].get("sigmoid")
     in_training = getattr(booster, "train_set", None) is not None
     if (
         in_training
@@ -290,9 +266,9 @@ def _ensemble(
     text: Text, classes: tuple[Label, ...] | None, source: Source
 ) -> Ensemble:
     n_outputs = text.count("num_tree_per_iteration")
-    name, decision, link = _decision(text, n_outputs)
-    n_classes = n_outputs if isinstance(decision, Argmax) else 2
-    if isinstance(decision, Prediction):
+    name, decides, link = decision(text, n_outputs)
+    n_classes = n_outputs if isinstance(decides, Argmax) else 2
+    if isinstance(decides, Prediction):
         n_classes = 0
     if classes is not None and len(classes) != n_classes:
         raise UnsupportedModelError(
@@ -307,7 +283,7 @@ def _ensemble(
         classes=tuple(range(n_classes)) if classes is None else classes,
         trees=lay_out(forest, columns.features, n_outputs),
         scoring=Scoring(dtype="float64", base=(0.0,) * n_outputs),
-        decision=decision,
+        decision=decides,
         link=link,
         # Arrays of objects become float32, and frames take no objects.
         inputs=Inputs(
@@ -320,92 +296,3 @@ def _ensemble(
             source, objective=name, notes=source.notes + columns.notes
         ),
     )
-
-
-def _objective(text: Text) -> tuple[str, dict[str, str]]:
-    """Return the name of the objective and its parameters."""
-    name, *settings = text.header.get("objective", "").split(" ")
-    pairs = (setting.partition(":") for setting in settings)
-    return _NEW_NAMES.get(name, name), {key: value for key, _, value in pairs}
-
-
-def _decision(text: Text, n_outputs: int) -> tuple[str, Decision, Link | None]:
-    """Return the objective, the answer that is made for it, and the probability."""
-    name, settings = _objective(text)
-    _refuse_objective(name, settings)
-    divisor = _divisor(text, n_outputs)
-    is_multiclass = name.startswith("multiclass")
-    if (n_outputs > 1) != is_multiclass:
-        fail(f"the objective {name} cannot have {n_outputs} trees per iteration")
-    if text.count("num_class") != n_outputs:
-        fail(
-            f"num_class is {text.line('num_class')}, and there are {n_outputs} outputs"
-        )
-    if is_multiclass and settings.get("num_class") != str(n_outputs):
-        fail(f"the objective {name} does not say num_class:{n_outputs}")
-    if name in _PREDICTIONS:
-        made = Link(function=_PREDICTIONS[name], divisor=divisor)
-        return name, Prediction(link=made), None
-    if name == "multiclass":
-        return name, Argmax(link="softmax", divisor=divisor), None
-    scale = 1.0 if name == "cross_entropy" else _scale(settings.get("sigmoid", ""))
-    link = Link(function="sigmoid", scale=scale, divisor=divisor)
-    if is_multiclass:
-        return name, Argmax(link="sigmoid", scale=scale, divisor=divisor), link
-
-    def is_second(score: float) -> bool:
-        probability = float(link(np.array([score]))[0])
-        return probability > 1.0 - probability
-
-    return name, Cut(at=smallest_float(is_second, np.float64)), link
-
-
-def _refuse_objective(name: str, settings: dict[str, str]) -> None:
-    if name not in _OBJECTIVES and name not in _PREDICTIONS:
-        reason = _REFUSED.get(name, "fatt does not know what it makes of a score")
-        raise UnsupportedModelError(
-            f"the LightGBM model has the objective {name[:40] or '(custom)'}, and "
-            f"{reason}. Objectives with labels: {', '.join(_OBJECTIVES)}; with "
-            f"predictions: {', '.join(_PREDICTIONS)}."
-        )
-    if "sqrt" in settings:
-        raise UnsupportedModelError(
-            "the LightGBM model was trained on square roots (reg_sqrt) and squares its "
-            "scores, which fatt does not follow. Train it without reg_sqrt."
-        )
-
-
-def _divisor(text: Text, n_outputs: int) -> float:
-    """Return by what the scores are divided: the iterations, if they are averaged."""
-    if n_outputs == 0 or text.n_trees % n_outputs:
-        fail(f"{text.n_trees} trees cannot be {n_outputs} per iteration")
-    n_iterations = text.n_trees // n_outputs
-    is_average = "average_output" in text.header
-    if is_average and n_iterations == 0:
-        fail("it averages trees, and has none")
-    return float(n_iterations) if is_average else 1.0
-
-
-def _scale(text: str) -> float:
-    """Read the parameter of the sigmoid with the roundings of LightGBM's own reader.
-
-    Unlike the numbers of the trees, it is not always read to the nearest float64.
-    """
-    found = re.fullmatch(
-        r"([0-9]{1,15})(?:\.([0-9]{1,15}))?(?:e([+-][0-9]{2,3}))?", text
-    )
-    if found is None:
-        fail(f"the sigmoid of the objective is {text[:40]!r}")
-    whole, fraction, exponent = found.groups()
-    scale = float(whole)
-    if fraction:
-        scale += float(fraction) / 10.0 ** len(fraction)
-    size = abs(int(exponent or 0))
-    factors = (
-        [1e50] * (size // 50) + [1e8] * (size % 50 // 8) + [10.0] * (size % 50 % 8)
-    )
-    power = math.prod(factors, start=1.0)
-    scale = scale / power if (exponent or "").startswith("-") else scale * power
-    if not scale > 0:
-        fail("the sigmoid of the objective is zero")
-    return scale
