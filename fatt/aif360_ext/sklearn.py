@@ -226,8 +226,8 @@ def certified_fairness_score(
         Who is similar. By default the protected attributes may have any of their
         values, and nothing else may change.
     pos_label
-        The class whose probability `threshold` cuts, 1 as in `aif360.sklearn`; nothing
-        depends on it without a threshold.
+        The class whose probability `threshold` cuts; 1 as in `aif360.sklearn`. Without
+        a threshold nothing depends on it.
     schema, budget, sample_weight, spot_checks, threshold, tolerance, direction, \
 favorable
         As in `fatt.verify`.
@@ -235,7 +235,7 @@ favorable
     Returns
     -------
     float
-        A lower bound: people whom the budget leaves unknown do not count as fair.
+        A lower bound: people who stay unknown do not count as fair.
 
     Raises
     ------
@@ -294,8 +294,8 @@ def individual_unfairness_difference(
     Returns
     -------
     float
-        The share of the unprivileged minus that of the privileged; NaN if there is
-        nobody in one of the groups.
+        The share of the unprivileged minus that of the privileged; NaN if a group has
+        no people.
     """
     report = _verify(X, y_pred, estimator, prot_attr, **asked)
     unprivileged, privileged = _unfair(report, X, prot_attr, priv_group, asked)
@@ -428,8 +428,8 @@ def make_scorer(metric: Metric, **arguments: Any) -> Scorer:
     ----------
     metric
         `certified_fairness_score`, which is the score itself, or
-        `individual_unfairness_difference`, of which the score is minus the absolute
-        value. (The ratio is undefined for the best of all models.)
+        `individual_unfairness_difference`, whose absolute value counts against the
+        model. (The ratio is undefined for the best of all models.)
     **arguments
         Arguments of the metric, such as `similarity`, `prot_attr` and `priv_group`.
 
