@@ -28,7 +28,6 @@ from fatt.aif360_ext.protected import (
 )
 from fatt.aif360_ext.question import ratio, refuse_other_labels, shares
 from fatt.audit import verify
-from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Ensemble, Label
 from fatt.ensemble.allowed import Direction
 from fatt.errors import SpecError
@@ -195,16 +194,7 @@ def certified_fairness_score(
     *,
     estimator: Any,
     prot_attr: Any = None,
-    similarity: Relation | None = None,
-    schema: Schema | None = None,
-    budget: Budget | None = None,
-    sample_weight: Any = None,
-    spot_checks: int = SPOT_CHECKS,
-    threshold: float | None = None,
-    pos_label: Label = 1,
-    tolerance: float | str | None = None,
-    direction: Direction | None = None,
-    favorable: Label | None = None,
+    **asked: Unpack[Asked],
 ) -> float:
     """Return the share of people who are proved to be treated fairly.
 
@@ -243,23 +233,9 @@ favorable
         If the estimator gives other labels than `y_pred`, reads no protected attribute,
         a name is absent, or `pos_label` is no class and there is a threshold.
     """
-    report = _verify(
-        X,
-        y_pred,
-        estimator,
-        prot_attr,
-        similarity=similarity,
-        schema=schema,
-        budget=budget,
-        sample_weight=sample_weight,
-        spot_checks=spot_checks,
-        threshold=threshold,
-        pos_label=pos_label,
-        tolerance=tolerance,
-        direction=direction,
-        favorable=favorable,
-    )
-    return float(shares(report, _weights(sample_weight, len(report))).fair)
+    report = _verify(X, y_pred, estimator, prot_attr, **asked)
+    weight = _weights(asked.get("sample_weight"), len(report))
+    return float(shares(report, weight).fair)
 
 
 def individual_unfairness_difference(
