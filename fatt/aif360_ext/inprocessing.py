@@ -36,30 +36,29 @@ _OWN = {"pos_label", "random_state", "schema"}
 class FATT(Transformer):  # type: ignore[misc]
     """Learns a small decision tree that is accurate, and provably fair to individuals.
 
-    Each tree that the search looks at is verified on all the training data: that the
-    model gives all people who are similar to somebody the same label. Instance weights
-    count, in accuracy and in fairness.
+    Each tree that the search looks at is verified for all training people: does it give
+    all people who are similar to a person the same label? Instance weights count, in
+    accuracy and in fairness.
 
     Parameters
     ----------
     sensitive_attr : str, list of str or None
-        What may be otherwise in a similar person, with any of its values, while nothing
-        else may: names of protected attributes, columns, or groups of columns such as
-        `race` for ``race=White``. By default all protected attributes of the dataset,
-        as in `IndividualFairnessMetric`.
+        What may differ in a similar person: names of protected attributes, columns, or
+        families of columns such as `race` for ``race=White``. They may have any of
+        their values, and nothing else may differ. By default all protected attributes
+        of the dataset, as in `IndividualFairnessMetric`.
     unprivileged_groups, privileged_groups
-        Groups, as in other algorithms of AIF360, both or neither: their rates of the
-        favorable label are brought together as well.
+        Groups, as in other algorithms of AIF360; pass both or neither. Their rates of
+        the favorable label are brought together as well.
     similarity
         Who is similar, in the units of ``dataset.features``, instead of
         `sensitive_attr`.
     max_gap
-        The largest difference between the rates of the two groups; None for any. It is
-        estimated, as ``model_.gap_interval_`` tells, where fairness to individuals is
-        proved. Not the default beside `min_ratio`, `group_weight` or
-        ``algorithm="paper"``.
+        The largest difference between the rates of the two groups; None for any. The
+        gap is an estimate, with the interval ``model_.gap_interval_``, and no proof.
+        Beside `min_ratio`, `group_weight` or ``algorithm="paper"`` the default is None.
     seed
-        Makes all choices of chance.
+        Seed of all random choices.
     **parameters
         Other parameters of `fatt.FATTClassifier`, such as `fairness_weight`,
         `max_leaves`, `constraint` and `min_ratio`.
@@ -223,13 +222,13 @@ class FATT(Transformer):  # type: ignore[misc]
                 ) from None
             if not is_in.any():
                 raise DataError(
-                    f"nobody is in {name}_groups, {groups!r}; so there is no gap. Name "
-                    "groups that the dataset has."
+                    f"no person is in {name}_groups, {groups!r}, so that there is no "
+                    "gap. Name groups that the dataset has."
                 )
             if (found[is_in] != "").any():
                 raise SpecError(
-                    "somebody is in both unprivileged_groups and privileged_groups; "
-                    "nobody can be in both."
+                    "a person is in both unprivileged_groups and privileged_groups. "
+                    "Name groups that share no people."
                 )
             found[is_in] = name
         return found

@@ -58,7 +58,7 @@ def _without_memory(cls: C) -> C:
 
 
 class _Treated:
-    """How many people are treated fairly, for metrics that know whom and what to ask.
+    """Metrics of how many people are treated fairly, whatever the model answers.
 
     Parameters
     ----------
@@ -139,8 +139,8 @@ class _Treated:
         Returns
         -------
         float
-            A lower bound: people whom the budget leaves unknown do not count as fair.
-            NaN if nobody belongs to the group.
+            A lower bound: people who stay unknown do not count as fair. NaN if no
+            person belongs to the group.
         """
         return self._shares(privileged).fair
 
@@ -150,7 +150,7 @@ class _Treated:
         Parameters
         ----------
         privileged
-            As in `individual_fairness`, and equal to it if nobody is unknown.
+            As in `individual_fairness`. Both are equal if no person is unknown.
         """
         return self._shares(privileged).fair_upper
 
@@ -206,7 +206,7 @@ class _Treated:
         return self._weight(UNFAIR, privileged)
 
     def num_unknown(self, privileged: bool | None = None) -> np.float64:
-        """Return the weight of the people whom the budget leaves unknown.
+        """Return the weight of the people who stay unknown within the budget.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class IndividualFairnessMetric(_Treated, ClassificationMetric):  # type: ignore[
         The model that made the labels: whatever `fatt.load` takes. It may count its
         two classes differently than the dataset its labels.
     sensitive_attr
-        What may be otherwise in a similar person, as in `FATT`: names of protected
+        What may differ in a similar person, as in `FATT`: names of protected
         attributes, columns, or families of one-hot columns. By default all protected
         attributes of the dataset.
     similarity

@@ -43,7 +43,7 @@ def load_with(
     loaded = load(model, prepare=prepare)
     if threshold is None:
         return loaded
-    # Of several classes, several may be favorable.
+    # A model of more than two classes may have several favorable ones.
     is_one = isinstance(favorable, str | int | float) and favorable in loaded.classes
     pos_label = favorable if is_one else None
     return loaded.deciding(threshold=threshold, pos_label=pos_label)
@@ -132,7 +132,7 @@ def _differs(
 
 
 class Shares(NamedTuple):
-    """Weighted shares; all are NaN for nobody, or for people without weight.
+    """Weighted shares; all are NaN for no people, or for people without weight.
 
     Attributes
     ----------

@@ -28,7 +28,6 @@ from fatt.aif360_ext.protected import (
 )
 from fatt.aif360_ext.question import ratio, refuse_other_labels, shares
 from fatt.audit import verify
-from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Ensemble, Label
 from fatt.ensemble.allowed import Direction
 from fatt.errors import SpecError
@@ -195,16 +194,7 @@ def certified_fairness_score(
     *,
     estimator: Any,
     prot_attr: Any = None,
-    similarity: Relation | None = None,
-    schema: Schema | None = None,
-    budget: Budget | None = None,
-    sample_weight: Any = None,
-    spot_checks: int = SPOT_CHECKS,
-    threshold: float | None = None,
-    pos_label: Label = 1,
-    tolerance: float | str | None = None,
-    direction: Direction | None = None,
-    favorable: Label | None = None,
+    **asked: Unpack[Asked],
 ) -> float:
     """Return the share of people who are proved to be treated fairly.
 
@@ -226,8 +216,8 @@ def certified_fairness_score(
         Who is similar. By default the protected attributes may have any of their
         values, and nothing else may change.
     pos_label
-        The class whose probability `threshold` cuts, 1 as in `aif360.sklearn`; nothing
-        depends on it without a threshold.
+        The class whose probability `threshold` cuts; 1 as in `aif360.sklearn`. Without
+        a threshold nothing depends on it.
     schema, budget, sample_weight, spot_checks, threshold, tolerance, direction, \
 favorable
         As in `fatt.verify`.
@@ -235,7 +225,7 @@ favorable
     Returns
     -------
     float
-        A lower bound: people whom the budget leaves unknown do not count as fair.
+        A lower bound: people who stay unknown do not count as fair.
 
     Raises
     ------
@@ -243,23 +233,9 @@ favorable
         If the estimator gives other labels than `y_pred`, reads no protected attribute,
         a name is absent, or `pos_label` is no class and there is a threshold.
     """
-    report = _verify(
-        X,
-        y_pred,
-        estimator,
-        prot_attr,
-        similarity=similarity,
-        schema=schema,
-        budget=budget,
-        sample_weight=sample_weight,
-        spot_checks=spot_checks,
-        threshold=threshold,
-        pos_label=pos_label,
-        tolerance=tolerance,
-        direction=direction,
-        favorable=favorable,
-    )
-    return float(shares(report, _weights(sample_weight, len(report))).fair)
+    report = _verify(X, y_pred, estimator, prot_attr, **asked)
+    weight = _weights(asked.get("sample_weight"), len(report))
+    return float(shares(report, weight).fair)
 
 
 def individual_unfairness_difference(
@@ -294,8 +270,8 @@ def individual_unfairness_difference(
     Returns
     -------
     float
-        The share of the unprivileged minus that of the privileged; NaN if there is
-        nobody in one of the groups.
+        The share of the unprivileged minus that of the privileged; NaN if a group has
+        no people.
     """
     report = _verify(X, y_pred, estimator, prot_attr, **asked)
     unprivileged, privileged = _unfair(report, X, prot_attr, priv_group, asked)
@@ -424,8 +400,8 @@ def make_scorer(metric: Metric, **arguments: Any) -> Scorer:
     ----------
     metric
         `certified_fairness_score`, which is the score itself, or
-        `individual_unfairness_difference`, of which the score is minus the absolute
-        value. (The ratio is undefined for the best of all models.)
+        `individual_unfairness_difference`, whose absolute value counts against the
+        model. (The ratio is undefined for the best of all models.)
     **arguments
         Arguments of the metric, such as `similarity`, `prot_attr` and `priv_group`.
 

@@ -337,8 +337,8 @@ def refuse_unknown(people: People) -> None:
                 f"the model knows no value of column {feature.name!r}: the table has "
                 f"{first(values, _SHOWN)}, the model knows {names}. It treats unknown "
                 "values alike. Spell them as the model does, say what the codes mean "
-                "(codes), or load the model with its preparation (prepare). If they are "
-                "right, add a row with a value that the model knows."
+                "(codes), or load the model with its preparation (prepare). If they "
+                "are right, add a row with a value that the model knows."
             )
 
 

@@ -45,43 +45,43 @@ _ONLY_MEASURED = (
 class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A small decision tree that is accurate and provably fair to individuals.
 
-    Trained by a search for the best weighted sum of accuracy and of the share of
-    training people who are treated fairly, which is certified for every tree that the
-    search looks at.
+    The training searches for the tree with the best weighted sum of accuracy and
+    fairness. Fairness is the share of training people who are treated fairly. It is
+    certified for every tree that the search looks at.
 
     Parameters
     ----------
     similarity : Similarity
         Who is similar to whom.
     fairness_weight : float or "auto", default "auto"
-        Weight of fairness; the rest is the weight of accuracy. ``"auto"`` chooses it
-        such that halving the share of people who are treated unfairly is worth 1.5
-        points of accuracy; for the paper's algorithm it is 0.2.
+        Weight of fairness; the rest is the weight of accuracy. ``"auto"`` chooses a
+        weight with which it is worth 1.5 points of accuracy to halve the share of
+        people who are treated unfairly. For the paper's algorithm ``"auto"`` is 0.2.
     min_fairness : float, optional
-        The share of training people who must be treated fairly; chooses the smallest
-        weight of fairness with which that is reached.
+        The share of training people who must be treated fairly. The smallest weight of
+        fairness is chosen that reaches it.
     group : str or list of str, optional
-        The variables that make groups, whose rates of `pos_label` are compared; several
-        make intersections. Or pass `sensitive_features` to `fit`, for groups that the
-        tree may not read.
+        The variables that make groups. The groups' rates of `pos_label` are compared.
+        Several variables make intersections. For groups that the tree may not read,
+        pass `sensitive_features` to `fit`.
     constraint : str, default "demographic_parity"
-        Whose rates: ``"demographic_parity"`` compares everybody,
-        ``"true_positive_rate_parity"`` and ``"false_positive_rate_parity"`` those whose
-        label truly is, and is not, `pos_label`, and ``"equalized_odds"`` both.
+        Which rates are compared. ``"demographic_parity"``: those of all people;
+        ``"true_positive_rate_parity"``: those of people whose true label is
+        `pos_label`; ``"false_positive_rate_parity"``: those of the other people;
+        ``"equalized_odds"``: both of the last two.
     max_gap : float, optional
-        The largest difference between the rates of two groups, held by a margin of its
-        standard error. It is estimated, where fairness to individuals is proved. With 1
-        the gap is only measured.
+        The largest difference between the rates of two groups. The tree keeps a margin
+        of one standard error. The gap is an estimate, and no proof. With 1 the gap is
+        only measured.
     min_ratio : float, optional
         Instead, the smallest ratio of two rates; 0.8 is the rule of four fifths.
     group_weight : float, optional
         Instead, how much accuracy a gap of 1 costs.
     pos_label : label, optional
-        The label whose rates groups are compared by; of two classes the second by
-        default.
+        The label whose rates are compared. Default: the second of two classes.
     validation_fraction : float, optional
-        The share of the people who are held out of the training, of each class alike;
-        the trees of the front are judged on them as well. By default nobody is.
+        The share of the people of each class who are held out of the training. The
+        trees of the front are judged on them as well. By default none are held out.
     algorithm : {"descent", "paper"}, default "descent"
         ``"descent"`` gives each node in turn the best of all splits that it may have;
         ``"paper"`` is the genetic algorithm of Ranzato, Urban and Zanella.
@@ -93,24 +93,25 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_depth, max_leaves : int, optional
         Limits of the tree; 60 and 40 by default.
     min_samples_leaf : int, optional
-        Smallest number of people at a leaf; by default 5, or a quarter of a percent of
-        all if that is more; 1 in the paper.
+        Smallest number of people at a leaf. Default: 5, or a quarter of a percent of
+        all people if that is more; 1 for the paper's algorithm.
     leaf_cost : float, optional
-        How many people more each further leaf must get right to be worth it. By default
-        1.5, or 3 for more than 20,000 people, whose own labels count instead of a
-        larger model's; 0 in the paper.
+        How many more people each further leaf must get right. Default: 1.5; 3 for more
+        than 20,000 people, where labels count and no larger model's probabilities; 0
+        for the paper's algorithm.
     max_bins : int, default 64
         Into how many parts a column of numbers is cut.
     split_on_varying : bool, optional
-        Whether the tree may split on what varies freely for everybody, and be unfair to
-        everybody there. Only the paper's algorithm does so by default.
+        Whether the tree may split on a variable that varies freely for all people. Such
+        a split is unfair to all people who reach it. Only the paper's algorithm does so
+        by default.
     schema : Schema, optional
         What the columns mean; inferred from the training table by default.
     max_iter : int, optional
-        How often a descent goes through all nodes of its tree at most, 50 by default;
-        or the largest number of generations, 100 by default.
+        How often a descent goes through all nodes of its tree at most, 50 by default.
+        For the paper's algorithm the largest number of generations, 100 by default.
     max_seconds : float, optional
-        After how many seconds to stop. The only parameter that makes the result depend
+        After how many seconds to stop. Only with this parameter does the result depend
         on the machine.
     warm_start : bool, default False
         Whether to start from the trees of the last fit.
@@ -121,13 +122,13 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     verbose : int, default 0
         Whether to show a progress bar.
     random_state : int, RandomState or None, default None
-        Makes all choices of chance.
+        Seed of all random choices.
     population_size, elitism : int, optional
-        Only for the paper's algorithm, like all that follows: how many trees a
-        generation has, and how many of the best survive unchanged; 32 and 1.
+        Only for the paper's algorithm, like all that follow: how many trees a
+        generation has, and how many of the best survive unchanged. Default: 32 and 1.
     selection : {"wheel", "best"}, optional
-        How parents are chosen: by a wheel on which a tree has as much room as it is
-        fit, as by default; or nearly always the best tree, as the program does that the
+        How parents are chosen. ``"wheel"``, the default: each tree in proportion to its
+        fitness. ``"best"``: nearly always the best tree, as in the program that the
         paper's authors published.
     mutation : {"grow-prune", "grow"}, optional
         Whether mutations also prune trees, as by default, or only grow them.
@@ -144,8 +145,8 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_classes_ : int
         How many there are.
     feature_importances_ : ndarray of shape (n_columns,)
-        How much purer the splits on each column make leaves, by Gini's measure, as
-        parts of 1; as in scikit-learn.
+        How much the splits on each column lower Gini's impurity; the sum is 1, as in
+        scikit-learn.
     ensemble_ : Ensemble
         The tree, as `fatt.load` returns it.
     schema_ : Schema
@@ -160,19 +161,18 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         How far the rates of groups lie apart among the training people; absent without
         groups.
     gap_interval_ : tuple of float
-        The 95 % interval of the gap, estimated for people who are drawn alike: from
-        those who were held out, if `validation_fraction` says so. From the training
-        people, for whom the tree was chosen, the estimate is a little too good.
+        The 95 % interval of the gap for new people. It is estimated from the people who
+        were held out, if `validation_fraction` is given. Else it is estimated from the
+        training people, and a little too small: the tree was chosen for them.
     held_out_ : Figures or None
         What the tree reaches on the people who were held out of the training.
     fairness_weight_ : float
         The weight of fairness with which the tree was chosen.
     optimal_gap_ : float or None
-        How much fitter than this one a tree within the limits can be at most; 0 if it
-        is proved that none is. With `max_leaves` of 4 at most better ones are searched
-        for, as long as `max_seconds` if they are set; else it tells how much fitter it
-        would be to give everybody the best label, and nobody another for being
-        similar. None with groups, and for the paper's algorithm.
+        How much fitter a tree within the limits can be at most; 0 if it is proved that
+        none is fitter. If `max_leaves` is at most 4, better trees are searched for.
+        Else the bound is a tree that gives each person the best label and treats all
+        fairly. None with groups, and for the paper's algorithm.
     hints_ : Hints
         Depth and smallest leaf of the tree, as parameters for other learners.
     n_iter_ : int
@@ -403,7 +403,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         sparse matrix of shape (n_people, n_nodes)
-            1 where somebody passes a node of ``ensemble_.trees.nodes``, else 0.
+            1 where a person passes a node of ``ensemble_.trees.nodes``, else 0.
         """
         check_is_fitted(self)
         return paths_of(self.ensemble_, self.ensemble_.encode(read_table(self, X)))

@@ -196,7 +196,7 @@ def _rank_in_chain(
         own = np.searchsorted(family.sides, values)
         lower, upper = boxes.lower[:, family.variable], boxes.upper[:, family.variable]
         is_number = lower <= upper
-        # Of most columns nothing may change.
+        # In most columns nothing may change.
         is_fixed = np.array_equal(lower, values) and np.array_equal(upper, values)
         ends = [
             own if is_fixed else np.searchsorted(family.sides, end)

@@ -217,7 +217,7 @@ class Objective:
     def relabelled(self, tree: Genome) -> Genome:
         """Return a tree whose leaves have the class that is worth most there.
 
-        Of several, a leaf keeps the class that it has, else it gets the first.
+        Among equally good classes a leaf keeps its own, else it gets the first.
         """
         labels = -1 - tree[tree < 0]
         worth = self.worth_at(tree)[tree < 0]

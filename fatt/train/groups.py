@@ -115,7 +115,7 @@ class Groups:
             total = count.sum(axis=1, keepdims=True)
             for name in names[total[:, 0] == 0].tolist():
                 raise DataError(
-                    f"group {name!r} has nobody whose rate {constraint} compares; "
+                    f"group {name!r} has no person whose rate {constraint} compares; "
                     "leave it out, or put it together with another."
                 )
             shares.append(count / total)

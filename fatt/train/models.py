@@ -126,7 +126,7 @@ def _leaf_shares(tree: Genome, leaf_of: NDArray[np.int64], worth: Matrix) -> Mat
 
 
 def _confirm(unfair: Flags, ensemble: Ensemble, people: People) -> Flags:
-    """Return whom a tree treats unfairly, after a closer look at those with gaps."""
+    """Return which people a tree treats unfairly; the verifier decides gaps."""
     chosen = np.flatnonzero(unfair & people.has_gaps)
     if not len(chosen):
         return unfair
@@ -138,7 +138,7 @@ def _confirm(unfair: Flags, ensemble: Ensemble, people: People) -> Flags:
 
 
 def _judge(ensemble: Ensemble, held_out: HeldOut) -> Figures:
-    """Tell what a tree reaches on people whom it was not trained on."""
+    """Tell what a tree reaches on people who were held out of the training."""
     people = held_out.people
     labels = ensemble.decide(ensemble.mark_missing(people.rows))
     verifier = Verifier(Variables(ensemble, people.variables.schema).ensemble)

@@ -8,9 +8,9 @@ tell what its other leaves are worth, and what people at the open leaf can be wo
 most has a bound (branch and bound, best bound first). What is not looked at within the
 budget leaves a gap.
 
-For larger trees there is only what nobody can be worth more than: `most_worth`.
+For larger trees there is only a bound that every tree keeps: `most_worth`.
 
-A bound must never be too low. It counts somebody as treated unfairly only if the
+A bound must never be too low. It counts a person as treated unfairly only if the
 prefix alone is unfair to them, and takes for the open leaf the least of what everybody
 there is worth with the best label of their own, and of what the best split is worth for
 a larger set of people, fairness apart.
@@ -62,8 +62,7 @@ class Optimum(NamedTuple):
 def most_worth(objective: Objective, n_leaves: int) -> int:
     """Return what no tree with so many leaves, or more, is worth more than.
 
-    As if everybody got the label that is worth most to them, and all were treated
-    fairly.
+    That is the worth of giving each person the best label and treating all fairly.
     """
     most = objective.priced.max(axis=1).sum()
     return int(most) - n_leaves * objective.per_leaf
@@ -158,7 +157,7 @@ class _Search:
         # Sums of whole numbers below 2**53 are exact in floats, in any order.
         self.weights = np.column_stack([counts, most, few, objective.priced])
         self.whole = self.weights.sum(axis=0)
-        # Only who has one box is known to reach two leaves with it.
+        # Only of a person with one box is it known that this box reaches two leaves.
         self.alone = np.where(np.diff(ranks.box_start) == 1, cost, 0).astype(np.float64)
         self.box = np.minimum(ranks.box_start[:-1], max(0, ranks.low.shape[1] - 1))
         self.everybody = np.arange(people.n_people)
@@ -350,7 +349,7 @@ class _Search:
             self._between(_COUNT, True, False) >= least
         )
         fits &= (self._side(False)[:, _COUNT] >= 2 * least)[:, np.newaxis]
-        # Unfairness counts on the side where somebody is, so that it counts once.
+        # Unfairness counts on the side where the person is, so that it counts once.
         rest = self._bounded(False, torn=True)[:, np.newaxis]
         for label, other_label in self.pairs.tolist():
             bound = self._between(_WORTH + label, True, True) + rest

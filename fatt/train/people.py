@@ -214,12 +214,12 @@ def read_labels(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Labels
 
 
 def _refuse_missing(labels: NDArray[Any]) -> None:
-    """Raise `DataError` if somebody has no label."""
+    """Raise `DataError` if a label is missing."""
     place, values = grouped(labels)
     if None in values:
         raise DataError(
             f"row {int(np.argmax(place == values.index(None)))}: the label is missing; "
-            "leave out whoever has none."
+            "leave out rows without a label."
         )
 
 
@@ -239,14 +239,14 @@ def hold_out(codes: NDArray[np.int64], fraction: Any, rng: Generator) -> Flags:
     codes
         The classes of the people.
     fraction
-        The share; None if nobody is.
+        The share; None if no one is held out.
     rng
         Chooses the people.
 
     Raises
     ------
     SpecError
-        If it is no share, or nobody's.
+        If it is no share, or holds out no one.
     """
     is_held = np.zeros(len(codes), dtype=bool)
     if fraction is None:
@@ -262,7 +262,7 @@ def hold_out(codes: NDArray[np.int64], fraction: Any, rng: Generator) -> Flags:
     is_held[order[np.diff(steps) > 0]] = True
     if not is_held.any():
         raise SpecError(
-            f"validation_fraction is {fraction!r}, which holds out nobody of "
+            f"validation_fraction is {fraction!r}, which holds out none of "
             f"{len(codes)} people; hold out more."
         )
     return is_held
@@ -369,7 +369,7 @@ def _has_gaps(boxes: Boxes, features: tuple[Feature, ...], n_people: int) -> Fla
         if isinstance(feature, Categorical):
             codes = boxes.flags(features, index)
             size = codes.sum(axis=1) + missing
-            # Nobody reaches a leaf that no box reaches: everything is what any may.
+            # Only values that some box holds can matter: those are everything.
             most = int(codes.any(axis=0).sum())
             found |= (size > 1) & (size < most + missing.any())
         else:

@@ -91,7 +91,7 @@ def evolve(
     population = each(judge, first + earlier, n_threads)
     while True:
         archive.add(population)
-        # Of equals the newest first, so that trees go on changing.
+        # Among equally fit trees the newest comes first, so that trees go on changing.
         population.reverse()
         population.sort(key=lambda scored: -scored.fitness)
         yield population[0]
@@ -206,7 +206,7 @@ def _grow(
 def _grow_leaf(
     objective: Objective, tree: Genome, place: int, rng: Generator, share: float
 ) -> Genome:
-    """Split a leaf as purely as a few splits allow, of which that is the share."""
+    """Split a leaf by the best of some random splits, this share of all."""
     n_splits = objective.people.n_splits
     if not n_splits:
         return tree

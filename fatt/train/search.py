@@ -37,8 +37,8 @@ _FIRST_LEAVES = 16
 _KEPT = 3
 #: With more people than a teacher takes, descents begin with so many.
 _SAMPLE = 6_000
-#: Halving the share of people treated unfairly, plus some that nobody misses, is worth
-#: so much accuracy.
+#: It is worth so much accuracy to halve the share of people treated unfairly, to which
+#: a small constant is added.
 _HALF, _UNMISSED = 0.015, 0.03
 _ROUNDS = 3
 #: Weights that differ by less choose the same trees.

@@ -64,7 +64,7 @@ class Settings:
         Parameters
         ----------
         parameters
-            Those of the estimator, of which some are not for the search.
+            Those of the estimator; some of them are not for the search.
         n_people
             Number of training people.
 
@@ -141,7 +141,7 @@ class Settings:
         ratio, ratio_error
             The smallest ratio of two rates, and the standard error of that.
         """
-        # Of small groups nothing better can be asked than most of the way.
+        # For small groups it is enough to come most of the way.
         if self.max_gap is not None:
             return gap <= max(self.max_gap - gap_error, self.max_gap / 5)
         if self.min_ratio is None:

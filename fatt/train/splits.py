@@ -138,7 +138,7 @@ def _number_splits(
 ) -> Iterator[Split]:
     known = np.sort(values[~np.isnan(values)])
     thresholds = quiet_thresholds(known, *interval, max_bins)
-    # Nobody knows where the missing go if none were seen: where most people go.
+    # If no value was missing in training, missing values go where most people go.
     mostly_left = 2 * np.searchsorted(known, thresholds, "right") >= len(known)
     for threshold, most in zip(thresholds.tolist(), mostly_left.tolist(), strict=True):
         for missing_left in (False, True) if may_miss else (most,):

@@ -100,7 +100,7 @@ def soft_labels(
         )
         fit(forest, known)
         shares: Matrix = np.zeros((len(codes), n_classes))
-        # Of those whom it saw, only the trees count that did not.
+        # For a person, only the trees count that did not see this person.
         shares[known] = forest.oob_decision_function_
         if len(known) < len(codes):
             shares[weights == 0] = forest.predict_proba(bounded[weights == 0])

@@ -68,13 +68,13 @@ class Trained:
         best, held_out = self.best, self.best.held_out
         max_gap, min_ratio = settings.max_gap, settings.min_ratio
         if not len(self.front):
-            useless = "the tree gives everybody the same label: fair, and useless. "
+            useless = "the tree gives everybody the same label: trivially fair. "
             yield useless + self._reason(settings)
             return
         if max_gap is not None and best.gap > max_gap:
             yield (
                 f"no tree was found whose groups are at most {max_gap} apart; "
-                f"these are {best.gap:.3f} apart."
+                f"in the closest tree they are {best.gap:.3f} apart."
             )
         elif min_ratio is not None and best.ratio < min_ratio:
             yield (
@@ -88,8 +88,8 @@ class Trained:
         ):
             low, high = held_out.gap_interval
             yield (
-                f"groups are at most {max_gap} apart among the training people, "
-                f"but {low:.3f} to {high:.3f} by the people held out; ask for less."
+                f"groups are at most {max_gap} apart among the training people, but "
+                f"{low:.3f} to {high:.3f} among the people held out. Lower max_gap."
             )
         elif best.fairness < (settings.min_fairness or 0):
             yield (
@@ -111,8 +111,9 @@ class Trained:
         """Return why no tree tells people apart, and what to do."""
         if self.all_varies:
             return (
-                "Whatever tells these people apart varies freely among similar people; "
-                "let the similarity vary less, or set split_on_varying=True."
+                "All columns that could tell these people apart vary freely among "
+                "similar people. Let the similarity vary less, or set "
+                "split_on_varying=True."
             )
         if settings.algorithm == "paper":
             return (
@@ -120,7 +121,7 @@ class Trained:
                 "choose algorithm='descent'."
             )
         if self.one_sided:
-            return "All classes but one count next to nothing; try other weights."
+            return "All classes but one have nearly no weight; try other weights."
         return (
             "No split leaves enough people on both sides; try a smaller "
             "min_samples_leaf."
@@ -154,7 +155,7 @@ def train(
     groups
         The groups of the people whose rates are compared, if any.
     held_out
-        Others, on whom the trees are judged as well.
+        People held out, on whom the trees are judged as well.
     earlier
         Trees of an earlier training to start from.
     verbose

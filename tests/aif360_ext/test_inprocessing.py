@@ -210,9 +210,9 @@ def test_groups_that_cannot_be_compared() -> None:
         quick(max_gap=0.05).fit(dataset)
     with pytest.raises(SpecError, match=r"unprivileged_groups is .* which are sex"):
         quick(**SEXES | {"unprivileged_groups": [{"race": 0}]}).fit(dataset)
-    with pytest.raises(DataError, match="nobody is in unprivileged_groups"):
+    with pytest.raises(DataError, match="no person is in unprivileged_groups"):
         quick(**SEXES | {"unprivileged_groups": [{"sex": 7}]}).fit(dataset)
-    with pytest.raises(SpecError, match="nobody can be in both"):
+    with pytest.raises(SpecError, match="Name groups that share no people"):
         quick(**SEXES | {"unprivileged_groups": [{"sex": 1}]}).fit(dataset)
     bred = quick(**SEXES, algorithm="paper").fit(dataset)
     assert bred.model_.max_gap == 1

@@ -305,5 +305,5 @@ def test_bad_groups() -> None:
     with pytest.raises(DataError, match="there are 3 classes; name it, such as pos_"):
         tree.fit(X, np.arange(1500) % 3, sensitive_features=SEX)
     tree.set_params(constraint="true_positive_rate_parity")
-    with pytest.raises(DataError, match="group 'late' has nobody whose rate"):
+    with pytest.raises(DataError, match="group 'late' has no person whose rate"):
         tree.fit(X, Y, sensitive_features=np.where(Y == 1, SEX, "late"))
