@@ -481,12 +481,7 @@ _BUDGETS = [
         ("spending.pyx", "if cost[member] - least > budget.left:", ">", ">="),
         ("spending.pyx", "    return total <= budget.left\n", "<=", "<"),
         ("spending.pyx", "budget.left = budget.most - total\n", "total", "total - 1"),
-        (
-            "spending.pyx",
-            "left = budget.most >> budget.shift\n",
-            "shift",
-            "shift) - (1",
-        ),
+        ("spending.pyx", "left = budget.most >>", "budget.most", "-1 + budget.most"),
         # A cover that leaves out those who must move several domains.
         ("spending.pyx", "    for turn in range(2):\n", "range(2)", "range(1)"),
         (
