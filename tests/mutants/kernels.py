@@ -567,6 +567,13 @@ _BUDGETS = [
             "made.bound <= possible",
         ),
         ("branch_and_bound.pyx", "0 < cost[member] - cost[now] <= left", "<= left", ""),
+        # What costs least in a smaller part need not be paid, nor be in any leaf.
+        (
+            "branch_and_bound.pyx",
+            "    return total <= budget.most\n",
+            "total <= budget.most",
+            "True",
+        ),
         (
             "local_search.pyx",
             "if others + each[member] > budget.most:",
