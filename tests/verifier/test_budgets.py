@@ -253,4 +253,4 @@ def test_dual_ascent_may_drop_the_last_block(seed: int, place: int) -> None:
 @pytest.mark.parametrize("seed", [117, 146, 375, 459])
 def test_the_cheapest_point_of_a_smaller_part_need_not_be_paid(seed: int) -> None:
     """Where the best leaves meet, or dual ascent dropped what was cheaper."""
-    assert ask(seed)
+    assert ask(drawn(seed), seed)
