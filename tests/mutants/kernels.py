@@ -75,11 +75,11 @@ _DUAL = _of(
         "",
     ),
     _lost("gain += spread.most", "spread.most", "spread.most + 1"),
-    # Blocks that some leaf tells apart are no run.
+    # A leaf allows all its runs, and is worth the best of them.
     _lost(
-        "borders[mine + offset] |= word ^ ((word << 1) | carry)",
-        "word ^ ((word << 1) | carry)",
-        "word & ~((word << 1) | carry)",
+        "add(runs, runs_at[number], run_of[edge.place + member])",
+        "edge.place + member",
+        "edge.place",
     ),
     _lost(
         "run_rest[run] = max(run_rest[run], rest)", "max(run_rest[run], rest)", "rest"
