@@ -75,11 +75,11 @@ _DUAL = _of(
         "",
     ),
     _lost("gain += spread.most", "spread.most", "spread.most + 1"),
-    # Blocks that some leaf tells apart are no run.
+    # A leaf allows all its runs, and is worth the best of them.
     _lost(
-        "borders[mine + offset] |= word ^ ((word << 1) | carry)",
-        "word ^ ((word << 1) | carry)",
-        "word & ~((word << 1) | carry)",
+        "add(runs, runs_at[number], run_of[edge.place + member])",
+        "edge.place + member",
+        "edge.place",
     ),
     _lost(
         "run_rest[run] = max(run_rest[run], rest)", "max(run_rest[run], rest)", "rest"
@@ -481,12 +481,7 @@ _BUDGETS = [
         ("spending.pyx", "if cost[member] - least > budget.left:", ">", ">="),
         ("spending.pyx", "    return total <= budget.left\n", "<=", "<"),
         ("spending.pyx", "budget.left = budget.most - total\n", "total", "total - 1"),
-        (
-            "spending.pyx",
-            "left = budget.most >> budget.shift\n",
-            "shift",
-            "shift) - (1",
-        ),
+        ("spending.pyx", "left = budget.most >>", "budget.most", "-1 + budget.most"),
         # A cover that leaves out those who must move several domains.
         ("spending.pyx", "    for turn in range(2):\n", "range(2)", "range(1)"),
         (
@@ -572,6 +567,13 @@ _BUDGETS = [
             "made.bound <= possible",
         ),
         ("branch_and_bound.pyx", "0 < cost[member] - cost[now] <= left", "<= left", ""),
+        # What costs least in a smaller part need not be paid, nor be in any leaf.
+        (
+            "branch_and_bound.pyx",
+            "    return total <= budget.most\n",
+            "total <= budget.most",
+            "True",
+        ),
         (
             "local_search.pyx",
             "if others + each[member] > budget.most:",

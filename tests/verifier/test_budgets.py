@@ -15,6 +15,7 @@ from fatt.region.boxes import Membership
 from fatt.region.costs import COST, COUNT, FREE, LINEAR, SQUARE, STEPS, TABLE, Costs
 from fatt.verdict import FAIR, UNFAIR, Findings
 from fatt.verifier import Verifier
+from tests.laws.test_budgets import GEARS, ask, assert_extremes, drawn, truth_of
 from tests.verifier.stumps import stumps
 
 INF = math.inf
@@ -236,3 +237,20 @@ def test_numbers_have_no_table_and_categories_no_distance() -> None:
     cost = [(1.0, LINEAR, 0, 0)]
     with pytest.raises(ValueError, match="has codes, no distance"):
         asked(codes(2), [1.0], (0.0, 0.0), cost, 1, codes=[[7]])
+
+
+# ---- Long searches, drawn: what only thousands of models showed.
+
+
+@pytest.mark.parametrize(("seed", "place"), [(151, 7)])
+def test_dual_ascent_may_drop_the_last_block(seed: int, place: int) -> None:
+    """A domain without blocks has no cheapest one."""
+    case = drawn(seed)
+    truths = [truth_of(case, person) for person in range(len(case.people))]
+    assert_extremes(case, Verifier(case.ensemble, gears=GEARS[place]), truths)
+
+
+@pytest.mark.parametrize("seed", [117, 146, 375, 459])
+def test_the_cheapest_point_of_a_smaller_part_need_not_be_paid(seed: int) -> None:
+    """Where the best leaves meet, or dual ascent dropped what was cheaper."""
+    assert ask(drawn(seed), seed)

@@ -24,4 +24,7 @@ cdef int read_spending(
     int64_t n_boxes,
     Spending* spending,
 ) except -1
+cdef int check_budget(
+    const Spending* spending, int64_t box, int64_t n_variables
+) except -1
 cdef int read_answers(object given, int64_t n_variables, Answers* answers) except -1

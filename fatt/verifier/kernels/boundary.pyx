@@ -183,7 +183,7 @@ cdef int read_spending(
     int64_t n_boxes,
     Spending* spending,
 ) except -1:
-    """Check the arrays of costs and budgets; None for boxes that have no budget."""
+    """Check the arrays of costs; there are none if no box has a budget."""
     cdef int64_t n_variables = forest.n_variables, n_rules, n_entries, place, n_codes
     cdef const Cost* cost
     spending.rule = NULL
@@ -206,12 +206,7 @@ cdef int read_spending(
     spending.lower = <const double*>data_of(lower, _FLOAT, shape, False, "lower")
     spending.upper = <const double*>data_of(upper, _FLOAT, shape, False, "upper")
     spending.missing = <const uint8_t*>data_of(missing, _FLAG, shape, False, "missing")
-    for place in range(n_boxes):
-        if not -1 <= spending.rule[place] < n_rules:
-            raise ValueError(f"the rule of box {place} is none of {n_rules}")
-        # Each variable costs at most one more than the budget, so that sums fit.
-        if not 0 <= spending.most[place] < FAR // (n_variables + 1):
-            raise ValueError(f"the budget of box {place} is {most[place]}")
+    spending.n_rules = n_rules
     for place in range(n_rules * n_variables):
         cost = &spending.each[place]
         if not FREE <= cost.kind <= TABLE:
@@ -225,6 +220,19 @@ cdef int read_spending(
                 raise ValueError(f"variable {place % n_variables} has no such table")
         elif is_category and cost.kind > COUNT:
             raise ValueError(f"variable {place % n_variables} has codes, no distance")
+    return 0
+
+
+cdef int check_budget(
+    const Spending* spending, int64_t box, int64_t n_variables
+) except -1:
+    """Check the rule and the budget of a box."""
+    cdef int64_t rule = spending.rule[box], most = spending.most[box]
+    if not -1 <= rule < spending.n_rules:
+        raise ValueError(f"the rule of box {box} is {rule}, of {spending.n_rules}")
+    # Each variable costs at most one more than the budget, so that sums fit.
+    if not 0 <= most < FAR // (n_variables + 1):
+        raise ValueError(f"the budget of box {box} is {most}")
     return 0
 
 
@@ -243,6 +251,7 @@ cdef int _check_own(
     cdef const Cost* cost
     cdef double own
     cdef bint is_inside
+    check_budget(spending, box, n_variables)
     if spending.rule[box] < 0:
         return 0
     for index in range(n_variables):

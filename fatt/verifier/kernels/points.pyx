@@ -6,7 +6,7 @@ from libc.math cimport NAN, ceil, floor, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from fatt.ensemble.arrays cimport data_of
-from fatt.verifier.kernels.boundary cimport read_forest, read_spending
+from fatt.verifier.kernels.boundary cimport check_budget, read_forest, read_spending
 from fatt.verifier.kernels.records cimport (
     CODES,
     Cost,
@@ -112,6 +112,8 @@ def read_cells(forest, people, bounds, which, cells, points, spending=None):
     for row in range(n_rows):
         if not 0 <= box[row] < n_boxes:
             raise ValueError(f"point {row} is in none of the {n_boxes} boxes")
+        if paid.rule != NULL:
+            check_budget(&paid, box[row], n_variables)
     with nogil:
         for row in range(n_rows):
             is_paid = paid.rule != NULL and paid.rule[box[row]] >= 0

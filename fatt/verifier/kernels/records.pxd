@@ -189,6 +189,7 @@ cdef struct Spending:
     const double* lower
     const double* upper
     const uint8_t* missing
+    int64_t n_rules
 
 cdef struct Regions:
     const double* people
