@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -100,7 +101,7 @@ class FATT(Transformer):  # type: ignore[misc]
         if sensitive_attr is not None:
             refuse_both("sensitive_attr", sensitive_attr, similarity)
             names_of(sensitive_attr)
-        known = sorted({*FATTClassifier._get_param_names(), "seed"} - _OWN)
+        known = sorted({*inspect.signature(FATTClassifier).parameters, "seed"} - _OWN)
         for name in parameters:
             if name not in known:
                 raise TypeError(f"FATT has no parameter {name!r}. {hint(name, known)}")

@@ -296,8 +296,8 @@ class Verifier:
             boxes.starts(count),
             *clip_to_numbers(boxes, self._holes),
         )
-        arrays = map(np.ascontiguousarray, parts)
-        regions = Regions._make([*arrays, _spending(boxes)])
+        arrays: list[Any] = [*map(np.ascontiguousarray, parts), _spending(boxes)]
+        regions = Regions(*arrays)
         n_rivals = 2 if is_one_score else len(self.ensemble.classes)
         sizes = Sizes(count, n_variables, n_rivals, kept)
         limits = run.limits(self._shifts)
