@@ -16,7 +16,7 @@ test: lint $(VENV)/browser oldest
 oldest: kernels $(OLDEST)/ready
 	$(OLDEST)/bin/python -m pytest -m 'not slow' \
 	  tests/aif360_ext tests/test_metrics.py tests/audit/test_gaps.py \
-	  tests/region/test_encoders.py tests/ensemble/test_cuts.py tests/verifier/test_kept.py
+	  tests/ensemble/test_cuts.py tests/verifier/test_kept.py
 
 # Wrong versions of the search and of the checker: the tests must notice all of them.
 mutants: kernels
