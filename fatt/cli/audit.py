@@ -20,6 +20,7 @@ from fatt.cli.options import (
     ModelRequest,
     SimilarityRequest,
     budget_of,
+    favorable_option,
     model_names,
     model_options,
     people_names,
@@ -66,9 +67,7 @@ _SHOWN = 8
 @click.option("--sensitive-features", type=click.Path(), metavar="FILE",
               help="Count also by the columns of another table, whose rows stand in "
               "the order of PEOPLE; the --id is compared if it has one.")  # fmt: skip
-@click.option("--favourable", "--favorable", "favourable", metavar="ANSWER",
-              help="The answer that people want, for rates of selection; by default "
-              "the second of two.")  # fmt: skip
+@favorable_option
 @unread_options
 @click.option("--min-fairness", type=click.FloatRange(0, 1), metavar="SHARE",
               help="The share that must be treated fairly, such as 0.95; the exit code "
@@ -150,7 +149,7 @@ class Request(SimilarityRequest, ModelRequest):
     people: str | None
     groups: tuple[str, ...]
     sensitive_features: str | None
-    favourable: str | None
+    favorable: str | None
     label: str | None
     identity: str | None
     ignored: tuple[str, ...]
@@ -178,13 +177,16 @@ def _run(request: Request) -> Exit:
     _require_inputs(request)
     similarity, budget = _similarity(request), budget_of(request.budget)
     from fatt.audit.questions import auditor_of
+    from fatt.report.groups import favourable_label
 
     with contextlib.nullcontext() if request.quiet else lines("reading"):
         model, table, typed = _read(request, similarity)
-    if request.favourable is not None:
-        favourable = request.answer(model.classes, request.favourable)
-        request = replace(request, favourable=str(favourable))
-    fair = request.fair(model.classes, request.favourable)
+    if request.favorable is not None:
+        # By its code or its word; a mistake is told now, not after a long run.
+        favorable = request.answer(model.classes, request.favorable)
+        favourable_label(model.classes, favorable)
+        request = replace(request, favorable=str(favorable))
+    fair = request.fair(model.classes, request.favorable)
     sensitive = _sensitive(request, table)
     with progress("searching", quiet=request.quiet) as show:
         auditor = auditor_of(
@@ -254,16 +256,10 @@ def _require_inputs(request: Request) -> None:
 
 
 def _read(request: Request, similarity: Relation) -> tuple[Model, Table, TypedPeople]:
-    """Return the model, and the people as they stand in the file and as it reads them.
-
-    A mistake is told now, not after a long run.
-    """
+    """Return the model, the people as they stand in the file, and as it reads them."""
     model, table = _inputs(request)
     from fatt.people.typed import type_for_model
-    from fatt.report.groups import favourable_label
 
-    classes, wanted = model.ensemble.classes, request.favourable
-    favourable_label(classes, wanted and request.answer(classes, wanted))
     named = [name for name in (request.label, request.identity) if name is not None]
     typed = type_for_model(
         table,
@@ -387,7 +383,7 @@ def _write(
             groups=groups,
             ids=ids,
             min_fairness=request.min_fairness,
-            favourable=request.favourable or report.allowed.favorable,
+            favorable=request.favorable or report.allowed.favorable,
             details=details,
             provenance=_provenance(request, sources, agreement),
             summary=path == request.summary,
@@ -482,8 +478,8 @@ def _check(request: Request) -> list[str]:
     if request.model is None or request.certificate is None:
         return []
     words = request.words()
-    if request.direction is not None and request.favourable is not None:
-        words += ["--favourable", request.favourable]
+    if request.direction is not None and request.favorable is not None:
+        words += ["--favourable", request.favorable]
     return ["fatt", "check", request.certificate, request.model, *words]
 
 

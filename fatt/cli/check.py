@@ -9,7 +9,7 @@ import click
 
 from fatt.cli.options import (
     ModelRequest,
-    favourable_option,
+    favorable_option,
     model_names,
     model_options,
     people_names,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @unread_options
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 @question_options
-@favourable_option
+@favorable_option
 @people_names
 @model_names
 @model_options
@@ -84,7 +84,7 @@ class Request(ModelRequest):
     label: str | None
     identity: str | None
     ignored: tuple[str, ...]
-    favourable: str | None
+    favorable: str | None
     as_json: bool
 
 
@@ -96,7 +96,7 @@ def _run(request: Request) -> Exit:
     schema = _expected_schema(request)
     model = request.load(request.model)
     table = _table(request, model.ensemble)
-    fair = request.fair(model.classes, request.favourable)
+    fair = request.fair(model.classes, request.favorable)
     try:
         certificate = Certificate.read(request.certificate)
         if not fair:

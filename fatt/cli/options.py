@@ -112,12 +112,13 @@ question_options = _all(
     ),
 )
 
-favourable_option = click.option(
+favorable_option = click.option(
     "--favourable",
     "--favorable",
-    "favourable",
+    "favorable",
     metavar="ANSWER",
-    help="The better answer, if there is a --direction.",
+    help="The answer that people want: the better one of a --direction, and the one "
+    "whose rates are compared. By default of rates the second of two.",
 )
 
 search_options = _all(

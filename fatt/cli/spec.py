@@ -252,7 +252,7 @@ def fair_of(
     given
         The options ``tolerance`` and ``direction``.
     favorable
-        The option ``favourable``, which counts only with a direction: rates of groups
+        The option ``--favourable``, which counts only with a direction: rates of groups
         have a favourable answer as well.
 
     Raises

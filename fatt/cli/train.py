@@ -12,7 +12,6 @@ import click
 
 from fatt.cli.files import Command, Written
 from fatt.cli.options import SimilarityRequest, similarity_options
-from fatt.cli.spelling import as_options
 from fatt.cli.terminal import Exit, exits, lines, printable, say
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def _train(request: Request, similarity: Relation) -> FATTClassifier:
         with contextlib.nullcontext() if is_silent else lines("training"):
             classifier.fit(people.table, people.labels)
     for warning in told:
-        say(printable(as_options(str(warning.message))))
+        say(printable(str(warning.message)))
     return classifier
 
 

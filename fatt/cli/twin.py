@@ -13,7 +13,7 @@ from fatt.cli.options import (
     ModelRequest,
     SimilarityRequest,
     budget_of,
-    favourable_option,
+    favorable_option,
     model_names,
     model_options,
     people_names,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
               help="A column of PEOPLE that the model does not read.")  # fmt: skip
 @search_options
 @question_options
-@favourable_option
+@favorable_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @people_names
 @model_names
@@ -80,7 +80,7 @@ class Request(SimilarityRequest, ModelRequest):
     where: str | None
     values: tuple[str, ...]
     ignored: tuple[str, ...]
-    favourable: str | None
+    favorable: str | None
     budget: tuple[str, ...]
     jobs: int
     as_json: bool
@@ -109,7 +109,7 @@ def _run(request: Request) -> Exit:
 
     asked = _asked(request, model.ensemble)
     schema = request.with_kinds(asked.person.schema)
-    fair = request.fair(model.classes, request.favourable)
+    fair = request.fair(model.classes, request.favorable)
     try:
         report = verify(
             model,

@@ -15,6 +15,7 @@ import numpy as np
 from fatt.ensemble import Ensemble, Label
 from fatt.ensemble.tables import as_frame
 from fatt.errors import (
+    Arg,
     ModelError,
     SpecError,
     UnsupportedModelError,
@@ -77,8 +78,9 @@ def steps_of(prepare: Any, told: Told, *, allow_pickle: bool) -> list[Given]:
             behind = {name: told[name] for name in told if name not in read}
         else:
             raise SpecError(
-                f"prepare= holds a {type(step).__name__}; pass a fitted transformer, "
-                "{column: {text: code}}, a path of a file with one of them, or a list."
+                f"{Arg('prepare')} holds a {type(step).__name__}; pass a fitted "
+                "transformer, {column: {text: code}}, a path of a file with one "
+                "of them, or a list."
             )
         found.append(Given(step, notes, told, behind))
         told = behind
@@ -138,7 +140,7 @@ def _opened(step: Any, allow_pickle: bool) -> Any:
         raise UntrustedModelError(
             f"{path} is no JSON, so that it may be a pickle, and loading one runs "
             "whatever code its author put inside. If you made it yourself, pass "
-            "allow_pickle=True."
+            f"{Arg('allow_pickle', True)}."
         )
     return unpickle(data)[0]
 
@@ -155,8 +157,8 @@ def _numbers(step: Mapping[Any, Any]) -> dict[str, dict[Label, Any]]:
             found[str(name)] = dict(given)
         else:
             raise SpecError(
-                f"prepare= says {given!r} of column {name!r}; write the code of each "
-                "text: {'M': 0, 'F': 1}."
+                f"{Arg('prepare')} says {given!r} of column {name!r}; write the code "
+                "of each text: {'M': 0, 'F': 1}."
             )
     return found
 

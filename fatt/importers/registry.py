@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
 from fatt.ensemble import Ensemble
-from fatt.errors import SpecError, UnsupportedModelError
+from fatt.errors import Arg, SpecError, UnsupportedModelError
 from fatt.model import Model
 
 #: How many first bytes of a file the importers look at.
@@ -188,8 +188,8 @@ def refuse_missing(missing: float | None, what: str) -> None:
     """Raise unless the caller left `missing` alone, which only XGBoost knows."""
     if missing is not None:
         raise SpecError(
-            f"missing={missing} was given for {what}; only XGBoost models take a "
-            "number for missing. Leave the argument out."
+            f"{Arg('missing', missing)} was given for {what}; only XGBoost models take "
+            "a number for missing. Leave the argument out."
         )
 
 

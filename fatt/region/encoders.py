@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fatt.ensemble.features import Label
-from fatt.errors import SpecError
+from fatt.errors import Arg, SpecError
 from fatt.region.kinds import AnyVariable, Number, OneHot, Ordinal
 from fatt.region.schema import Schema
 
@@ -101,7 +101,7 @@ def _of_one_hot(encoder: Any, inputs: list[str], made: list[str]) -> list[AnyVar
         raise SpecError(
             f"the one-hot encoder of {', '.join(inputs)} made {len(made)} columns, "
             "which its categories do not explain; give the groups by hand with "
-            "Schema.with_."
+            f"{Arg('schema')}."
         )
     return variables
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Numeric
 from fatt.ensemble.encoding import why_never_missing
 from fatt.ensemble.features import Label
-from fatt.errors import SpecError, hint
+from fatt.errors import Arg, SpecError, hint
 from fatt.region.amounts import Amount, Between, Condition, Range, Step, is_number
 from fatt.region.kinds import AnyVariable, Category, Number, Ordinal
 from fatt.region.similarity import Similarity
@@ -162,7 +162,7 @@ def _add_noise(
             raise SpecError(
                 f"noise of {variable.name!r} is {amount.plain()!r}, and its standard "
                 "deviation is not known; set it: "
-                f"schema.with_({{{variable.name!r}: Number(sd=...)}})."
+                f"{Arg('schema', (variable.name, 'Number', {'sd': ...}))}."
             )
         if variable.sd == 0 and is_named:
             raise SpecError(
@@ -185,7 +185,7 @@ def _add_noise(
     else:
         raise SpecError(
             f"noise names {variable.name!r}, which is no number; write "
-            f"vary=[{variable.name!r}]."
+            f"{Arg('vary', [variable.name])}."
         )
 
 
@@ -196,8 +196,8 @@ def _interchangeable(
     if isinstance(variables.ensemble.features[index], Numeric):
         raise SpecError(
             f"vary lists values of {variable.name!r}, which is a number; write "
-            f"noise={{{variable.name!r}: '18..30'}} for a range of numbers, or "
-            f"vary=[{variable.name!r}] for all."
+            f"{Arg('noise', {variable.name: '18..30'})} for a range of numbers, or "
+            f"{Arg('vary', [variable.name])} for all."
         )
     return _codes(index, values, "vary", variables)
 

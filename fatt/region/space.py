@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Numeric
 from fatt.ensemble.trees import pack
-from fatt.errors import DataError, SpecError
+from fatt.errors import Arg, DataError, SpecError
 from fatt.region import growth
 from fatt.region.amounts import from_to
 from fatt.region.boxes import Boxes, code_words
@@ -201,7 +201,7 @@ class Space:
         raise SpecError(
             f"by the similarity {name!r} goes {end}, and fatt cannot follow exactly "
             f"what the model makes of numbers {beyond}: if nobody has them, say so, "
-            f"such as schema.with_({{{name!r}: Number({bound}=...)}})."
+            f"such as {Arg('schema', (name, 'Number', {bound: ...}))}."
         )
 
     def _domains(self) -> tuple[NDArray[Any], Words]:
@@ -336,13 +336,13 @@ def _way_out(variable: AnyVariable) -> str:
     if isinstance(variable, OneHot):
         made = (
             "name the level for which all columns are 0: "
-            f"schema.with_({{{name!r}: OneHot(dropped=...)}})"
+            f"{Arg('schema', (name, 'OneHot', {'dropped': ...}))}"
         )
     elif isinstance(variable, Ordinal) and variable.unknown_value is not None:
         made = f"make {variable.unknown_value} a level of its own"
     else:
         made = (
             "say that there are others: "
-            f"schema.with_({{{name!r}: Category(others=True)}})"
+            f"{Arg('schema', (name, 'Category', {'others': True}))}"
         )
     return f"Correct the schema, or {made}."

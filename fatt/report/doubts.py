@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Label, Numeric
 from fatt.ensemble.joint import places_of
-from fatt.errors import SpecError
+from fatt.errors import Arg, SpecError
 from fatt.people import People
 from fatt.region import Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
@@ -120,9 +120,7 @@ def misfits(
         return ()
     found = []
     codes, before = (
-        (" (--codes, in Python codes=)", " (--prepare, in Python prepare=)")
-        if options
-        else ("", "")
+        (f" ({Arg('codes')})", f" ({Arg('prepare')})") if options else ("", "")
     )
     beyond = _beyond_thresholds(people)
     if beyond:
@@ -366,7 +364,7 @@ def _proxies(report: Report, values: Matrix, options: bool) -> list[str]:
         target = _groups(values[:, place], isinstance(features[place], Categorical))
         near = _telling(report.people, values, target, moving)
         if near:
-            spelt = " ".join(f"--vary {_word(one)}" for one in [*varied, near[0][1]])
+            spelt = Arg("vary", [*varied, near[0][1]])
             way_out = f"; to vary it as well: {spelt}" if options else "."
             found.append(
                 f"Nearly giving away {name!r}, and the same for all similar people: "
@@ -390,7 +388,7 @@ def stand_ins(people: People, name: str) -> str:
     near = _telling(people, people.values(0, count), group[:count], {name})
     if not near:
         return f"No column that the model reads nearly gives away {name!r}."
-    option = f"--vary {_word(near[0][1])}"
+    option = Arg("vary", [near[0][1]])
     return f"Nearly giving away {name!r}: {_listed(near)}. To vary the first: {option}"
 
 
@@ -412,10 +410,6 @@ def _telling(
 def _listed(near: list[tuple[float, str]]) -> str:
     shown = [f"{name!r} ({size:.2f})" for size, name in near[:_SHOWN]]
     return ", ".join(shown) + ", of 1 at most"
-
-
-def _word(name: str) -> str:
-    return name if name.isidentifier() else repr(name)
 
 
 def _groups(values: Matrix, is_category: bool) -> NDArray[np.int64]:

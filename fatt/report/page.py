@@ -79,7 +79,7 @@ def to_html(
     groups: Sequence[str] = (),
     ids: Sequence[str] | None = None,
     min_fairness: float | None = None,
-    favourable: Label | None = None,
+    favorable: Label | None = None,
     details: Details | None = None,
     provenance: Provenance | None = None,
     summary: bool = False,
@@ -88,8 +88,8 @@ def to_html(
     details = Details() if details is None else details
     provenance = Provenance() if provenance is None else provenance
     groups = [*dict.fromkeys([*groups, *report.people.sensitive])]
-    assumed = favourable is None
-    favourable = favourable_label(report.findings.classes, favourable)
+    assumed = favorable is None
+    favourable = favourable_label(report.findings.classes, favorable)
     found = page_people.counts(
         report, page_figures.protected(report, details, favourable)
     )

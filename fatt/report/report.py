@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Label
 from fatt.ensemble.allowed import Allowed
-from fatt.errors import SpecError, UnfairError
+from fatt.errors import Arg, SpecError, UnfairError
 from fatt.people import People
 from fatt.progress import Progress, watched
 from fatt.report import doubts
@@ -306,7 +306,6 @@ class Report:
         groups: Sequence[str] = (),
         ids: Sequence[str] | None = None,
         min_fairness: float | None = None,
-        favourable: Label | None = None,
         favorable: Label | None = None,
         details: Details | None = None,
         provenance: Provenance | None = None,
@@ -322,7 +321,7 @@ class Report:
             What people are called, one text each.
         min_fairness
             The share of fair people that is asked for.
-        favourable, favorable
+        favorable
             The answer that people want, for rates of selection; by default the second
             of two classes.
         details
@@ -339,20 +338,12 @@ class Report:
         """
         from fatt.report.page import to_html
 
-        if favourable is None:
-            favourable = favorable
-        elif favorable is not None:
-            raise SpecError(
-                f"favourable is {favourable!r} and favorable is {favorable!r}; they "
-                "mean the same: write one of them."
-            )
-
         return to_html(
             self,
             groups=groups,
             ids=ids,
             min_fairness=min_fairness,
-            favourable=favourable,
+            favorable=favorable,
             details=details,
             provenance=provenance,
             summary=summary,
@@ -427,7 +418,7 @@ class Report:
         """
         if not 0 <= min_fairness <= 1:
             raise SpecError(
-                f"min_fairness is {min_fairness}; pass a share from 0 to 1."
+                f"{Arg('min_fairness')} is {min_fairness}; pass a share from 0 to 1."
             )
         lower, upper = self.fairness
         if lower >= min_fairness:
@@ -435,7 +426,7 @@ class Report:
                 raise UnfairError(
                     f"in doubt: {lower:.4%} of the people are proved to be treated "
                     f"fairly, but: {' '.join(self.grave_doubts)} If you looked into "
-                    "it, pass accept_doubts=True.",
+                    f"it, pass {Arg('accept_doubts', True)}.",
                     self,
                 )
             return

@@ -114,7 +114,7 @@ def test_raw_rows_for_a_model_of_scaled_columns_are_doubted(people: Any) -> None
     assert "for everybody in this table" in second
     page = report.to_html()
     assert page.index("Warning.") < page.index("<main>")
-    assert "its preparation (--prepare, in Python prepare=), or" in page
+    assert "its preparation (prepare=), or" in page
     sheet = report.to_html(summary=True).partition("<body")[2]
     assert "load it with its preparation, or as the pipeline" in sheet
     assert "--" not in sheet

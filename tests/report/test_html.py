@@ -136,7 +136,7 @@ def test_groups_have_rates_and_ratios() -> None:
     for brief in (False, True):
         assumed = Reader(made.report().to_html(groups=["sex"], summary=brief)).text
         assert "That people want grant is assumed, as the second of two" in assumed
-        assert ("with --favourable , in Python" in assumed) == (not brief)
+        assert ("with favorable= ." in assumed) == (not brief)
         assert ("say which they want when ordering" in assumed) == brief
     assert "<bdi>missing</bdi>" in page
 
@@ -161,15 +161,12 @@ def test_a_low_ratio_is_marked_where_both_groups_have_people(
 
 
 def test_the_favourable_answer_can_be_the_other_one() -> None:
-    page = made.report().to_html(groups=["sex"], favourable="deny")
+    page = made.report().to_html(groups=["sex"], favorable="deny")
     assert re.search(r"F</bdi>.*?50\.0%.*?1\.00", page)
     assert re.search(r"M</bdi>.*?33\.3%.*?[^k]>0\.67<", page)
-    assert made.report().to_html(groups=["sex"], favorable="deny") == page
     assert "is assumed" not in page
-    with pytest.raises(SpecError, match="mean the same"):
-        made.report().to_html(favourable="deny", favorable="grant")
     with pytest.raises(SpecError, match="Did you mean 'grant'"):
-        made.report().to_html(favourable="grnt")
+        made.report().to_html(favorable="grnt")
 
 
 def test_a_protected_attribute_that_decides_alone_is_named() -> None:
@@ -238,7 +235,7 @@ def test_warnings_and_the_rule_stand_before_the_verdict() -> None:
 
 
 def test_few_people_are_said_to_be_few_and_rates_have_intervals() -> None:
-    page = Reader(made.report().to_html(groups=["sex"], favourable="grant"))
+    page = Reader(made.report().to_html(groups=["sex"], favorable="grant"))
     assert "Caution: groups with fewer than 30 people are marked" in page.text
     assert "F 2 few" in page.text
     # One of two: Wilson's interval.

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from fatt.ensemble import Ensemble, Inputs
-from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.errors import Arg, MalformedModelError, UnsupportedModelError
 from fatt.importers.naming import TOLD, telling
 from fatt.importers.pipeline.formulas import LARGEST, goes_by_name
 from fatt.importers.pipeline.live import WholePipeline
@@ -56,7 +56,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
     if type(model) is not Pipeline:
         raise UnsupportedModelError(
             f"a {type(model).__name__} alone predicts nothing. Pass the whole Pipeline "
-            "with its classifier, or the model, and this as prepare=."
+            f"with its classifier, or the model, and this as {Arg('prepare')}."
         )
     steps = _flat_steps(model)
     final = steps.pop()[1]

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from fatt.ensemble import Feature
-from fatt.errors import UnsupportedModelError
+from fatt.errors import Arg, UnsupportedModelError
 from fatt.importers.pipeline.code import Reading
 from fatt.importers.pipeline.steps import FINITE, Numbers
 from fatt.importers.pullback.columns import (
@@ -81,7 +81,7 @@ def function_step(transformer: Any, taker: Feature) -> Numbers:
             "hang on other cells, and on values that nobody lists: it is known to "
             f"its author alone. Followed are numpy's {named}; any function behind an "
             "encoder or a KBinsDiscretizer, which make few values (or name the values "
-            "that there are with codes=); and functions that "
+            f"that there are with {Arg('codes')}); and functions that "
             "do nothing but add, subtract, multiply and divide columns: no clip, "
             "fillna or where, no comparison, and no object of its author (and none in "
             ".skops, since nothing in a file is run). Let "

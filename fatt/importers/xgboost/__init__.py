@@ -26,7 +26,7 @@ from fatt.ensemble import (
     Source,
 )
 from fatt.ensemble.floats import FLOAT32_LIMIT
-from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
+from fatt.errors import Arg, MalformedModelError, SpecError, UnsupportedModelError
 from fatt.importers.registry import refuse_replaced
 from fatt.importers.versions import check_file, is_installed, note_newer
 from fatt.importers.xgboost import binary, live
@@ -239,8 +239,8 @@ def _convert_estimator(
         missing == own or (math.isnan(missing) and math.isnan(own))
     ):
         raise SpecError(
-            f"missing={missing} was given for a {name} that has missing={own} itself; "
-            "leave the argument out."
+            f"{Arg('missing', missing)} was given for a {name} that has missing={own} "
+            "itself; leave the argument out."
         )
     if callable(model.objective):
         raise UnsupportedModelError(
