@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt import __version__
+from fatt.cli import options
 from fatt.cli.files import Command, Written
 from fatt.cli.options import (
-    ModelRequest,
-    SimilarityRequest,
     budget_of,
     favorable_option,
     model_names,
@@ -131,9 +130,7 @@ def _with_file(request: Request) -> Request:
     """Return the request with what the audit's file says beside who is similar."""
     said = request.file.audit
     return replace(
-        request,
-        model=request.model or said.model,
-        people=request.people or said.people,
+        request.with_files(),
         label=request.label or said.label,
         identity=request.identity or said.id,
         ignored=request.ignored or tuple(said.ignore),
@@ -142,20 +139,12 @@ def _with_file(request: Request) -> Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request(SimilarityRequest, ModelRequest):
+class Request(options.Request):
     """What the user asked for; the names are those of the options."""
 
-    model: str | None
-    people: str | None
     groups: tuple[str, ...]
     sensitive_features: str | None
-    favorable: str | None
-    label: str | None
-    identity: str | None
-    ignored: tuple[str, ...]
     min_fairness: float | None
-    budget: tuple[str, ...]
-    jobs: int
     spot_checks: int
     journal: str | None
     resume: bool
@@ -165,10 +154,8 @@ class Request(SimilarityRequest, ModelRequest):
     csv: str | None
     certificate: str | None
     notes: tuple[str, ...]
-    as_json: bool
     strict: bool
     accept_doubts: bool
-    quiet: bool
     demo: bool
 
 
@@ -186,7 +173,7 @@ def _run(request: Request) -> Exit:
         favorable = request.answer(model.classes, request.favorable)
         favourable_label(model.classes, favorable)
         request = replace(request, favorable=str(favorable))
-    fair = request.fair(model.classes, request.favorable)
+    fair = request.fair(model.classes)
     sensitive = _sensitive(request, table)
     with progress("searching", quiet=request.quiet) as show:
         auditor = auditor_of(
@@ -260,13 +247,12 @@ def _read(request: Request, similarity: Relation) -> tuple[Model, Table, TypedPe
     model, table = _inputs(request)
     from fatt.people.typed import type_for_model
 
-    named = [name for name in (request.label, request.identity) if name is not None]
     typed = type_for_model(
         table,
         model.ensemble,
         # A column that is only named as what varies tells what may stand for it.
         groups=[*request.groups, *(n for n in similarity.names if n in table.columns)],
-        others=named,
+        others=request.beside(),
         ignored=request.ignored,
         one_hot=request.one_hot or request.said().one_hot,
     )

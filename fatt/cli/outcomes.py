@@ -106,9 +106,7 @@ def _number(
     columns: Mapping[str, Cells], answers: NDArray[np.float64]
 ) -> Outcome | None:
     """Find the column of numbers, or of their logarithms, next to the predictions."""
-    ways = {"": lambda values: values} | {
-        name: logarithm for name, (logarithm, _) in LOGARITHMS.items()
-    }
+    ways = {"": np.positive, **{way: one for way, (one, _) in LOGARITHMS.items()}}
     found: list[tuple[float, Outcome]] = []
     for name, cells in columns.items():
         try:

@@ -227,6 +227,7 @@ def test_what_is_to_be_written_into_the_file_can_be_read(
         (Arg("pos_label"), "pos_label", "--pos-label"),
         (Arg("allow_pickle", True), "allow_pickle=True", "--allow-pickle"),
         (Arg("n_jobs"), "n_jobs", "--jobs"),
+        (Arg("journal", "j"), "journal='j'", "--journal j --resume"),
         (Arg("direction", "not lower"), "direction='not lower'", "--direction not-lo"),
         (Arg("fatt.verify"), "fatt.verify", "fatt audit"),
         (Arg("schema"), "Schema.with_", "[schema] in the file of --spec"),
