@@ -336,7 +336,7 @@ def test_the_command_line(
     assert "decides by a cut-off: 1 from a probability of 0.2 on, else 0." in plain
     run("check", "a.cert", "model.json", "--threshold=0.2")
     run("check", "a.cert", "model.json", "--spec", "audit.toml")
-    run("check", "a.cert", "model.json", code=1)
+    run("check", "a.cert", "model.json", code=2)
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
