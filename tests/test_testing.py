@@ -60,7 +60,7 @@ def test_rows_in_doubt_prove_nothing() -> None:
         assert_individually_fair(forest, raw, similarity=NOISE)
     said = str(failure.value)
     assert said.startswith("in doubt: 100.0000% of the people are proved to be treated")
-    assert "These rows may not be prepared as the model's were" in said
+    assert "These rows may not be prepared as the model's rows were" in said
     assert "pass accept_doubts=True" in said
     found = assert_individually_fair(forest, raw, similarity=NOISE, accept_doubts=True)
     assert found.fairness.lower == 1

@@ -70,7 +70,7 @@ def test_an_answer_keeps_its_code_beside_its_word() -> None:
     assert "The model decides by a cut-off: 'denied'" in by_code.stdout
     assert by_code.stdout == by_word.stdout
     other = run(*words, "--favourable", "2").exception
-    assert "no answer '2' that could be favourable" in str(other)
+    assert "the favorable answer '2' is no answer of the model" in str(other)
 
 
 @pytest.mark.parametrize("amount", ["1,169", "1.169,50", "12%", "$12", "12 000"])
