@@ -246,7 +246,7 @@ def fair_of(
         The options ``tolerance`` and ``direction``.
     favorable
         The option ``--favourable``, which counts only with a direction: rates of groups
-        have a favourable answer as well.
+        have a favorable answer as well.
 
     Raises
     ------
