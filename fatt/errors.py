@@ -23,10 +23,63 @@ A message says what is wrong, where, what was found, and the next step; `hint` a
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 #: How many names a hint shows.
 _SHOWN = 40
+
+
+class Arg(NamedTuple):
+    """An argument that a message names, written as its reader would write it.
+
+    That is ``threshold=0.3`` in Python, and ``--threshold 0.3`` on the command line.
+
+    Attributes
+    ----------
+    name
+        The argument, or a function of `fatt`. ``schema`` stands for `Schema.with_`.
+    value
+        What to pass; None if the message says nothing of it, ``...`` for any value. Of
+        ``schema``: a column, its kind, and what to say of it.
+
+    Examples
+    --------
+    >>> f"write {Arg('vary', ['sex'])}, or set {Arg('pos_label')}."
+    "write vary=['sex'], or set pos_label."
+    """
+
+    name: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        return SPELLING.get()(self)
+
+
+def _in_python(argument: Arg) -> str:
+    name, value = argument
+    if name == "schema":
+        if value is None:
+            return "Schema.with_"
+        column, kind, said = value
+        told = ", ".join(f"{key}={_shown(one)}" for key, one in said.items())
+        return f"schema.with_({{{column!r}: {kind}({told})}})"
+    if value is not None:
+        told = _shown(value)
+        if name == "one_hot":
+            return f"schema=Schema.infer(fatt.load(model), X, one_hot={told})"
+        return f"{name}({told})" if "." in name else f"{name}={told}"
+    # A name that could be a word of the sentence needs the sign.
+    return name if {"_", "."} & {*name} else f"{name}="
+
+
+def _shown(value: Any) -> str:
+    return "..." if value is ... else repr(value)
+
+
+#: How the reader of messages writes arguments; the command line sets it.
+SPELLING: ContextVar[Callable[[Arg], str]] = ContextVar("SPELLING", default=_in_python)
 
 
 class FattError(Exception):

@@ -31,7 +31,8 @@ from fatt.ensemble import (
     ScoreBounds,
 )
 from fatt.ensemble.cutoff import bands, cut_off, probability_of, rule_in_words
-from fatt.errors import SpecError
+from fatt.ensemble.scoring import SUCH_CUTS
+from fatt.errors import Arg, SpecError
 from fatt.markup import Part, code, facts, listed, name_of, notebook, table, tag
 
 #: Of what a library raises, so many characters are told.
@@ -487,12 +488,11 @@ def _open_probability(opened: Callable[[], Live], place: int) -> WithProbability
 
 def _cuts(cuts: Any, strict: Any, cut_on: Any, pos_label: Any) -> Cuts:
     """Check what a user wrote of bands."""
-    such = "cuts={'approve': 0.0, 'review': 0.14, 'decline': 0.365}"
     if not isinstance(cuts, Mapping):
-        raise SpecError(f"cuts are {cuts!r}; write names with lower ends: {such}.")
+        raise SpecError(f"cuts are {cuts!r}; write names with lower ends: {SUCH_CUTS}.")
     for name, end in cuts.items():
         if not isinstance(name, str) or not name:
-            raise SpecError(f"cuts have the name {name!r}; write texts: {such}.")
+            raise SpecError(f"cuts have the name {name!r}; write texts: {SUCH_CUTS}.")
         if isinstance(end, bool) or not isinstance(end, numbers.Real):
             raise SpecError(f"the band {name!r} begins at {end!r}; write a number.")
     rule = _cut_off(0.0, strict, cut_on, pos_label)
@@ -517,8 +517,8 @@ def _cut_off(threshold: Any, strict: Any, cut_on: Any, pos_label: Any) -> CutOff
         pos_label = pos_label.item()
     if not isinstance(pos_label, str | int | float | None):
         raise SpecError(
-            f"pos_label is of type {type(pos_label).__name__}; write the label of one "
-            "class, as the model answers it."
+            f"{Arg('pos_label')} is of type {type(pos_label).__name__}; write the "
+            "label of one class, as the model answers it."
         )
     return CutOff(
         threshold=float(threshold), strict=bool(strict), on=cut_on, of=pos_label

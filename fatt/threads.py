@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from fatt.errors import SpecError
+from fatt.errors import Arg, SpecError
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -33,7 +33,9 @@ def n_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if n_jobs == 0:
-        raise SpecError("n_jobs is 0; pass a number of threads, or -1 for all.")
+        raise SpecError(
+            f"{Arg('n_jobs')} is 0; pass a number of threads, or -1 for all."
+        )
     if n_jobs > 0:
         return n_jobs
     affinity = getattr(os, "sched_getaffinity", None)

@@ -242,7 +242,7 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
     (REGRESSOR, {"tolerance": "nan%"}, "tolerance is 'nan%'"),
     (REGRESSOR, {"tolerance": np.inf}, "tolerance is inf"),
     (REGRESSOR, {"tolerance": "five"}, "tolerance is 'five'"),
-    (REGRESSOR, {"cuts": {"a": 0.0, "b": 400.0}}, "begin at float"),
+    (REGRESSOR, {"cuts": {"a": 0.0, "b": 400.0}}, "begin at -inf"),
     (
         REGRESSOR,
         {"cuts": {"a": -np.inf, "b": 400.0}, "tolerance": 5},

@@ -32,7 +32,7 @@ from fatt.audit.run import Run
 from fatt.certificate.file import digest_of_schema
 from fatt.ensemble import Label
 from fatt.ensemble.allowed import Allowed
-from fatt.errors import JournalError
+from fatt.errors import Arg, JournalError
 from fatt.verdict import Findings
 from fatt.version import __version__
 
@@ -263,8 +263,8 @@ class Journal:
             )
         if code in _NOT_WRITTEN:
             return JournalError(
-                f"cannot write to {self._path}: {error}. What it holds is kept: see to "
-                "it, and run the same again."
+                f"cannot write to {self._path}: {error}. What it holds is kept: make "
+                f"room, and go on with {Arg('journal', str(self._path))}."
             )
         return self._damaged()
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Argmax, Bands, Cut, Ensemble, Prediction
 from fatt.ensemble.allowed import Allowed
 from fatt.ensemble.floats import largest_where
-from fatt.errors import SpecError
+from fatt.errors import Arg, SpecError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -53,7 +53,7 @@ class Keeping:
         if self.is_asked and isinstance(model.decision, Argmax):
             raise SpecError(
                 "there are no certificates yet on directions of labels whose scores "
-                "compete: load the model with threshold=."
+                f"compete: load the model with {Arg('threshold')}."
             )
         if self.is_asked and not model.scoring.ordered:
             raise SpecError(

@@ -16,6 +16,7 @@ import click
 
 from fatt import __version__
 from fatt.cli import audit, check, init, inspect, train, twin
+from fatt.cli.spelling import spelt_as_options
 from fatt.cli.terminal import Exit, is_bug, say, sentence
 
 __all__ = ["fatt", "main"]
@@ -29,6 +30,7 @@ __all__ = ["fatt", "main"]
 @click.pass_context
 def fatt(context: click.Context) -> None:
     """Prove, or refute with a concrete person, that a tree model is fair."""
+    context.with_resource(spelt_as_options())
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt import __version__
+from fatt.cli import options
 from fatt.cli.files import Command, Written
 from fatt.cli.options import (
-    ModelRequest,
-    SimilarityRequest,
     budget_of,
+    favorable_option,
     model_names,
     model_options,
     people_names,
@@ -62,9 +62,7 @@ if TYPE_CHECKING:
 @click.option("--sensitive-features", type=click.Path(), metavar="FILE",
               help="Count also by the columns of another table, whose rows stand in "
               "the order of PEOPLE; the --id is compared if it has one.")  # fmt: skip
-@click.option("--favourable", "--favorable", "favourable", metavar="ANSWER",
-              help="The answer that people want, for rates of selection; by default "
-              "the second of two.")  # fmt: skip
+@favorable_option
 @unread_options
 @click.option("--min-fairness", type=click.FloatRange(0, 1), metavar="SHARE",
               help="The share that must be treated fairly, such as 0.95; the exit code "
@@ -128,9 +126,7 @@ def _with_file(request: Request) -> Request:
     """Return the request with what the audit's file says beside who is similar."""
     said = request.file.audit
     return replace(
-        request,
-        model=request.model or said.model,
-        people=request.people or said.people,
+        request.with_files(),
         label=request.label or said.label,
         identity=request.identity or said.id,
         ignored=request.ignored or tuple(said.ignore),
@@ -139,20 +135,12 @@ def _with_file(request: Request) -> Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request(SimilarityRequest, ModelRequest):
+class Request(options.Request):
     """What the user asked for; the names are those of the options."""
 
-    model: str | None
-    people: str | None
     groups: tuple[str, ...]
     sensitive_features: str | None
-    favourable: str | None
-    label: str | None
-    identity: str | None
-    ignored: tuple[str, ...]
     min_fairness: float | None
-    budget: tuple[str, ...]
-    jobs: int
     spot_checks: int
     journal: str | None
     resume: bool
@@ -162,10 +150,8 @@ class Request(SimilarityRequest, ModelRequest):
     csv: str | None
     certificate: str | None
     notes: tuple[str, ...]
-    as_json: bool
     strict: bool
     accept_doubts: bool
-    quiet: bool
     demo: bool
 
 
@@ -174,13 +160,16 @@ def _run(request: Request) -> Exit:
     _require_inputs(request)
     similarity, budget = _similarity(request), budget_of(request.budget)
     from fatt.audit.questions import auditor_of
+    from fatt.report.groups import favorable_label
 
     with contextlib.nullcontext() if request.quiet else lines("reading"):
         model, table, typed = _read(request, similarity)
-    if request.favourable is not None:
-        favourable = request.answer(model.classes, request.favourable)
-        request = replace(request, favourable=str(favourable))
-    fair = request.fair(model.classes, request.favourable)
+    if request.favorable is not None:
+        # By its code or its word; a mistake is told now, not after a long run.
+        favorable = request.answer(model.classes, request.favorable)
+        favorable_label(model.classes, favorable)
+        request = replace(request, favorable=str(favorable))
+    fair = request.fair(model.classes)
     sensitive = _sensitive(request, table)
     with progress("searching", quiet=request.quiet) as show:
         auditor = auditor_of(
@@ -250,23 +239,16 @@ def _require_inputs(request: Request) -> None:
 
 
 def _read(request: Request, similarity: Relation) -> tuple[Model, Table, TypedPeople]:
-    """Return the model, and the people as they stand in the file and as it reads them.
-
-    A mistake is told now, not after a long run.
-    """
+    """Return the model, the people as they stand in the file, and as it reads them."""
     model, table = _inputs(request)
     from fatt.people.typed import type_for_model
-    from fatt.report.groups import favorable_label
 
-    classes, wanted = model.ensemble.classes, request.favourable
-    favorable_label(classes, wanted and request.answer(classes, wanted))
-    named = [name for name in (request.label, request.identity) if name is not None]
     typed = type_for_model(
         table,
         model.ensemble,
         # A column that is only named as what varies tells what may stand for it.
         groups=[*request.groups, *(n for n in similarity.names if n in table.columns)],
-        others=named,
+        others=request.beside(),
         ignored=request.ignored,
         one_hot=request.one_hot or request.said().one_hot,
     )
@@ -383,7 +365,7 @@ def _write(
             groups=groups,
             ids=ids,
             min_fairness=request.min_fairness,
-            favorable=request.favourable or report.allowed.favorable,
+            favorable=request.favorable or report.allowed.favorable,
             details=details,
             provenance=_provenance(request, sources, agreement),
             summary=path == request.summary,
@@ -477,8 +459,8 @@ def _check(request: Request) -> list[str]:
     if request.model is None or request.certificate is None:
         return []
     words = request.words()
-    if request.direction is not None and request.favourable is not None:
-        words += ["--favourable", request.favourable]
+    if request.direction is not None and request.favorable is not None:
+        words += ["--favourable", request.favorable]
     return ["fatt", "check", request.certificate, request.model, *words]
 
 

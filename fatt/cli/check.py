@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fatt.cli import options
 from fatt.cli.options import (
-    ModelRequest,
-    favourable_option,
+    favorable_option,
     model_names,
     model_options,
     people_names,
@@ -21,14 +21,11 @@ from fatt.errors import (
     CertificateError,
     MalformedCertificateError,
     OtherModelError,
-    SpecError,
 )
 
 if TYPE_CHECKING:
     from fatt.certificate import Certificate, Checked
     from fatt.ensemble import Ensemble
-    from fatt.model import Model
-    from fatt.region import Schema
 
 
 @click.command("check", short_help="Check the certificate of an audit.")
@@ -44,7 +41,7 @@ if TYPE_CHECKING:
 @unread_options
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 @question_options
-@favourable_option
+@favorable_option
 @people_names
 @model_names
 @model_options
@@ -74,29 +71,24 @@ def command(context: click.Context, /, **given: Any) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request(ModelRequest):
+class Request(options.Request):
     """What the user asked for; the names are those of the options."""
 
     certificate: str
-    model: str
-    people: str | None
     schema: str | None
-    label: str | None
-    identity: str | None
-    ignored: tuple[str, ...]
-    favourable: str | None
-    as_json: bool
 
 
 def _run(request: Request) -> Exit:
+    from fatt.audit.replay import confirm_twins
     from fatt.certificate import Certificate
     from fatt.cli.spec import read_similarity
+    from fatt.region import Schema
 
     similarity = None if request.spec is None else read_similarity(request.spec)
-    schema = _expected_schema(request)
+    schema = None if request.schema is None else Schema.read(request.schema)
     model = request.load(request.model)
     table = _table(request, model.ensemble)
-    fair = request.fair(model.classes, request.favourable)
+    fair = request.fair(model.classes)
     try:
         certificate = Certificate.read(request.certificate)
         if not fair:
@@ -104,7 +96,7 @@ def _run(request: Request) -> Exit:
         checked = certificate.check(
             model, table, similarity=similarity, schema=schema, **fair
         )
-        confirmed = table is not None and _confirm(certificate, model, table)
+        confirmed = table is not None and confirm_twins(certificate, model, table)
     except (MalformedCertificateError, OtherModelError) as error:
         # Nothing was refuted: there is nothing to check.
         raise type(error)(f"{request.certificate}: {error}") from None
@@ -132,35 +124,16 @@ def _require_labels(request: Request, certificate: Certificate) -> None:
         )
 
 
-def _expected_schema(request: Request) -> Schema | None:
-    if request.schema is None:
-        return None
-    from fatt.region import Schema
-
-    try:
-        return Schema.read(request.schema)
-    except OSError as error:
-        reason = error.strerror or error
-        raise SpecError(
-            f"cannot read the schema from {request.schema}: {reason}."
-        ) from error
-
-
-def _confirm(certificate: Certificate, model: Model, table: Any) -> bool:
-    from fatt.audit.replay import confirm_twins
-
-    return confirm_twins(certificate, model, table)
-
-
 def _table(request: Request, ensemble: Ensemble) -> Any:
     if request.people is None:
         return None
     from fatt.people.typed import type_for_model
 
     table = request.read_people(request.people)
-    named = [name for name in (request.label, request.identity) if name is not None]
     ignored = [*request.ignored, *request.unread(table)]
-    return type_for_model(table, ensemble, others=named, ignored=ignored).table
+    return type_for_model(
+        table, ensemble, others=request.beside(), ignored=ignored
+    ).table
 
 
 def _json(checked: Checked, confirmed: bool) -> str:

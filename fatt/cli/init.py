@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fatt.cli.files import Command, Written
-from fatt.cli.options import ModelRequest, model_names, model_options, rename_option
+from fatt.cli.options import Request, model_names, model_options, rename_option
 from fatt.cli.terminal import lines, printable, say
 from fatt.errors import SpecError
 from fatt.storage import write_text
@@ -65,7 +65,7 @@ def command(model: str, people: str, output: str, **given: Any) -> None:
     """  # noqa: D301
     if Path(output).exists():
         raise SpecError(f"{output} exists; name another file with --output.")
-    request = ModelRequest(**given)
+    request = Request(**given)
     with lines("reading"):
         text = draft(request, model, people, output)
     write_text(output, text)
@@ -79,7 +79,7 @@ def command(model: str, people: str, output: str, **given: Any) -> None:
     say(f"wrote {output}; check the guesses in it, then: {then}")
 
 
-def _audit(request: ModelRequest, output: str) -> list[str]:
+def _audit(request: Request, output: str) -> list[str]:
     """Return the words that run the audit, with what the file cannot say."""
     words = ["fatt", "audit", "--spec", output]
     if request.missing_value is not None:
@@ -87,7 +87,7 @@ def _audit(request: ModelRequest, output: str) -> list[str]:
     return [*words, "--allow-pickle"] if request.allow_pickle else words
 
 
-def draft(request: ModelRequest, model: str, people: str, output: str) -> str:
+def draft(request: Request, model: str, people: str, output: str) -> str:
     """Return the text of the file.
 
     Parameters
@@ -330,7 +330,7 @@ class _Places:
             yield '# another tell people apart, id = "...", and the rest be left out:'
             yield f"# ignore = {in_toml(unread)}"
 
-    def columns(self, request: ModelRequest) -> Iterator[str]:
+    def columns(self, request: Request) -> Iterator[str]:
         """Yield the table that says which column is which."""
         from fatt.region.toml import in_toml, toml_key
 
@@ -375,7 +375,7 @@ def _doubts(people: People) -> Iterator[str]:
         yield f"{_WARNING} {printable(warning.sentence)}"
 
 
-def _prepared(request: ModelRequest, folder: Path) -> Iterator[str]:
+def _prepared(request: Request, folder: Path) -> Iterator[str]:
     from fatt.region.toml import in_toml
 
     if request.prepare:
@@ -385,7 +385,7 @@ def _prepared(request: ModelRequest, folder: Path) -> Iterator[str]:
         yield f"iteration = {in_toml(request.counted)}"
 
 
-def _decision(request: ModelRequest, places: _Places) -> Iterator[str]:
+def _decision(request: Request, places: _Places) -> Iterator[str]:
     """Yield how the model decides, as it was told, and what one may tell it."""
     from fatt.cli.outcomes import LOGARITHMS
     from fatt.region.toml import in_toml

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fatt.cli.options import ModelRequest, model_names, model_options
+from fatt.cli.options import Request, model_names, model_options
 from fatt.cli.terminal import lines, printable
 from fatt.errors import first
 
@@ -28,7 +28,7 @@ def command(model: str, as_json: bool, **given: Any) -> None:
     from fatt.summary import summarize
 
     with lines("reading"):
-        summary = summarize(ModelRequest(**given).load(model).ensemble)
+        summary = summarize(Request(**given).load(model).ensemble)
     if as_json:
         import msgspec
 

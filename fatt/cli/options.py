@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
@@ -32,6 +32,18 @@ def _all(*options: Callable[[F], F]) -> Callable[[F], F]:
         return command
 
     return decorate
+
+
+def _text(name: str, metavar: str, told: str) -> Callable[[F], F]:
+    return click.option(name, metavar=metavar, help=told)
+
+
+def _many(name: str, metavar: str, told: str) -> Callable[[F], F]:
+    return click.option(name, multiple=True, metavar=metavar, help=told)
+
+
+def _file(name: str, told: str) -> Callable[[F], F]:
+    return click.option(name, type=click.Path(), metavar="FILE", help=told)
 
 
 model_options = _all(
@@ -72,162 +84,107 @@ model_options = _all(
 )
 
 similarity_options = _all(
-    click.option(
-        "--noise",
-        multiple=True,
-        metavar="NAME=AMOUNT",
-        help="A number may differ by so much: age=3, age='0.3 sd', age=5%, age=+3, "
-        "age=18..30; or one amount for all numbers. Repeat it for more.",
-    ),
-    click.option(
-        "--vary",
-        multiple=True,
-        metavar="NAME",
-        help="May be any value that the model or the table knows; NAME=any for any at "
-        "all. Repeatable.",
-    ),
-    click.option(
-        "--missing",
-        multiple=True,
-        metavar="NAME",
-        help="May be missing for one of two similar people. Repeatable.",
-    ),
-    click.option(
-        "--spec",
-        type=click.Path(),
-        metavar="FILE",
-        help="Read it all from a TOML file, as 'fatt init' writes one: who is similar, "
-        "which files, what columns are called, how the model decides.",
-    ),
-    click.option(
-        "--one-hot",
-        multiple=True,
-        metavar="NAME",
-        help="The columns NAME_... are one variable, one 1 in a row. Repeatable.",
-    ),
-)
+    _many("--noise", "NAME=AMOUNT", "A number may differ by so much: age=3, "
+          "age='0.3 sd', age=5%, age=+3, age=18..30; or one amount for all numbers. "
+          "Repeat it for more."),
+    _many("--vary", "NAME", "May be any value that the model or the table knows; "
+          "NAME=any for any at all. Repeatable."),
+    _many("--missing", "NAME", "May be missing for one of two similar people. "
+          "Repeatable."),
+    _file("--spec", "Read it all from a TOML file, as 'fatt init' writes one: who is "
+          "similar, which files, what columns are called, how the model decides."),
+    _many("--one-hot", "NAME", "The columns NAME_... are one variable, one 1 in a row. "
+          "Repeatable."),
+)  # fmt: skip
 
 question_options = _all(
-    click.option(
-        "--tolerance",
-        metavar="AMOUNT",
-        help="Predictions of similar people may differ by so much: 50, or 5% of the "
-        "person's own; of classifiers, their probabilities: 0.05.",
-    ),
-    click.option(
-        "--direction",
-        type=click.Choice(["not-lower", "not-higher"]),
-        help="Only lower, or only higher, answers of similar people are unfair. Labels "
-        "need --favourable.",
-    ),
-)
+    _text("--tolerance", "AMOUNT", "Predictions of similar people may differ by so "
+          "much: 50, or 5% of the person's own; of classifiers, their probabilities: "
+          "0.05."),
+    click.option("--direction", type=click.Choice(["not-lower", "not-higher"]),
+                 help="Only lower, or only higher, answers of similar people are "
+                 "unfair. Labels need --favourable."),
+)  # fmt: skip
 
-favourable_option = click.option(
-    "--favourable",
-    "--favorable",
-    "favourable",
-    metavar="ANSWER",
-    help="The better answer, if there is a --direction.",
-)
+favorable_option = click.option(
+    "--favourable", "--favorable", "favorable", metavar="ANSWER",
+    help="The answer that people want: the better one of a --direction, and the one "
+    "whose rates are compared. By default of rates the second of two.",
+)  # fmt: skip
 
 search_options = _all(
-    click.option(
-        "--budget",
-        multiple=True,
-        metavar="SECONDS",
-        help="Give up on a person after so many seconds; or nodes=N for the same "
-        "answer on every machine, total_seconds=N, total_nodes=N.",
-    ),
-    click.option(
-        "--jobs",
-        type=int,
-        default=-1,
-        show_default="all processors",
-        metavar="N",
-        help="Number of threads.",
-    ),
-)
+    _many("--budget", "SECONDS", "Give up on a person after so many seconds; or "
+          "nodes=N for the same answer on every machine, total_seconds=N, "
+          "total_nodes=N."),
+    click.option("--jobs", type=int, default=-1, show_default="all processors",
+                 metavar="N", help="Number of threads."),
+)  # fmt: skip
 
 model_names = _all(
-    click.option(
-        "--columns",
-        type=click.Path(),
-        metavar="FILE",
-        help="Names of the columns of a model that has none: one in a line, or JSON.",
-    ),
-    click.option(
-        "--prepare",
-        multiple=True,
-        type=click.Path(),
-        metavar="FILE",
-        help="What stands before the model: a pickle of a fitted transformer, or JSON "
-        'such as {"sex": {"M": 0, "F": 1}}. Repeatable, in the order in which they '
-        "work.",
-    ),
-    click.option(
-        "--codes",
-        type=click.Path(),
-        metavar="FILE",
-        help='JSON: the words for codes, such as {"race": {"4": "Black"}}.',
-    ),
-    click.option(
-        "--answers",
-        metavar="ANSWER=WORD,...",
-        help="What the answers mean: 0=denied,1=granted.",
-    ),
-)
+    _file("--columns", "Names of the columns of a model that has none: one in a line, "
+          "or JSON."),
+    click.option("--prepare", multiple=True, type=click.Path(), metavar="FILE",
+                 help="What stands before the model: a pickle of a fitted transformer, "
+                 'or JSON such as {"sex": {"M": 0, "F": 1}}. Repeatable, in the order '
+                 "in which they work."),
+    _file("--codes", 'JSON: the words for codes, such as {"race": {"4": "Black"}}.'),
+    _text("--answers", "ANSWER=WORD,...", "What the answers mean: "
+          "0=denied,1=granted."),
+)  # fmt: skip
 
-rename_option = click.option(
-    "--rename",
-    type=click.Path(),
-    metavar="FILE",
-    help='JSON: other names for columns of PEOPLE: {"Age (years)": "age"}.',
+rename_option = _file(
+    "--rename", 'JSON: other names for columns of PEOPLE: {"Age (years)": "age"}.'
 )
 
 people_names = _all(
     rename_option,
-    click.option(
-        "--by-position",
-        is_flag=True,
-        help="Let a model without names take the columns of PEOPLE in their order.",
-    ),
-)
-
+    click.option("--by-position", is_flag=True,
+                 help="Let a model without names take the columns of PEOPLE in their "
+                 "order."),
+)  # fmt: skip
 
 unread_options = _all(
-    click.option("--label", metavar="NAME", help="The column of true outcomes."),
-    click.option(
-        "--id", "identity", metavar="NAME", help="The column of people's ids."
-    ),
-    click.option(
-        "--ignore",
-        "ignored",
-        multiple=True,
-        metavar="NAME",
-        help="A column that the model does not read. Repeatable.",
-    ),
-)
+    _text("--label", "NAME", "The column of true outcomes."),
+    click.option("--id", "identity", metavar="NAME",
+                 help="The column of people's ids."),
+    click.option("--ignore", "ignored", multiple=True, metavar="NAME",
+                 help="A column that the model does not read. Repeatable."),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelRequest:
-    """What the user said of the model; the names are those of the options."""
+class Request:
+    """What the user asked for, of all that commands share; named as the options are."""
 
-    missing_value: float | None
-    iteration: str | None
-    threshold: float | None
-    cuts: str | None
-    pos_label: str | None
-    allow_pickle: bool
-    columns: str | None
-    codes: str | None
-    answers: str | None
-    prepare: tuple[str, ...]
+    model: str | None = None
+    people: str | None = None
+    missing_value: float | None = None
+    iteration: str | None = None
+    threshold: float | None = None
+    cuts: str | None = None
+    pos_label: str | None = None
+    allow_pickle: bool = False
+    columns: str | None = None
+    codes: str | None = None
+    answers: str | None = None
+    prepare: tuple[str, ...] = ()
     tolerance: str | None = None
     direction: str | None = None
+    favorable: str | None = None
     rename: str | None = None
     by_position: bool = False
     spec: str | None = None
+    noise: tuple[str, ...] = ()
+    vary: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    one_hot: tuple[str, ...] = ()
+    label: str | None = None
+    identity: str | None = None
+    ignored: tuple[str, ...] = ()
+    budget: tuple[str, ...] = ()
+    jobs: int = -1
+    as_json: bool = False
+    quiet: bool = False
 
     @functools.cached_property
     def file(self) -> Spec:
@@ -235,6 +192,13 @@ class ModelRequest:
         from fatt.cli.spec import read_spec
 
         return read_spec(self.spec)
+
+    def with_files(self) -> Self:
+        """Return the request with the model and people that the file names."""
+        said = self.file.audit
+        return replace(
+            self, model=self.model or said.model, people=self.people or said.people
+        )
 
     def load(self, path: Any) -> Model:
         """Load the model, with the names that options or the file give it."""
@@ -251,7 +215,7 @@ class ModelRequest:
             iteration=self.counted,
             prepare=list(self.prepare) or self.file.audit.prepare or None,
         )
-        decision, fair = self.decision(named.classes), self.fair(named.classes, None)
+        decision, fair = self.decision(named.classes), self.fair(named.classes)
         if decision.keys() == {"pos_label"} and fair.get("tolerance") is not None:
             # Of several probabilities, whose it is that may move so far.
             return named.predicting(decision["pos_label"])
@@ -296,21 +260,19 @@ class ModelRequest:
         alike = [known for known in classes if str(known) == text]
         return alike[0] if len(alike) == 1 else label
 
-    def fair(self, classes: tuple[Label, ...], favorable: str | None) -> dict[str, Any]:
+    def fair(self, classes: tuple[Label, ...]) -> dict[str, Any]:
         """Return what options or the file say of what is fair, as `fatt.verify` does.
 
         Parameters
         ----------
         classes
             The answers of the model.
-        favorable
-            The better of the labels, if an option says so.
         """
         from fatt.cli.spec import fair_of
 
         given = {"tolerance": self.tolerance, "direction": self.direction}
         answer = functools.partial(self.answer, classes)
-        return fair_of(self.file, given, favorable, answer)
+        return fair_of(self.file, given, self.favorable, answer)
 
     def read_people(self, path: str) -> Table:
         """Read a table of people, with its columns renamed."""
@@ -332,6 +294,10 @@ class ModelRequest:
     def with_kinds(self, schema: Schema) -> Schema:
         """Return a schema with what the file says of columns."""
         return schema.with_(self.file.schema)
+
+    def beside(self) -> list[str]:
+        """Return the columns of people that options name beside those of the model."""
+        return [name for name in (self.label, self.identity) if name is not None]
 
     def words(self) -> list[str]:
         """Return the options with which another command loads the same model."""
@@ -368,17 +334,6 @@ class ModelRequest:
             "rename": self.rename,
         }
         return columns_of(self.file, given)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SimilarityRequest:
-    """What the user said of who is similar; the names are those of the options."""
-
-    noise: tuple[str, ...]
-    vary: tuple[str, ...]
-    missing: tuple[str, ...]
-    one_hot: tuple[str, ...]
-    spec: str | None
 
     def says_who_is_similar(self) -> bool:
         """Tell whether options or a file do."""

@@ -106,7 +106,7 @@ def _number(
     columns: Mapping[str, Cells], answers: NDArray[np.float64]
 ) -> Outcome | None:
     """Find the column of numbers, or of their logarithms, next to the predictions."""
-    ways: dict[str, Callable[[Any], Any]] = {"": np.asarray}
+    ways: dict[str, Callable[[Any], Any]] = {"": np.positive}
     ways |= {name: logarithm for name, (logarithm, _) in LOGARITHMS.items()}
     found: list[tuple[float, Outcome]] = []
     for name, cells in columns.items():

@@ -136,7 +136,7 @@ def read_spec(path: str | None) -> Spec:
     if path is None:
         return Spec()
     try:
-        document = tomllib.loads(_file(path))
+        document = tomllib.loads(_text("spec", path))
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{path}: it is no valid TOML: {error}.") from None
     said: dict[str, Any] = {}
@@ -163,21 +163,11 @@ def _beside(audit: Audit, folder: Path) -> Audit:
 
 def read_similarity(path: str) -> Relation:
     """Read who is similar from a file, and name the file if it cannot be read."""
-    text = _file(path)
+    text = _text("spec", path)
     try:
         return Similarity.from_toml(text)
     except SpecError as error:
         raise SpecError(f"{path}: {error}") from error
-
-
-def _file(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or error
-        raise SpecError(f"cannot read the similarity from {path}: {reason}.") from error
-    except UnicodeDecodeError:
-        raise SpecError(f"{path} is no text in UTF-8.") from None
 
 
 def columns_of(spec: Spec, given: Mapping[str, str | None]) -> Columns:
@@ -255,8 +245,8 @@ def fair_of(
     given
         The options ``tolerance`` and ``direction``.
     favorable
-        The option ``favourable``, which counts only with a direction: rates of groups
-        have a favourable answer as well.
+        The option ``--favourable``, which counts only with a direction: rates of groups
+        have a favorable answer as well.
 
     Raises
     ------

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fatt.cli.spelling import as_options
 from fatt.errors import FattError
 from fatt.progress import Progress, bar
 
@@ -88,8 +87,6 @@ def sentence(error: BaseException) -> str:
         text = "interrupted before there was anything to keep."
     elif isinstance(error, MemoryError):
         text = "there is not enough memory; pass fewer people at a time."
-    elif isinstance(error, FattError):
-        text = as_options(text)
     elif is_bug(error):
         # Python's own exit code would be 1, which means that fairness is refuted.
         text = "this is a bug in fatt: please report it with the lines above."

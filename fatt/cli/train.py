@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fatt.cli import options
 from fatt.cli.files import Command, Written
-from fatt.cli.options import SimilarityRequest, similarity_options
-from fatt.cli.spelling import as_options
+from fatt.cli.options import similarity_options
 from fatt.cli.terminal import Exit, exits, lines, printable, say
 
 if TYPE_CHECKING:
@@ -69,21 +69,17 @@ def command(context: click.Context, /, **given: Any) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request(SimilarityRequest):
+class Request(options.Request):
     """What the user asked for; the names are those of the options."""
 
     people: str
     label: str
     output: str
-    ignored: tuple[str, ...]
     fairness_weight: float | None
     min_fairness: float | None
     max_leaves: int | None
     max_seconds: float | None
     random_state: int
-    jobs: int
-    as_json: bool
-    quiet: bool
 
 
 def _run(request: Request) -> Exit:
@@ -140,7 +136,7 @@ def _train(request: Request, similarity: Relation) -> FATTClassifier:
         with contextlib.nullcontext() if is_silent else lines("training"):
             classifier.fit(people.table, people.labels)
     for warning in told:
-        say(printable(as_options(str(warning.message))))
+        say(printable(str(warning.message)))
     return classifier
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from fatt.cli import options
 from fatt.cli.options import (
-    ModelRequest,
-    SimilarityRequest,
     budget_of,
-    favourable_option,
+    favorable_option,
     model_names,
     model_options,
     people_names,
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
               help="A column of PEOPLE that the model does not read.")  # fmt: skip
 @search_options
 @question_options
-@favourable_option
+@favorable_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @people_names
 @model_names
@@ -66,34 +65,17 @@ def command(context: click.Context, /, **given: Any) -> None:
       fatt twin --spec audit.toml --row 17
     """  # noqa: D301
     with lines("looking for a twin"):
-        code = _run(_with_file(Request(**given)))
+        code = _run(Request(**given).with_files())
     context.exit(code)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request(SimilarityRequest, ModelRequest):
+class Request(options.Request):
     """What the user asked for; the names are those of the options."""
 
-    model: str | None
-    people: str | None
     row: int | None
     where: str | None
     values: tuple[str, ...]
-    ignored: tuple[str, ...]
-    favourable: str | None
-    budget: tuple[str, ...]
-    jobs: int
-    as_json: bool
-
-
-def _with_file(request: Request) -> Request:
-    """Return the request with what the audit's file says beside who is similar."""
-    said = request.file.audit
-    return replace(
-        request,
-        model=request.model or said.model,
-        people=request.people or said.people,
-    )
 
 
 def _run(request: Request) -> Exit:
@@ -109,7 +91,7 @@ def _run(request: Request) -> Exit:
 
     asked = _asked(request, model.ensemble)
     schema = request.with_kinds(asked.person.schema)
-    fair = request.fair(model.classes, request.favourable)
+    fair = request.fair(model.classes)
     try:
         report = verify(
             model,

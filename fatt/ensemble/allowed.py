@@ -15,7 +15,7 @@ from fatt.ensemble.ensemble import Ensemble
 from fatt.ensemble.features import Label, Record
 from fatt.ensemble.scoring import Argmax, Bands, Cut, Link, Prediction
 from fatt.ensemble.table_exp import FALL
-from fatt.errors import SpecError, hint
+from fatt.errors import Arg, SpecError, hint
 
 Floats = NDArray[np.float64]
 Direction = Literal["not lower", "not higher"]
@@ -114,8 +114,9 @@ def allowed_of(
             raise SpecError(
                 f"the {ensemble.source.kind} predicts a number, which "
                 "hardly ever stays the same: say how far it may move, such as "
-                "tolerance=50 or tolerance='5%', or direction='not lower'. "
-                "fatt.score_gap tells how far it can move."
+                f"{Arg('tolerance', 50)} or {Arg('tolerance', '5%')}, or "
+                f"{Arg('direction', 'not lower')}. {Arg('fatt.score_gap')} tells how "
+                "far it can move."
             )
         if decision.of is not None and not relative and (limit or 0) >= 1:
             raise SpecError(
@@ -132,8 +133,8 @@ def allowed_of(
         raise SpecError(
             f"direction is {direction!r}, and the labels "
             f"{', '.join(map(repr, ensemble.classes))} have no order: say which is "
-            f"better, such as favorable={ensemble.classes[-1]!r}; or give a tolerance, "
-            "for the probability has an order."
+            f"better, such as {Arg('favorable', ensemble.classes[-1])}; or give a "
+            "tolerance, for the probability has an order."
         )
     if (
         direction == "not higher"
@@ -142,8 +143,8 @@ def allowed_of(
     ):
         raise SpecError(
             f"direction is 'not higher', and there are {len(ensemble.classes)} classes "
-            "whose scores compete: load the model with threshold= and pos_label=, or "
-            "ask with a tolerance about the probability."
+            f"whose scores compete: load the model with {Arg('threshold')} and "
+            f"{Arg('pos_label')}, or ask with a tolerance about the probability."
         )
     return Allowed(direction=direction, favorable=favorable)
 
@@ -152,7 +153,7 @@ def _check_favorable(ensemble: Ensemble, direction: Any, favorable: Label) -> No
     if direction is None:
         raise SpecError(
             f"favorable is {favorable!r}, and there is no direction: add "
-            "direction='not lower'."
+            f"{Arg('direction', 'not lower')}."
         )
     if isinstance(ensemble.decision, Prediction | Bands):
         raise SpecError(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fatt.ensemble.features import Categorical, Label
 from fatt.ensemble.numeric import beyond_bounds, is_missing, largest_of, within_bounds
 from fatt.ensemble.tables import EXACT, Column
-from fatt.errors import DataError
+from fatt.errors import Arg, DataError
 
 Matrix = NDArray[np.float64]
 
@@ -119,7 +119,7 @@ def _codes_of_words(column: Column, feature: Categorical) -> Matrix:
         )
         raise DataError(
             f"row {row}: column {feature.name!r} is {column.cells[row]!r}, for which "
-            f"codes= gives no word; it names {known}."
+            f"{Arg('codes')} gives no word; it names {known}."
         )
     return codes
 

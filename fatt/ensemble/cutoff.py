@@ -17,6 +17,7 @@ from fatt.ensemble.features import Label
 from fatt.ensemble.floats import largest_where, smallest_float
 from fatt.ensemble.scoring import (
     CUT_SCORE,
+    SUCH_CUTS,
     Argmax,
     Bands,
     Cut,
@@ -26,7 +27,7 @@ from fatt.ensemble.scoring import (
     Link,
     Prediction,
 )
-from fatt.errors import SpecError, hint
+from fatt.errors import Arg, SpecError, hint
 
 #: On how many floats on both sides of a cut its rule is tried.
 _NEAR = 64
@@ -125,7 +126,7 @@ def bands(ensemble: Ensemble, asked: Cuts) -> Ensemble:
             ensemble = one_output(ensemble, place)
         elif place == 0:
             raise SpecError(
-                f"pos_label is {asked.of!r}, and the only score is that of "
+                f"{Arg('pos_label')} is {asked.of!r}, and the only score is that of "
                 f"{ensemble.classes[1]!r}: cut the probability of "
                 f"{ensemble.classes[1]!r}, with the bands in the other order."
             )
@@ -149,7 +150,7 @@ def _check_bands(asked: Cuts) -> None:
     if len(names) < 2:
         raise SpecError(
             f"cuts have one band, {list(names)}; write at least two, such as "
-            "cuts={'approve': 0.0, 'review': 0.14, 'decline': 0.365}."
+            f"{SUCH_CUTS}."
         )
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -171,7 +172,7 @@ def _check_bands(asked: Cuts) -> None:
     elif ends[0] != -math.inf:
         raise SpecError(
             f"the first band, {names[0]!r}, begins at {ends[0]!r}, and a {asked.on} "
-            "can be lower: let it begin at float('-inf')."
+            "can be lower: let it begin at -inf."
         )
 
 
@@ -198,14 +199,13 @@ def probability_of(ensemble: Ensemble, label: Label | None) -> Ensemble:
             f"cut-off or bands ({rule_in_words(ensemble)}), whose labels are the same "
             "or not: leave out one of the two."
         )
-    place = _place(
-        ensemble, label, "a tolerance is given", "fatt.load(...).predicting({})"
-    )
+    place = _place(ensemble, label, "a tolerance is given", "fatt.load(...).predicting")
     label, link = ensemble.classes[place], _link(ensemble, "tolerance", None)
     if isinstance(link.calibration, Isotonic):
         raise SpecError(
             "tolerance is about probabilities, and isotonic calibration makes them in "
-            "steps that rounding takes up and down: cut them with threshold= or cuts=, "
+            "steps that rounding takes up and down: cut them with "
+            f"{Arg('threshold')} or {Arg('cuts')}, "
             "or ask about the model that is calibrated."
         )
     if isinstance(decision, Argmax):
@@ -234,7 +234,7 @@ def rule_in_words(ensemble: Ensemble) -> str:
 
 
 def _place(
-    ensemble: Ensemble, label: Label | None, said: str, way: str = "pos_label={}"
+    ensemble: Ensemble, label: Label | None, said: str, way: str = "pos_label"
 ) -> int:
     """Return which class is meant."""
     classes = ensemble.classes
@@ -242,13 +242,13 @@ def _place(
         if label in classes:
             return classes.index(label)
         raise SpecError(
-            f"pos_label is {label!r}, which the model never answers. "
+            f"{Arg('pos_label')} is {label!r}, which the model never answers. "
             f"{hint(label, classes)}"
         )
     if len(classes) != 2:
         raise SpecError(
             f"{said}, and the model has {len(classes)} classes: say whose probability "
-            f"is meant, such as {way.format(repr(classes[-1]))}."
+            f"is meant, such as {Arg(way, classes[-1])}."
         )
     return 1
 
@@ -305,8 +305,8 @@ def _cut(ensemble: Ensemble, asked: CutOff, place: int) -> float:
         made = _link(ensemble, f"threshold is {asked.threshold!r}", asked.of)
     elif place == 0:
         raise SpecError(
-            f"pos_label is {asked.of!r} and cut_on is 'score', but the only score is "
-            f"that of {ensemble.classes[1]!r}: a higher one speaks against "
+            f"{Arg('pos_label')} is {asked.of!r} and cut_on is 'score', but the only "
+            f"score is that of {ensemble.classes[1]!r}: a higher one speaks against "
             f"{asked.of!r}. Cut the score of {ensemble.classes[1]!r}."
         )
 

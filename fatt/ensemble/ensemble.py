@@ -29,7 +29,7 @@ from fatt.ensemble.scoring import (
 )
 from fatt.ensemble.trees import Trees
 from fatt.ensemble.validation import check
-from fatt.errors import DataError, SpecError, UnsupportedModelError
+from fatt.errors import Arg, DataError, SpecError, UnsupportedModelError
 
 #: How a note begins that says which trees of a model count.
 COUNTED = "Trees that count: "
@@ -175,7 +175,8 @@ class Ensemble:
         if isinstance(self.decision, Prediction):
             raise SpecError(
                 f"the {self.source.kind} predicts a number, and has no "
-                "labels: this is about labels, so pass a classifier. fatt.verify asks "
+                "labels: this is about labels, so pass a classifier. "
+                f"{Arg('fatt.verify')} asks "
                 "with a tolerance how far the number moves."
             )
         return self.decision

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from fatt.ensemble import libm
 from fatt.ensemble.features import Label, Record
 from fatt.ensemble.table_exp import is_at_end, table_exp
-from fatt.errors import SpecError
+from fatt.errors import Arg, SpecError
 
 Scores = NDArray[Any]
 
 #: How to say that a cut-off is one of the raw score.
-CUT_SCORE = "cut_on='score'"
+CUT_SCORE = Arg("cut_on", "score")
+#: How to say where bands begin.
+SUCH_CUTS = Arg("cuts", {"approve": 0.0, "review": 0.14, "decline": 0.365})
 
 
 class Scoring(Record, frozen=True, kw_only=True):

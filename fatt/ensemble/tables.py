@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.features import Feature, Inputs
-from fatt.errors import DataError, first
+from fatt.errors import Arg, DataError, first
 
 #: Up to here every integer is a float64.
 EXACT = 2**53
@@ -268,8 +268,8 @@ def refuse_positions(frame: Any, features: Sequence[Feature]) -> None:
         "the model has no names of columns and the table has, so that only their "
         "order would tell which is which, and a wrong order gives a clean verdict "
         f"about something else. By position it would be {shown}. If that is "
-        "how the model was trained, say so: by_position=True; or name the columns of "
-        "the model in its order: fatt.load(model, columns=[...]), and the table may "
+        f"how the model was trained, say so: {Arg('by_position', True)}; or name the "
+        f"columns of the model in its order, {Arg('columns', ...)}, and the table may "
         "have any order."
     )
 
@@ -360,13 +360,13 @@ def _only_place(wanted: str, places: list[int] | None, names: list[str]) -> int:
                 f"the rows lack the column {wanted!r}, which the model reads: it seems "
                 f"to be made of {max(raw, key=len)!r} before the training, by one-hot "
                 "encoding or otherwise. Pass rows that are prepared in the same way, "
-                f"or the fitted encoder as prepare=. {found}"
+                f"or the fitted encoder as {Arg('prepare')}. {found}"
             )
         close = difflib.get_close_matches(wanted, names, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise DataError(
             f"the rows lack the column {wanted!r}, which the model reads.{hint} "
-            f"{found} If one of them is meant, say so: rename={{...}}. If it was "
+            f"{found} If one of them is meant, say so: {Arg('rename', ...)}. If it was "
             "computed of others before the training, let the rows hold it."
         )
     if len(places) > 1:

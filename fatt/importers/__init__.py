@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from fatt.ensemble import Ensemble, Label
 from fatt.errors import (
+    Arg,
     MalformedModelError,
     ModelError,
     SpecError,
@@ -157,8 +158,9 @@ def load(
         )
     if strict or cut_on != "probability" or pos_label is not None:
         raise SpecError(
-            "strict, cut_on and pos_label tell about a cut-off, and there is none; "
-            "add threshold=, such as threshold=0.12, or cuts=."
+            f"strict, cut_on and {Arg('pos_label')} tell about a cut-off, and there is "
+            f"none; add {Arg('threshold')}, such as {Arg('threshold', 0.12)}, or "
+            f"{Arg('cuts')}."
         )
     return named
 
@@ -192,8 +194,8 @@ def _loaded(
         raise UntrustedModelError(
             f"{path} is a pickle, plain or compressed, and loading one runs whatever "
             "code its author put inside. Ask for a .skops, .json, .txt, .cbm or .onnx "
-            "file; or, if you made this file yourself, pass fatt.load(path, "
-            "allow_pickle=True) instead."
+            "file; or, if you made this file yourself, pass "
+            f"{Arg('allow_pickle', True)} instead."
         )
     if kind.module != "xgboost":
         _refuse_iteration(iteration, f"the file {path}")
@@ -221,6 +223,6 @@ def _bytes_of(path: Path) -> bytes:
 def _refuse_iteration(iteration: Any, what: str) -> None:
     if iteration is not None:
         raise SpecError(
-            f"iteration={iteration!r} was given for {what}; only XGBoost's own files "
-            "and models take it. Leave the argument out."
+            f"{Arg('iteration', iteration)} was given for {what}; only XGBoost's own "
+            "files and models take it. Leave the argument out."
         )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fatt.errors import UnsupportedModelError, first
+from fatt.errors import Arg, UnsupportedModelError, first
 from fatt.importers.registry import PACKAGES
 
 _CUT = re.compile(r"thresh|cut_?-?off", re.IGNORECASE)
@@ -57,25 +57,25 @@ def unpack(content: Any) -> Bundle:
     if _texts(content):
         raise UnsupportedModelError(
             f"the pickle holds {len(content)} texts, and no model. If they "
-            "name the columns of a model, pass that, and these as columns=; on the "
-            "command line in a text file, one in a line."
+            "name the columns of a model, pass that, and these as "
+            f"{Arg('columns')}; on the command line in a text file, one in a line."
         )
     if isinstance(content, float | np.floating):
         raise UnsupportedModelError(
             f"the pickle holds the number {content}, and no model. If decisions are "
-            f"made there, pass the model with threshold={content}."
+            f"made there, pass the model with {Arg('threshold', content)}."
         )
     if not isinstance(content, dict | tuple | list):
         return Bundle(content)
     items = _items(content)
     models = [(key, value) for key, value in items if _is_model(value)]
     if not models and any(True for _ in _steps_in(content)):
-        way = "this as prepare="
+        way = f"this as {Arg('prepare')}"
         steps = [_described(key, value) for key, value in items if is_step(value)]
         if only_step(content) is None and steps:
             way = (
-                f"{' and '.join(steps[:5])} as prepare=, in the order in which they "
-                "work; on the command line out of files of their own, which "
+                f"{' and '.join(steps[:5])} as {Arg('prepare')}, in the order in which "
+                "they work; on the command line out of files of their own, which "
                 "joblib.dump writes"
             )
         raise UnsupportedModelError(
@@ -97,9 +97,9 @@ def unpack(content: Any) -> Bundle:
     if steps:
         raise UnsupportedModelError(
             f"the pickle holds a {kind} with {_described(place, model)} and also "
-            f"{', '.join(steps[:5])}, which may stand before the model. Pass them "
-            f"apart: fatt.load(content[{place!r}], prepare=...), with the "
-            f"{kind} loaded as content."
+            f"{', '.join(steps[:5])}, which may stand before the model. Load "
+            f"the {kind}, save each of them in a file of its own, and pass the model "
+            f"with {Arg('prepare', ...)}."
         )
     notes = _aside(kind, place, model, others)
     names = (_texts(value) for _, value in others)
@@ -170,7 +170,7 @@ def left_aside(others: list[tuple[Any, Any]]) -> tuple[str, ...]:
 def _cuts(others: list[tuple[Any, Any]]) -> list[str]:
     return [
         f"The file also holds {key!r}, {value}: if decisions are made there, say so "
-        f"with --threshold {value}, in Python threshold={value}."
+        f"with {Arg('threshold', value)}."
         for key, value in others
         if _CUT.search(str(key)) and isinstance(value, int | float | np.number)
     ]

@@ -28,7 +28,7 @@ from fatt.ensemble import (
 )
 from fatt.ensemble.joint import divisors_of, in_words
 from fatt.ensemble.tables import as_frame, places_of
-from fatt.errors import SpecError, hint
+from fatt.errors import Arg, SpecError, hint
 from fatt.model import Around, Live, Model
 from fatt.region.variables import Merge, merge_joint, merge_trees
 from fatt.verdict import unknown_label
@@ -96,14 +96,14 @@ def with_texts(model: Model, mapping: Mapping[str, Mapping[Label, Any]]) -> Mode
     own = ensemble = model.ensemble
     numbers: dict[int, Sequence[Label]] = {}
     for name, given in mapping.items():
-        index = _index(ensemble, name, "prepare=")
+        index = _index(ensemble, name, Arg("prepare"))
         feature = ensemble.features[index]
         if isinstance(feature, Categorical) and feature.labelled:
             raise SpecError(
-                f"prepare= maps the labels of {name!r} to numbers, and the model reads "
-                "labels there itself; leave the column out."
+                f"{Arg('prepare')} maps the labels of {name!r} to numbers, and the "
+                "model reads labels there itself; leave the column out."
             )
-        found = [_code(feature, code, "prepare=") for code in given.values()]
+        found = [_code(feature, code, Arg("prepare")) for code in given.values()]
         named = Categorical(
             name=name,
             categories=tuple(given),
@@ -127,16 +127,17 @@ def _with_columns(ensemble: Ensemble, columns: Sequence[str]) -> Ensemble:
     if ensemble.inputs.named:
         named = ", ".join(feature.name for feature in features)
         raise SpecError(
-            "columns= names the columns of a model that has no names, and this one has "
-            f"its own: {named}. Tell which columns of the table these are with "
-            "rename={...}."
+            f"{Arg('columns')} names the columns of a model that has no names, and "
+            f"this one has its own: {named}. Tell which columns of the table these are "
+            f"with {Arg('rename', ...)}."
         )
     if len(columns) != len(features):
         raise SpecError(
-            f"columns= has {len(columns)} names, and the model reads {len(features)} "
-            "columns; name each of them once, in the order of the training data."
+            f"{Arg('columns')} has {len(columns)} names, and the model reads "
+            f"{len(features)} columns; name each of them once, in the order of the "
+            "training data."
         )
-    _require_distinct(columns, "columns= names")
+    _require_distinct(columns, f"{Arg('columns')} names")
     inputs = msgspec.structs.replace(ensemble.inputs, named=True, by_position="none")
     renamed = [
         msgspec.structs.replace(feature, name=name)
@@ -154,12 +155,13 @@ def _with_other_names(ensemble: Ensemble, rename: Rename) -> Ensemble:
         )
     if not ensemble.inputs.named:
         raise SpecError(
-            "rename= tells what the model calls columns of the table, and this model "
-            "has no names of columns; name them all with columns=[...]."
+            f"{Arg('rename')} tells what the model calls columns of the table, and "
+            "this model has no names of columns; name them all with "
+            f"{Arg('columns', ...)}."
         )
     for name in rename.values():
-        _index(ensemble, name, "rename=")
-    _require_distinct(list(rename.values()), "rename= names")
+        _index(ensemble, name, Arg("rename"))
+    _require_distinct(list(rename.values()), f"{Arg('rename')} names")
     pairs = tuple((str(old), new) for old, new in rename.items())
     inputs = msgspec.structs.replace(_by_name(ensemble.inputs), renamed=pairs)
     return replace(ensemble, inputs=inputs)
@@ -178,17 +180,17 @@ def _with_answers(ensemble: Ensemble, answers: Answers) -> Ensemble:
         place = _place(answer, ensemble.classes)
         if place is None:
             raise SpecError(
-                f"answers= names {answer!r}, which the model does not answer. "
+                f"{Arg('answers')} names {answer!r}, which the model does not answer. "
                 f"{hint(str(answer), map(str, ensemble.classes))}"
             )
         given = word.item() if isinstance(word, np.generic) else word
         is_nan = isinstance(given, float) and np.isnan(given)
         if not isinstance(given, Label) or is_nan:
             raise SpecError(
-                f"answers= calls {answer!r} {word!r}; write a text or a number."
+                f"{Arg('answers')} calls {answer!r} {word!r}; write a text or a number."
             )
         classes[place] = given
-    _require_distinct(classes, "answers= gives")
+    _require_distinct(classes, f"{Arg('answers')} gives")
     rule = ensemble.decision
     if isinstance(rule, Cut) and rule.asked is not None and rule.asked.of is not None:
         of = classes[ensemble.classes.index(rule.asked.of)]
@@ -199,11 +201,11 @@ def _with_answers(ensemble: Ensemble, answers: Answers) -> Ensemble:
 
 def _with_words(ensemble: Ensemble, name: str, words: Mapping[Any, str]) -> Ensemble:
     """Give the codes of one column their words."""
-    index = _index(ensemble, name, "codes=")
+    index = _index(ensemble, name, Arg("codes"))
     if not isinstance(words, Mapping) or not words:
         raise SpecError(
-            f"codes= of {name!r} is {words!r}; write the word of each code, such as "
-            "{1: 'White', 4: 'Black'}."
+            f"{Arg('codes')} of {name!r} is {words!r}; write the word of each code, "
+            "such as {1: 'White', 4: 'Black'}."
         )
     feature = ensemble.features[index]
     if isinstance(feature, Categorical) and feature.labelled:
@@ -211,10 +213,12 @@ def _with_words(ensemble: Ensemble, name: str, words: Mapping[Any, str]) -> Ense
         features = list(ensemble.features)
         features[index] = named
         return replace(ensemble, features=tuple(features))
-    numbers = [_code(feature, code, "codes=") for code in words]
+    numbers = [_code(feature, code, Arg("codes")) for code in words]
     _require_no_divisor(ensemble, index, numbers)
     if len(set(numbers)) < len(numbers):
-        raise SpecError(f"codes= of {name!r} names a code twice; name each once.")
+        raise SpecError(
+            f"{Arg('codes')} of {name!r} names a code twice; name each once."
+        )
     texts = list(words.values())
     if isinstance(feature, Categorical):
         # Codes without a word keep their number: some rows may have them.
@@ -222,7 +226,7 @@ def _with_words(ensemble: Ensemble, name: str, words: Mapping[Any, str]) -> Ense
         rest = [code for code in map(float, range(count)) if code not in set(numbers)]
         numbers += rest
         texts += [str(int(code)) for code in rest]
-    _require_distinct(texts, f"codes= of {name!r} gives")
+    _require_distinct(texts, f"{Arg('codes')} of {name!r} gives")
     named = Categorical(
         name=name,
         categories=tuple(texts),
@@ -242,18 +246,20 @@ def _require_no_divisor(
         if 0.0 in numbers and index in divisors_of(joint.formula):
             words = in_words(joint.formula, ensemble.features)
             raise SpecError(
-                f"codes= gives 0 a word in the column {ensemble.features[index].name!r}"
-                f", of which the model computes {words}: divided by 0.0 and by -0.0 is "
-                "not the same, and a word has no sign. Leave the column out of codes=."
+                f"{Arg('codes')} gives 0 a word in the column "
+                f"{ensemble.features[index].name!r}, of which the model computes "
+                f"{words}: divided by 0.0 and by -0.0 is not the same, and a word has "
+                f"no sign. Leave the column out of {Arg('codes')}."
             )
 
 
-def _index(ensemble: Ensemble, name: str, said_in: str) -> int:
+def _index(ensemble: Ensemble, name: str, said_in: Arg) -> int:
     names = [feature.name for feature in ensemble.features]
     if name not in names and not ensemble.inputs.named:
         raise SpecError(
             f"{said_in} names the column {name!r}, and the model has no names of "
-            f"columns. Name its {len(names)} columns in its order with columns=[...]."
+            f"columns. Name its {len(names)} columns in its order with "
+            f"{Arg('columns', ...)}."
         )
     if name not in names:
         made = [one for one in names if one.startswith(f"{name}_")]
@@ -261,7 +267,7 @@ def _index(ensemble: Ensemble, name: str, said_in: str) -> int:
         if made:
             way = (
                 f"If {made[0]!r} is made of it, name that in {said_in}, and say what "
-                f"it is called in the table: rename={{{name!r}: {made[0]!r}}}."
+                f"it is called in the table: {Arg('rename', {name: made[0]})}."
             )
         raise SpecError(
             f"{said_in} names the column {name!r}, which the model does not read. {way}"
@@ -295,9 +301,9 @@ def _renamed(feature: Categorical, words: Mapping[Any, str]) -> Categorical:
     if feature.coding == "fingerprint":
         # It would no longer know the texts behind the others.
         raise SpecError(
-            f"codes= names the column {feature.name!r}, of whose categories the model "
-            "stores fingerprints only: they are called what the table calls them. "
-            "Leave it out, and pass the cells that the model was trained on."
+            f"{Arg('codes')} names the column {feature.name!r}, of whose categories "
+            "the model stores fingerprints only: they are called what the table calls "
+            "them. Leave it out, and pass the cells that the model was trained on."
         )
     own = feature.codes or feature.categories
     named = list(feature.categories)
@@ -305,11 +311,11 @@ def _renamed(feature: Categorical, words: Mapping[Any, str]) -> Categorical:
         place = _place(code, own)
         if place is None:
             raise SpecError(
-                f"codes= of {feature.name!r} names {code!r}, which the model does not "
-                f"know. {hint(str(code), map(str, own))}"
+                f"{Arg('codes')} of {feature.name!r} names {code!r}, which the model "
+                f"does not know. {hint(str(code), map(str, own))}"
             )
         named[place] = word
-    _require_distinct(named, f"codes= of {feature.name!r} gives")
+    _require_distinct(named, f"{Arg('codes')} of {feature.name!r} gives")
     return msgspec.structs.replace(
         feature, categories=tuple(named), codes=own, coding="label"
     )
@@ -325,7 +331,7 @@ def _place(wanted: Any, known: Sequence[Label]) -> int | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _code(feature: Feature, code: Any, said_in: str) -> float:
+def _code(feature: Feature, code: Any, said_in: Arg) -> float:
     """Return a code as the number that the model reads."""
     try:
         number = float(code)

@@ -15,6 +15,7 @@ import numpy as np
 from fatt.ensemble import Ensemble, Label
 from fatt.ensemble.tables import as_frame
 from fatt.errors import (
+    Arg,
     ModelError,
     SpecError,
     UnsupportedModelError,
@@ -65,7 +66,7 @@ def with_preparation(model: Model, prepare: Any, *, allow_pickle: bool) -> Model
         elif hasattr(step, "transform"):
             model = _behind(step, model)
         else:
-            raise SpecError(f"prepare= holds a {type(step).__name__}; {_FORMS}")
+            raise SpecError(f"{Arg('prepare')} holds a {type(step).__name__}; {_FORMS}")
         model = _with_notes(model, notes)
     return model
 
@@ -96,16 +97,17 @@ def _opened(step: Any, allow_pickle: bool) -> Any:
         if isinstance(content, list):
             raise SpecError(
                 f"{path} holds a list of JSON, which does not say what becomes of a "
-                "text. Names of columns go to columns=; columns that get_dummies made "
-                "are read as they are, with one_hot= for each of their variables, or "
-                f"behind a fitted OneHotEncoder. prepare= takes {_CODES}"
+                f"text. Names of columns go to {Arg('columns')}; columns that "
+                f"get_dummies made are read as they are, with {Arg('one_hot')} for "
+                "each of their variables, or behind a fitted OneHotEncoder. "
+                f"{Arg('prepare')} takes {_CODES}"
             )
         return content
     if not allow_pickle:
         raise UntrustedModelError(
             f"{path} is no JSON, so that it may be a pickle, and loading one runs "
             "whatever code its author put inside. If you made it yourself, pass "
-            "allow_pickle=True."
+            f"{Arg('allow_pickle', True)}."
         )
     return unpickle(data)[0]
 
@@ -135,10 +137,13 @@ def _codes(
     elif unclear:
         name = unclear[0]
         raise SpecError(
-            f"prepare= says {content[name]!r} of column {name!r}; write {_CODES}"
+            f"{Arg('prepare')} says {content[name]!r} of column {name!r}; write "
+            f"{_CODES}"
         )
     elif not codes:
-        raise SpecError(f"prepare= holds {content!r} and no codes; write {_CODES}")
+        raise SpecError(
+            f"{Arg('prepare')} holds {content!r} and no codes; write {_CODES}"
+        )
     return codes, left_aside(list(others.items()))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
-from fatt.errors import SpecError, UnsupportedModelError
+from fatt.errors import Arg, SpecError, UnsupportedModelError
 from fatt.model import Model
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -251,8 +251,8 @@ def refuse_missing(missing: float | None, what: str) -> None:
     """Raise unless the caller left `missing` alone, which only XGBoost knows."""
     if missing is not None:
         raise SpecError(
-            f"missing={missing} was given for {what}; only XGBoost models take a "
-            "number for missing. Leave the argument out."
+            f"{Arg('missing', missing)} was given for {what}; only XGBoost models take "
+            "a number for missing. Leave the argument out."
         )
 
 

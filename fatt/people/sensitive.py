@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble.tables import as_frame
-from fatt.errors import DataError
+from fatt.errors import Arg, DataError
 from fatt.verdict import Value
 
 #: The group of each person, and what the people of each group have in common.
@@ -41,13 +41,16 @@ def sensitive_features_of(given: Any, table: Any) -> dict[str, Grouping]:
         values = list(cells)
         if len(values) != n_people:
             raise DataError(
-                f"sensitive_features has {len(values):,} values in {name!r}, and there "
-                f"are {n_people:,} people; pass one value each, in the same order."
+                f"{Arg('sensitive_features')} has {len(values):,} values in {name!r}, "
+                f"and there are {n_people:,} people; pass one value each, in the same "
+                "order."
             )
         columns[name] = grouped(values)
         _refuse_contradiction(name, columns[name], table)
     if not columns:
-        raise DataError("sensitive_features has no columns; name at least one.")
+        raise DataError(
+            f"{Arg('sensitive_features')} has no columns; name at least one."
+        )
     return columns
 
 
@@ -63,8 +66,8 @@ def _columns(given: Any) -> Iterable[tuple[str, Iterable[Any]]]:
     array = given if isinstance(given, np.ndarray) else _array(given)
     if array.ndim not in (1, 2):
         raise DataError(
-            f"sensitive_features has {array.ndim} dimensions; pass one column, or a "
-            "table with one row per person."
+            f"{Arg('sensitive_features')} has {array.ndim} dimensions; pass one "
+            "column, or a table with one row per person."
         )
     cells = array.reshape(len(array), -1)
     return [
@@ -82,7 +85,7 @@ def _array(given: Any) -> NDArray[Any]:
         array[:] = rows
     except ValueError:
         raise DataError(
-            "sensitive_features has rows of several lengths; pass a table."
+            f"{Arg('sensitive_features')} has rows of several lengths; pass a table."
         ) from None
     return array
 
@@ -94,9 +97,10 @@ def _require_same_index(given: Any, table: Any) -> None:
         return
     if len(mine) == len(other) and not mine.equals(other):  # type: ignore[union-attr,arg-type]
         raise DataError(
-            "the index of sensitive_features is not that of the people, so that nobody "
-            "can tell which row is whose; write sensitive_features.loc[X.index], or "
-            "pass its values without the index if the order is the same."
+            f"the index of {Arg('sensitive_features')} is not that of the people, so "
+            "that nobody can tell which row is whose; write "
+            "sensitive_features.loc[X.index], or pass its values without the index if "
+            "the order is the same."
         )
 
 
@@ -113,9 +117,9 @@ def _refuse_contradiction(name: str, grouping: Grouping, table: Any) -> None:
     pairs = {*zip(own[0][known].tolist(), grouping[0][known].tolist(), strict=True)}
     if len(pairs) > most:
         raise DataError(
-            f"sensitive_features contradict the table in {name!r}: the rows may "
-            "be in another order. Pass them in the order of the people, or call the "
-            "column otherwise."
+            f"{Arg('sensitive_features')} contradict the table in {name!r}: the rows "
+            "may be in another order. Pass them in the order of the people, or call "
+            "the column otherwise."
         )
 
 

@@ -20,7 +20,7 @@ from fatt.ensemble.encoding import read
 from fatt.ensemble.numeric import gaps_of, is_missing, mark_missing
 from fatt.ensemble.plain import Blocks
 from fatt.ensemble.tables import Column, as_frame, columns_of, places_of
-from fatt.errors import DataError, SpecError, hint
+from fatt.errors import Arg, DataError, SpecError, hint
 from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number
 from fatt.region.one_hot import Groups, SuspectGroups, flags_of, prefixes
 from fatt.region.schema import Schema
@@ -59,7 +59,7 @@ def infer(
     """
     if isinstance(one_hot, str):
         raise SpecError(
-            f"one_hot is {one_hot!r}; write a list of names: [{one_hot!r}]."
+            f"{Arg('one_hot')} is {one_hot!r}; write a list of names: [{one_hot!r}]."
         )
     table = _Table(ensemble, X)
     groups = table.groups(one_hot, n_threads)
@@ -228,7 +228,7 @@ def _require(
     for name in one_hot:
         if name not in known:
             raise SpecError(
-                f"one_hot names {name!r}, and the columns "
+                f"{Arg('one_hot')} names {name!r}, and the columns "
                 f"{', '.join(flags_of(name, columns))} are no one-hot columns: they "
                 "must be 0 or 1, and at most one of them 1."
             )
@@ -309,8 +309,8 @@ class _Table:
         for name, columns in told.items():
             if not columns:
                 raise SpecError(
-                    f"one_hot names {name!r}, and no column of numbers is called "
-                    f"{name}_...; {hint(name, self.numbers)}"
+                    f"{Arg('one_hot')} names {name!r}, and no column of numbers is "
+                    f"called {name}_...; {hint(name, self.numbers)}"
                 )
         # What somebody said stands above names: ``status_0_lt=_5`` may be a level.
         taken = {column for columns in told.values() for column in columns}

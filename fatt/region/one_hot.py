@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
 from fatt.ensemble.features import names_a_level
-from fatt.errors import SpecError, first
+from fatt.errors import Arg, SpecError, first
 from fatt.region.kinds import AnyVariable, Binary, Number, OneHot
 from fatt.region.schema import Schema
 from fatt.region.similarity import Relation
@@ -272,10 +272,9 @@ def _one_variable(said: str, stem: str, columns: list[str]) -> str:
     return (
         f"{said}, and the columns {_listed(columns)} look like one variable {stem!r}: "
         "never are two of them 1. If so, name that, with "
-        f"schema=Schema.infer(fatt.load(model), X, one_hot=[{stem!r}]) "
-        f"(FATTClassifier and fatt.aif360_ext find {stem!r} if the similarity names "
-        "it); if not, with "
-        f"schema.with_({{{columns[0]!r}: Binary(), ...}})."
+        f"{Arg('one_hot', [stem])} (a training finds {stem!r} by itself if the "
+        "similarity names it); if not, with "
+        f"{Arg('schema', (columns[0], 'Binary', {}))} and so on."
     )
 
 
@@ -320,9 +319,8 @@ def _refuse(
         return
     raise SpecError(
         f"{said}, and the columns {_listed(columns)} hold only 0 and 1, but are not "
-        f"one variable {prefix!r}: {_reason(columns, cells)}, or pass a schema "
-        "that says what each column is: "
-        f"schema.with_({{{columns[0]!r}: Binary(), ...}})."
+        f"one variable {prefix!r}: {_reason(columns, cells)}, or say what "
+        f"each column is: {Arg('schema', (columns[0], 'Binary', {}))} and so on."
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Numeric
 from fatt.ensemble.encoding import why_never_missing
 from fatt.ensemble.features import Label
-from fatt.errors import SpecError, hint
+from fatt.errors import Arg, SpecError, hint
 from fatt.region.amounts import (
     Amount,
     Between,
@@ -175,7 +175,7 @@ def _add_noise(
             raise SpecError(
                 f"noise of {variable.name!r} is {amount.plain()!r}, and its standard "
                 "deviation is not known; set it: "
-                f"schema.with_({{{variable.name!r}: Number(sd=...)}})."
+                f"{Arg('schema', (variable.name, 'Number', {'sd': ...}))}."
             )
         if variable.sd == 0 and is_named:
             raise SpecError(
@@ -198,7 +198,7 @@ def _add_noise(
     else:
         raise SpecError(
             f"noise names {variable.name!r}, which is no number; write "
-            f"vary=[{variable.name!r}]."
+            f"{Arg('vary', [variable.name])}."
         )
 
 

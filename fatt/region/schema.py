@@ -14,7 +14,7 @@ from msgspec.structs import force_setattr
 from fatt import storage
 from fatt.ensemble import Ensemble, Modelled, ensemble_of
 from fatt.ensemble.features import Record, is_writable
-from fatt.errors import SpecError, hint
+from fatt.errors import Arg, SpecError, hint
 from fatt.markup import Part, listed, name_of, notebook, table
 from fatt.region.amounts import short
 from fatt.region.kinds import AnyVariable, Number, Variable
@@ -279,7 +279,7 @@ def _find(
         start = f"{said_in}: " if said_in else ""
         raise SpecError(
             f"{start}{name!r} is a variable and also a column of "
-            f"{owning.name!r}; rename the variable with Schema.with_."
+            f"{owning.name!r}; rename the variable with {Arg('schema')}."
         )
     either = found or owning
     if either is None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 import msgspec
 
 from fatt.ensemble.features import Label
-from fatt.errors import SpecError
+from fatt.errors import Arg, SpecError
 from fatt.markup import Markup, Part, notebook, tag
 from fatt.region.amounts import (
     Amount,
@@ -485,7 +485,7 @@ def _noise(given: Any) -> Amount | tuple[tuple[str, Amount], ...]:
     if isinstance(amount, Range):
         raise SpecError(
             f"noise is the range {amount.plain()!r} for all variables; name the "
-            f"variable: noise={{'age': {amount.plain()!r}}}."
+            f"variable: {Arg('noise', {'age': amount.plain()})}."
         )
     return amount
 

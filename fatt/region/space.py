@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Numeric
 from fatt.ensemble.trees import pack
-from fatt.errors import DataError, SpecError
+from fatt.errors import Arg, DataError, SpecError
 from fatt.region import growth
 from fatt.region.amounts import from_to
 from fatt.region.boxes import Boxes, code_words
@@ -154,7 +154,7 @@ class Space:
         raise SpecError(
             f"by the similarity {name!r} goes {end}, and fatt cannot follow exactly "
             f"what the model makes of numbers {beyond}: if nobody has them, say so, "
-            f"such as schema.with_({{{name!r}: Number({bound}=...)}})."
+            f"such as {Arg('schema', (name, 'Number', {bound: ...}))}."
         )
 
     def _domains(self) -> tuple[NDArray[Any], Words]:

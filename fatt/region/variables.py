@@ -16,7 +16,7 @@ from fatt.ensemble.joint import Joint, Read, divisors_of, in_words, replaced
 from fatt.ensemble.numeric import Limits
 from fatt.ensemble.plain import Plain, PlainReader
 from fatt.ensemble.trees import holds, n_words, pack, starts_of
-from fatt.errors import DataError, SpecError, hint
+from fatt.errors import Arg, DataError, SpecError, hint
 from fatt.region.amounts import from_to
 from fatt.region.kinds import (
     AnyVariable,
@@ -336,7 +336,7 @@ def _no_level(row: int, cells: Matrix, variable: AnyVariable) -> DataError:
             f"level of the variable {variable.name!r}; correct the row or the schema. "
             "(Of a number that may vary, the levels are the values that vary lists, "
             "and those in the rows from which the schema was inferred, if these are "
-            f"few. For a range write noise={{{variable.name!r}: '18..30'}}.)"
+            f"few. For a range write {Arg('noise', {variable.name: '18..30'})}.)"
         )
     ones = [name for name, cell in zip(variable.columns, cells, strict=True) if cell]
     return DataError(

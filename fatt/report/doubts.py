@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Label, Numeric, joint
 from fatt.ensemble.tables import places_of
-from fatt.errors import DataError, SpecError, first
+from fatt.errors import Arg, DataError, SpecError, first
 from fatt.people import People
 from fatt.region import Category, Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
@@ -122,8 +122,8 @@ def misfits(people: People, answers: Collection[Label]) -> tuple[Doubt, ...]:
         told = (
             "These rows may not be prepared as the model's rows were. Most values lie "
             f"beyond all thresholds of the model in {listed}. If the model was trained "
-            "on scaled or encoded columns, load it with its preparation (prepare), or "
-            "load the pipeline that holds both."
+            "on scaled or encoded columns, load it with its preparation "
+            f"({Arg('prepare')}), or load the pipeline that holds both."
         )
         found.append(Doubt(told, is_grave=True))
     unknown, are_most = _unknown_categories(people)
@@ -132,7 +132,8 @@ def misfits(people: People, answers: Collection[Label]) -> tuple[Doubt, ...]:
         told = (
             "Some values are no category that the model knows, and it treats all of "
             f"them alike: {listed}. Spell them as the model does, say what the codes "
-            "mean (codes), or load the model with its preparation (prepare)."
+            f"mean ({Arg('codes')}), or load the model with its preparation "
+            f"({Arg('prepare')})."
         )
         found.append(Doubt(told, is_grave=are_most))
     infinite = _infinite(people)
@@ -184,7 +185,7 @@ def notes(people: People, similarity: Relation, alone: int) -> tuple[str, ...]:
     found += [
         f"{feature.name!r} varies among the values that this table or the model's "
         "splits name. The model does not say which others it was trained on. To vary "
-        f"to these as well: vary={{{feature.name!r}: 'any'}}."
+        f"to these as well: {Arg('vary', {feature.name: 'any'})}."
         for _, feature in _categories(people, similarity)
         if feature.is_open
     ]
@@ -337,8 +338,9 @@ def refuse_unknown(people: People) -> None:
                 f"the model knows no value of column {feature.name!r}: the table has "
                 f"{first(values, _SHOWN)}, the model knows {names}. It treats unknown "
                 "values alike. Spell them as the model does, say what the codes mean "
-                "(codes), or load the model with its preparation (prepare). If they "
-                "are right, add a row with a value that the model knows."
+                f"({Arg('codes')}), or load the model with its preparation "
+                f"({Arg('prepare')}). If they are right, add a row with a value that the "
+                "model knows."
             )
 
 
@@ -430,7 +432,7 @@ def _misspelt(people: People, similarity: Relation) -> Iterator[Doubt]:
                 f"Row {rows[0]}: {name!r} has a value that the model does not know "
                 f"({rows.size:,} such rows, such as {cell}). No other row varies to "
                 "it. If it is misspelt, correct it. If there are such people, write "
-                f"vary={{{name!r}: 'any'}}."
+                f"{Arg('vary', {name: 'any'})}."
             )
 
 

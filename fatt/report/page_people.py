@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fatt.ensemble import Bands, Label
+from fatt.errors import Arg
 from fatt.markup import (
     NONE,
     Markup,
@@ -133,8 +134,7 @@ def groups(
         if assumed:
             how: Part = "when ordering the audit"
             if most is None:
-                option = tag("code", "--favourable")
-                how = ["with ", option, " (Python: ", tag("code", "favorable="), ")"]
+                how = ["with ", tag("code", str(Arg("favorable")))]
             explained.append(
                 note(
                     "We assume that people want ",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Label
 from fatt.ensemble.allowed import Allowed
-from fatt.errors import SpecError, UnfairError
+from fatt.errors import Arg, SpecError, UnfairError
 from fatt.people import People
 from fatt.progress import Progress, watched
 from fatt.report import doubts
@@ -443,7 +443,7 @@ class Report:
         """
         if not 0 <= min_fairness <= 1:
             raise SpecError(
-                f"min_fairness is {min_fairness}; pass a share from 0 to 1."
+                f"{Arg('min_fairness')} is {min_fairness}; pass a share from 0 to 1."
             )
         lower, upper = self.fairness
         if lower >= min_fairness:
@@ -451,7 +451,7 @@ class Report:
                 raise UnfairError(
                     f"in doubt: {lower:.4%} of the people are proved to be treated "
                     f"fairly, but: {' '.join(self.grave_doubts)} If you looked into "
-                    "it, pass accept_doubts=True.",
+                    f"it, pass {Arg('accept_doubts', True)}.",
                     self,
                 )
             return

@@ -6,7 +6,7 @@ import numbers
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
-from fatt.errors import SpecError
+from fatt.errors import Arg, SpecError
 from fatt.train.fitness import Limits
 from fatt.train.groups import CONSTRAINTS
 from fatt.train.population import CHOICES, RANGES, Operators
@@ -191,8 +191,8 @@ def _check_weight(weight: object, min_fairness: object, is_paper: bool) -> None:
         )
     if weight != "auto":
         raise SpecError(
-            f"fairness_weight is {weight!r} and min_fairness is {min_fairness!r}: "
-            "each of them chooses the weight; pass one."
+            f"fairness_weight is {weight!r} and {Arg('min_fairness')} is "
+            f"{min_fairness!r}: each of them chooses the weight; pass one."
         )
 
 

@@ -354,7 +354,7 @@ class JointVerifier:
             f"people are similar who differ in {names} at once, and "
             f"the model computes {in_words(formula, features)} of them. "
             "That is followed where all but one of its columns stay as they are: ask "
-            "about one of them at a time, as in Similarity(...) | Similarity(...).",
+            "about one of them at a time, each in an alternative of its own.",
         )
 
 

@@ -344,7 +344,8 @@ def test_a_full_disk(
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
         try:
             with pytest.raises(
-                JournalError, match=r"cannot write to .*\. What it holds is kept: see"
+                JournalError,
+                match=r"cannot write to .*\. What it holds is kept: make room",
             ):
                 audit()
         finally:

@@ -249,7 +249,7 @@ def test_a_failed_write_leaves_the_old_file(
         (["MODEL", "PEOPLE", "--noise", "3", "--noise", "age=2"], "name all or none"),
         (["MODEL", "PEOPLE", "--noise", "age=1", "--noise", "age=2"], "two things"),
         (["MODEL", "PEOPLE", "--vary", "sex", "--spec", "y.toml"], "or none"),
-        (["MODEL", "PEOPLE", "--spec", "x.toml"], "cannot read the similarity from x"),
+        (["MODEL", "PEOPLE", "--spec", "x.toml"], "--spec x.toml: cannot read it"),
         (["MODEL", "PEOPLE", "--vary", "sex", "--group", "prty"], "mean 'party'?"),
         (["MODEL", "PEOPLE", "--vary", "sex", "--id", "nme"], "Did you mean 'name'?"),
         (["MODEL", "PEOPLE", "--vary", "sex", "--html", "no/x"], "there is no folder"),

@@ -19,7 +19,6 @@ from xgboost import XGBClassifier
 
 import fatt
 from fatt.cli import fatt as command
-from fatt.cli.spelling import as_options
 from fatt.errors import FattError
 from tests.test_decisions import LABEL, PRICE, REGRESSOR, SEVERAL, SIMILARITY, TABLE
 
@@ -50,7 +49,7 @@ def run(*words: Any, code: int | None = 0) -> Result:
 
 def _told(done: Result) -> str:
     if isinstance(done.exception, FattError):
-        return as_options(str(done.exception))
+        return str(done.exception)
     return done.stderr
 
 

@@ -449,7 +449,7 @@ def test_texts_where_a_model_reads_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(None, "cannot read the similarity from"), (b"[[similar", "no valid TOML")],
+    [(None, "cannot read it: No such file"), (b"[[similar", "no valid TOML")],
 )
 def test_a_file_that_is_none_is_told_first(
     content: bytes | None, reason: str, tmp_path: Path

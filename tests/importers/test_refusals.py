@@ -481,7 +481,9 @@ def test_rows_of_dicts_are_read_as_the_table_that_they_make(tmp_path: Path) -> N
         lambda: fatt.load(tree, prepare=step),
         lambda: fatt.load(make_pipeline(step, tree)),
     ):
-        with pytest.raises(UnsupportedModelError, match=r"names as columns=; flags"):
+        with pytest.raises(
+            UnsupportedModelError, match=r"names for its columns; flags"
+        ):
             load()
     model = fatt.load(tree, columns=step.feature_names_)
     table = pd.DataFrame(made, columns=step.feature_names_)

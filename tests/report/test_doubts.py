@@ -114,7 +114,7 @@ def test_raw_rows_for_a_model_of_scaled_columns_are_doubted(people: Any) -> None
     assert "for everybody in this table" in second
     page = report.to_html()
     assert page.index("Warning.") < page.index("<main>")
-    assert "load it with its preparation (prepare), or load the pipeline" in page
+    assert "load it with its preparation (prepare=), or load the pipeline" in page
     # Neither the sheet for a board nor Python spells options of the command line.
     sheet = report.to_html(summary=True).partition("<body")[2]
     assert "--" not in sheet
@@ -197,7 +197,7 @@ def test_categories_that_the_model_does_not_know_are_doubted(people: Any) -> Non
     such = "'rom', 'ulm'" if count > 149 else "'ulm', 'rom'"
     said = f"'town' (299 of 300, such as {such}; the model knows 'Rom', 'Ulm')"
     assert said in warning
-    assert "say what the codes mean (codes), or load" in warning
+    assert "say what the codes mean (codes=), or load" in warning
     assert "--" not in warning
     # Nor is anything about a column that no tree asks about.
     blind = make_pipeline(encoder, DecisionTreeClassifier(max_depth=6, random_state=0))

@@ -161,7 +161,7 @@ def test_groups_have_rates_and_ratios() -> None:
     for brief in (False, True):
         assumed = Reader(made.report().to_html(groups=["sex"], summary=brief)).text
         assert "We assume that people want grant , the second of two" in assumed
-        assert ("they want with --favourable (Python:" in assumed) == (not brief)
+        assert ("they want with favorable= ." in assumed) == (not brief)
         assert ("Say which answer they want when ordering" in assumed) == brief
     assert "<bdi>missing</bdi>" in page
 

@@ -15,7 +15,7 @@ import msgspec
 
 from fatt.ensemble import Ensemble, Inputs
 from fatt.ensemble.features import ByPosition, strictest
-from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.errors import Arg, MalformedModelError, UnsupportedModelError
 from fatt.importers.pipeline.live import WholePipeline
 from fatt.importers.pipeline.mixtures import (
     computed_with,
@@ -55,7 +55,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
     if type(model) is not Pipeline:
         raise UnsupportedModelError(
             f"a {type(model).__name__} alone predicts nothing. Pass the whole Pipeline "
-            "with its classifier, or the model, and this as prepare=."
+            f"with its classifier, or the model, and this as {Arg('prepare')}."
         )
     steps = _flat_steps(model)
     final = steps.pop()[1]

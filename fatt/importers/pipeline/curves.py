@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from fatt.ensemble import Feature
-from fatt.errors import UnsupportedModelError
+from fatt.errors import Arg, UnsupportedModelError
 from fatt.importers.pipeline.steps import FINITE, Numbers
 from fatt.importers.pullback.columns import (
     ANYTHING,
@@ -89,9 +89,9 @@ def _refusal(called: str) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"a FunctionTransformer calls {called}, and no reading of code proves what it "
         f"does to every cell: use one of numpy's {named}, without kw_args; write codes "
-        "as a mapping {column: {value: code}}, the names of columns as rename=; or "
-        "compute its columns in the table and load the model that reads them, with "
-        "its other steps as prepare=."
+        "as a mapping {column: {value: code}}, the names of columns as "
+        f"{Arg('rename')}; or compute its columns in the table and load the model that "
+        f"reads them, with its other steps as {Arg('prepare')}."
     )
 
 

@@ -156,7 +156,7 @@ _REASONS = {
     "themselves: fit without it, or with KBinsDiscretizer",
     "DictVectorizer": "it reads dicts, and fatt tables. Write the table that it makes, "
     "step.transform(rows) under the names step.feature_names_, and load the model with "
-    "these names as columns=; flags such as 'sex=F' are read as one variable. Of "
+    "these names for its columns; flags such as 'sex=F' are read as one variable. Of "
     "sparse rows XGBoost takes what they leave out for missing: write no zero there",
 }
 

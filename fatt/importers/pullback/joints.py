@@ -28,7 +28,7 @@ from fatt.ensemble.joint import (
     key_of,
     places_of,
 )
-from fatt.errors import SpecError, UnsupportedModelError
+from fatt.errors import Arg, SpecError, UnsupportedModelError
 from fatt.importers.pullback import pull_back
 from fatt.importers.pullback.columns import (
     Coded,
@@ -186,8 +186,8 @@ def _refuse_zeros(column: Mapped, feature: Numeric) -> None:
         raise SpecError(
             f"divides by zero for some who are similar in {feature.name!r}, where even "
             "the sign of zero counts: exclude such numbers in the schema, "
-            f"as by schema.with_({feature.name}=Number(lower=1)), or name a smaller "
-            "range."
+            f"as by {Arg('schema', (feature.name, 'Number', {'lower': 1}))}, or name "
+            "a smaller range."
         )
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from fatt.ensemble import Ensemble
-from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.errors import Arg, MalformedModelError, UnsupportedModelError
 from fatt.importers.registry import library_of, refuse_missing, refusing_missing
 from fatt.importers.sklearn import calibration, targets, thresholds, voting
 from fatt.importers.sklearn.live import ScikitLearn
@@ -189,7 +189,7 @@ def _refusal(model: Any) -> UnsupportedModelError:
     if hasattr(model, "transform") and not hasattr(model, "predict"):
         return UnsupportedModelError(
             f"a {name} alone predicts nothing. Pass the model, and what stands before "
-            "it as prepare=."
+            f"it as {Arg('prepare')}."
         )
     hint = _HINTS.get(name, f"supported are {_SUPPORTED}.")
     return UnsupportedModelError(f"cannot import a scikit-learn {name}: {hint}")

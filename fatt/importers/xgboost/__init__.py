@@ -27,7 +27,7 @@ from fatt.ensemble import (
 )
 from fatt.ensemble.ensemble import COUNTED
 from fatt.ensemble.floats import FLOAT32_LIMIT
-from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
+from fatt.errors import Arg, MalformedModelError, SpecError, UnsupportedModelError
 from fatt.importers.registry import refuse_replaced
 from fatt.importers.versions import check_file, is_installed, note_newer
 from fatt.importers.xgboost import binary, live
@@ -242,8 +242,8 @@ def _convert_estimator(
         missing == own or (math.isnan(missing) and math.isnan(own))
     ):
         raise SpecError(
-            f"missing={missing} was given for a {name} that has missing={own} itself; "
-            "leave the argument out."
+            f"{Arg('missing', missing)} was given for a {name} that has missing={own} "
+            "itself; leave the argument out."
         )
     if callable(model.objective):
         raise UnsupportedModelError(
@@ -347,7 +347,7 @@ def _n_trees(file: ModelFile, caller: _Caller) -> int:
         raise MalformedModelError(
             "the best iteration comes before all trees: XGBoost up to 3.2 predicts "
             "with none of them or fails, later versions take all. Pass "
-            "iteration='all' if all of them count."
+            f"{Arg('iteration', 'all')} if all of them count."
         )
     return n_trees
 
@@ -388,13 +388,12 @@ def _note_iteration(file: ModelFile, iteration: Iteration) -> tuple[str, ...]:
     if iteration == "best":
         return (
             f"{COUNTED}{ends[best]} of {n_trees}, {few}, as for XGBClassifier and "
-            "XGBRegressor. For Booster.predict all count: --iteration all, in Python "
-            "iteration='all'.",
+            "XGBRegressor. For Booster.predict all count: "
+            f"{Arg('iteration', 'all')}.",
         )
     return (
         f"{COUNTED}all {n_trees}, as for Booster.predict. For XGBClassifier and "
-        f"XGBRegressor {ends[best]} count, {few}: --iteration best, in Python "
-        "iteration='best'.",
+        f"XGBRegressor {ends[best]} count, {few}: {Arg('iteration', 'best')}.",
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Feature, Numeric, Trees
 from fatt.ensemble.floats import FLOAT32_LIMIT, at_most_float32, below_float32
 from fatt.ensemble.trees import join_children, starts_of
-from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
+from fatt.errors import Arg, MalformedModelError, SpecError, UnsupportedModelError
 from fatt.importers.registry import category_sets, check_codes
 from fatt.importers.xgboost.arrays import TreeArrays
 from fatt.importers.xgboost.file import ModelFile
@@ -38,8 +38,8 @@ class Cells:
             return None
         if FLOAT32_LIMIT < abs(self.missing) < math.inf:
             raise SpecError(
-                f"missing={self.missing} is beyond float32, in which XGBoost compares; "
-                "pass a number it can hold, or an infinity."
+                f"{Arg('missing', self.missing)} is beyond float32, in which XGBoost "
+                "compares; pass a number it can hold, or an infinity."
             )
         single = np.float32(self.missing)
         low = -math.inf
