@@ -339,8 +339,8 @@ def refuse_unknown(people: People) -> None:
                 f"{first(values, _SHOWN)}, the model knows {names}. It treats unknown "
                 "values alike. Spell them as the model does, say what the codes mean "
                 f"({Arg('codes')}), or load the model with its preparation "
-                f"({Arg('prepare')}). If they are right, add a row with a value that the "
-                "model knows."
+                f"({Arg('prepare')}). If they are right, add a row with a value that "
+                "the model knows."
             )
 
 

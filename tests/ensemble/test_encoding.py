@@ -190,7 +190,7 @@ REFUSED = [
         {},
         "beyond 2\\*\\*53",
     ),
-    (np.zeros(3), AGE, {}, "1 dimension"),
+    (np.zeros(3), AGE, {}, "one row or column of cells"),
     (csr_array(np.eye(1)), AGE, {}, "sparse"),
     (
         pd.DataFrame({"age": pd.array([True, None], dtype="boolean")}).astype(

@@ -274,6 +274,8 @@ def _shared_inputs(inputs: Sequence[Inputs]) -> Inputs:
         "limits_frames": any(one.limits_frames for one in inputs),
         "float32": all(one.float32 for one in inputs),
         "objects": all(one.objects for one in inputs),
+        "in_arrow": all(one.in_arrow for one in inputs),
+        "undeclared": all(one.undeclared for one in inputs),
         # What one of them refuses, the whole does.
         "by_position": strictest(one.by_position for one in inputs),
     }
