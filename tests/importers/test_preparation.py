@@ -296,7 +296,7 @@ def test_what_is_no_preparation_is_refused(
         ({"sex": SEX, "feature_order": ["age", "sex"]}, "left aside 'feature_order'"),
         (
             {"mappings": {"sex": SEX}, "feature_order": ["age"], "cutoff": 0.3},
-            "--threshold 0.3",
+            "threshold=0.3",
         ),
     ],
 )
@@ -387,7 +387,7 @@ def test_a_dict_may_hold_one_step_beside_names_and_thresholds(tmp_path: Path) ->
         assert (model.predict(frame) == said).all()
         notes = " ".join(model.ensemble.source.notes)
         assert "StandardScaler at 'scaler' is read; left aside are 'names'" in notes
-        assert "--threshold 0.3" in notes
+        assert "threshold=0.3" in notes
     with pytest.raises(SpecError, match=r"says StandardScaler\(\) of column 'scaler'"):
         fatt.load(own, prepare={"scaler": scaler, "codes": {"sex": SEX}})
 

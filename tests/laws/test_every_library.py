@@ -367,7 +367,7 @@ def _asked(kind: Kind) -> Asked:
     model = fatt.load(given, **names)
     near = Similarity(
         noise={"age": 1},
-        vary=["town"] if kind.towns else [],
+        vary={"town": "any" if kind.towns == "text" else "known"} if kind.towns else [],
         missing=["debt"] if kind.gaps else [],
     )
     older = Similarity(noise={"age": "+2", "debt": 1}, where={"age": "<= 3"})

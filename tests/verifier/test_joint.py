@@ -205,7 +205,7 @@ def test_whole_numbers_stay_whole(kind: str, name: str) -> None:
 def test_columns_that_move_together_are_refused_by_name() -> None:
     own, table = fitted("forest"), people()
     both = Similarity(noise={"debt": 3, "income": 3})
-    with pytest.raises(SpecError, match=r"in 'debt' and in 'income' at once.* \| "):
+    with pytest.raises(SpecError, match=r"in 'debt' and in 'income' at once.* each "):
         fatt.verify(load(own), table, similarity=both)
     # Elsewhere both may move.
     apart = Similarity(noise={"debt": 3, "age": 3}, vary=["sex"])

@@ -211,7 +211,8 @@ class Attributes:
 
     def only(self, *names: str) -> None:
         """Refuse attributes whose meaning is not known."""
-        unknown = sorted(set(self._values) - set(names))
+        # A damaged name is bytes.
+        unknown = sorted(set(self._values) - set(names), key=str)
         if unknown:
             raise UnsupportedModelError(
                 f"{self.where}: attribute {unknown[0]!r} is not supported."
