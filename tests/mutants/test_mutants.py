@@ -17,7 +17,7 @@ from tests.mutants.table import MUTANTS
 
 COMPILED = {
     # The multipliers close every part.
-    "reached.bound = target.possible - 1",
+    "    bound = target.possible - 1\n    if",
     # The other side of a cut is never looked at.
     "+ domain.word_start + offset] &= rows.sides[",
     # A leaf that loses exactly the slack is dropped.
