@@ -296,7 +296,7 @@ def test_what_is_no_preparation_is_refused(
         ({"sex": SEX, "feature_order": ["age", "sex"]}, "left aside 'feature_order'"),
         (
             {"mappings": {"sex": SEX}, "feature_order": ["age"], "cutoff": 0.3},
-            "--threshold 0.3",
+            "threshold=0.3",
         ),
     ],
 )
@@ -311,6 +311,21 @@ def test_codes_are_read_as_people_save_them(
         model = fatt.load(own, prepare=prepare)
         assert model.ask(frame) == own.predict(ready).tolist()
         assert told in " ".join(model.ensemble.source.notes)
+
+
+def test_encoders_of_labels_are_read_inside_another_key(tmp_path: Path) -> None:
+    frame = people(np.random.default_rng(0))
+    labels = {"sex": LabelEncoder().fit(frame["sex"])}
+    ready = frame.assign(sex=labels["sex"].transform(frame["sex"]))
+    own = fitted("sklearn", ready, outcomes(frame))
+    content = {"encoders": labels, "features": [*frame.columns]}
+    (tmp_path / "labels.pkl").write_bytes(pickle.dumps(content))
+    for prepare in (content, tmp_path / "labels.pkl"):
+        model = fatt.load(own, prepare=prepare, allow_pickle=True)
+        assert model.ask(frame) == own.predict(ready).tolist()
+        assert "left aside 'features'" in " ".join(model.ensemble.source.notes)
+    with pytest.raises(SpecError, match="of column 'scaler'"):
+        fatt.load(own, prepare={"encoders": {**labels, "scaler": StandardScaler()}})
 
 
 def test_lists_of_columns_are_no_codes(tmp_path: Path) -> None:
@@ -387,7 +402,7 @@ def test_a_dict_may_hold_one_step_beside_names_and_thresholds(tmp_path: Path) ->
         assert (model.predict(frame) == said).all()
         notes = " ".join(model.ensemble.source.notes)
         assert "StandardScaler at 'scaler' is read; left aside are 'names'" in notes
-        assert "--threshold 0.3" in notes
+        assert "threshold=0.3" in notes
     with pytest.raises(SpecError, match=r"says StandardScaler\(\) of column 'scaler'"):
         fatt.load(own, prepare={"scaler": scaler, "codes": {"sex": SEX}})
 
