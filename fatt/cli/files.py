@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from fatt.cli.terminal import sentence
+from fatt.cli.terminal import say, sentence
 from fatt.errors import SpecError
 from fatt.storage import require_writable, write_text
+
+#: How a file of tests begins.
+_TESTS = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>)?\s*<testsuite")
 
 
 class Written(click.Path):
@@ -116,4 +120,19 @@ def _fail_tests(ctx: click.Context, error: BaseException) -> None:
 
     with contextlib.suppress(OSError, SpecError):
         _require_apart(ctx, "--junit", path)
-        write_text(path, failed_run(sentence(error)))
+        if _is_precious(path):
+            say(f"--junit {path} stays as it is, since it is no file of tests.")
+        else:
+            write_text(path, failed_run(sentence(error)))
+
+
+def _is_precious(path: str) -> bool:
+    """Tell whether there is a file that holds anything but tests.
+
+    A command that could not run may not know all that it would have read.
+    """
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        begin = file.read(4096)
+    return bool(begin.strip()) and _TESTS.match(begin) is None

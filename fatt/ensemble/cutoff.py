@@ -327,12 +327,13 @@ def _link(ensemble: Ensemble, said: str, label: Label | None) -> Link:
         source = ensemble.source
         of = "" if label is None else f" of {label!r}"
         raise SpecError(
-            f"{said}, and a {source.kind} of "
+            f"{said}, and the {source.kind} of "
             f"{source.library} with the objective {source.objective or '(none)'!r} "
-            f"gives no probability{of} that is known as a function of one "
-            "score alone: those of several boosted classes depend on all their scores. "
-            f"If its library hands its score out, cut that: {CUT_SCORE}. Or train a "
-            "forest or a model of two classes."
+            f"gives no probability{of} that is known to the last bit as a function of "
+            "one score alone: that of AdaBoost is a softmax by NumPy, and those of "
+            "several boosted classes depend on all their scores. If its library hands "
+            f"its score out, cut that: {CUT_SCORE}. Or train a forest or a gradient "
+            "boosted model of two classes."
         )
     return ensemble.link
 

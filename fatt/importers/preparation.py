@@ -21,7 +21,7 @@ from fatt.errors import (
     UnsupportedModelError,
     UntrustedModelError,
 )
-from fatt.importers.bundles import is_aside, is_step, left_aside, only_step
+from fatt.importers.bundles import is_aside, left_aside, only_step
 from fatt.importers.naming import with_texts
 from fatt.importers.pickles import unpickle
 from fatt.importers.pipeline import Part, prepared
@@ -160,7 +160,9 @@ def _numbers(given: Any) -> dict[Label, Any] | None:
         return None
     if any(isinstance(code, Mapping | list | tuple) for code in given.values()):
         return None
-    return None if any(map(is_step, given.values())) else dict(given)
+    # No transformer is a code, and that of labels has codes of its own.
+    has_step = any(hasattr(code, "transform") for code in given.values())
+    return None if has_step else dict(given)
 
 
 def _behind(step: Any, model: Model) -> Model:

@@ -43,6 +43,12 @@ def unknown_spelling() -> tuple[object, pandas.DataFrame]:
     return model.fit(TOWNS, LATE), TOWNS.assign(town=towns)
 
 
+def one_unknown_town() -> tuple[object, pandas.DataFrame]:
+    """A pipeline that knows towns, and people who are all of another one."""
+    model, people = unknown_spelling()
+    return model, people.assign(town="Bonn")
+
+
 def one_answer() -> tuple[object, pandas.DataFrame]:
     """A tree, and the few people who all get the same answer from it."""
     tree = DecisionTreeClassifier(max_depth=2, random_state=0)
@@ -59,6 +65,7 @@ def audit(*words: str) -> Result:
     [
         (forgotten_scaler, "These rows may not be prepared as the model's rows were"),
         (unknown_spelling, "Some values are no category that the model knows"),
+        (one_unknown_town, "Some values are no category that the model knows"),
         (one_answer, "for everybody in this table. Perhaps the rows are not prepared"),
     ],
 )

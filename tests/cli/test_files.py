@@ -164,6 +164,33 @@ def test_tests_are_not_written_over_what_is_read() -> None:
         assert contents() == before
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("audit", "--spec", "wrong.toml"),
+        ("audit", "--spec", "torn.toml"),
+        (*AUDIT, "--ren", "people.csv"),
+        (*AUDIT, "--ren", "people.csv", "--jobs", "foo"),
+    ],
+)
+def test_a_mistake_that_hides_what_is_read_loses_none_of_it(
+    words: tuple[str, ...],
+) -> None:
+    wrong = SPEC.replace("[audit]", "[audit]\nfoo = 1")
+    Path("wrong.toml").write_text(wrong, encoding="utf-8")
+    Path("torn.toml").write_text(f"{SPEC}[", encoding="utf-8")
+    before = contents()
+    for path in ("people.csv", "names.json", "bank.fatt", "torn.toml"):
+        result = run(*words, "--junit", path)
+        assert result.exit_code != 0
+        assert contents() == before
+    assert "names.json stays as it is" in run(*words, "--junit", "names.json").stderr
+    Path("empty.xml").touch()
+    for path in ("new.xml", "empty.xml"):
+        assert run(*words, "--junit", path).exit_code != 0
+        assert len(errors_of(path)) == 1
+
+
 def test_an_interrupted_start_leaves_no_green_tests(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -313,6 +313,21 @@ def test_codes_are_read_as_people_save_them(
         assert told in " ".join(model.ensemble.source.notes)
 
 
+def test_encoders_of_labels_are_read_inside_another_key(tmp_path: Path) -> None:
+    frame = people(np.random.default_rng(0))
+    labels = {"sex": LabelEncoder().fit(frame["sex"])}
+    ready = frame.assign(sex=labels["sex"].transform(frame["sex"]))
+    own = fitted("sklearn", ready, outcomes(frame))
+    content = {"encoders": labels, "features": [*frame.columns]}
+    (tmp_path / "labels.pkl").write_bytes(pickle.dumps(content))
+    for prepare in (content, tmp_path / "labels.pkl"):
+        model = fatt.load(own, prepare=prepare, allow_pickle=True)
+        assert model.ask(frame) == own.predict(ready).tolist()
+        assert "left aside 'features'" in " ".join(model.ensemble.source.notes)
+    with pytest.raises(SpecError, match="of column 'scaler'"):
+        fatt.load(own, prepare={"encoders": {**labels, "scaler": StandardScaler()}})
+
+
 def test_lists_of_columns_are_no_codes(tmp_path: Path) -> None:
     frame = people(np.random.default_rng(0)).assign(sex=0.0)
     own = fitted("sklearn", frame, frame["age"] > 50)

@@ -288,6 +288,30 @@ def test_adaboost_whose_trees_were_cut_short():
         fatt.load(model)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_adaboost_of_the_smallest_weights(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = table(rng, 60, 3, False), answers(rng, 60, n_classes)
+    model = votes(n_estimators=4, random_state=0).fit(X, y)
+    model.estimator_weights_[:] = 1e-307
+    assert_same(model, X)
+    model.estimator_weights_[:] = 1e-310
+    with pytest.raises(UnsupportedModelError, match="Multiply all weights by"):
+        fatt.load(model)
+    model.estimator_weights_ *= 2.0**100
+    assert_same(model, X)
+
+
+def test_adaboost_is_cut_by_its_score_alone():
+    rng = np.random.default_rng(0)
+    X, y = table(rng, 60, 3, False), answers(rng, 60, 2)
+    model = votes(n_estimators=4, random_state=0).fit(X, y)
+    with pytest.raises(SpecError, match="softmax by NumPy, and those"):
+        fatt.load(model, threshold=0.5)
+    found = fatt.load(model, threshold=0.3, cut_on="score").predict(X)
+    assert (found == model.classes_[(model.decision_function(X) >= 0.3) * 1]).all()
+
+
 def test_adaboost_that_is_no_longer_computed_is_refused():
     X, y = SIMPLE
     model = AdaBoostClassifier(n_estimators=2).fit(X, y)

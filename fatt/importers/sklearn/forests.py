@@ -263,7 +263,17 @@ def scale_to_one(divisor: float) -> float:
     """Return a power of two by which a divisor becomes 1 or more.
 
     Powers of two change no other bit of what is divided.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the divisor is so small that it has fewer bits than other numbers.
     """
+    if divisor < np.finfo(np.float64).tiny:
+        raise UnsupportedModelError(
+            f"the model divides by its weights, and these are near {divisor:.3g}: so "
+            "small numbers have fewer digits. Multiply all weights by 2.0**100."
+        )
     return math.ldexp(1.0, max(0, 1 - math.frexp(divisor)[1]))
 
 
