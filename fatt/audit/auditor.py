@@ -171,7 +171,7 @@ class Auditor:
         self._schema, self.model, self._is_inferred = schema, model, is_inferred
         suspects = self._suspects_of(similarity)
         if rows is not None:
-            suspects.refuse(functools.partial(read_columns, model.ensemble, rows))
+            suspects.learn(functools.partial(read_columns, model.ensemble, rows))
         # Compiled code is loaded now, and not while the first person waits for it.
         for name in _COMPILED:
             importlib.import_module(name)
@@ -252,7 +252,7 @@ class Auditor:
         taken = People(people, self.variables)
         if not self._by_position:
             refuse_positions(taken.frame, self.model.features)
-        self._suspects.refuse(taken.cells, len(taken))
+        self._suspects.refuse(taken.cells)
         return Run(
             self._question, taken, budget=budget, n_jobs=n_jobs, progress=progress
         )

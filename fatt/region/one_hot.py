@@ -27,6 +27,11 @@ NONE = "none of these"
 #: So many columns are read at a time.
 _AT_A_TIME = 32
 
+#: So often must levels be seen again before that is no chance.
+_REPEATS = 3
+#: So many choices of columns are tried, and two more for each column.
+_TRIES = 1000
+
 
 def prefixes(names: list[str], numbers: Collection[str]) -> dict[str, list[str]]:
     """Return the columns that share what stands before the first equals sign.
@@ -148,29 +153,33 @@ class SuspectGroups:
         *,
         inferred: bool = False,
     ) -> None:
+        self._names = {*schema.columns, *(one.name for one in schema.variables)}
         self._lone = list(_lone_flags(relation, schema, model, inferred))
         self._torn = list(_torn_groups(relation, schema, model, inferred))
+        self._shaken = _shaken_flags(relation, schema, model, inferred)
 
-    def refuse(
-        self,
-        read: Callable[[list[int]], NDArray[np.float64]],
-        n_rows: int | None = None,
-    ) -> None:
+    def refuse(self, read: Callable[[list[int]], NDArray[np.float64]]) -> None:
         """Raise a SpecError if rows show that a group is torn apart.
 
         Parameters
         ----------
         read
             Returns some of the model's columns, of shape (n_rows, n_columns).
-        n_rows
-            The number of rows, if it is known.
         """
-        # One row alone never shows that several columns are 1 in turn.
-        for said, stem, columns, wanted in self._lone if n_rows != 1 else ():
-            if _exclude_each_other(read, wanted):
-                raise SpecError(_one_variable(said, stem, columns))
+        for said, stem, columns, wanted in self._lone:
+            # Rows of men alone never show a 1 in the column of women.
+            if _most_ones(read, wanted) == 1:
+                raise SpecError(_one_variable(said, stem, columns, self._names))
         for said, prefix, columns, wanted in self._torn:
             _refuse(said, prefix, columns, read(wanted))
+        for said, _, columns, wanted in self._shaken:
+            if found := _in_turn(read, wanted):
+                raise SpecError(_flags_in_turn(said, [columns[at] for at in found]))
+
+    def learn(self, read: Callable[[list[int]], NDArray[np.float64]]) -> None:
+        """Refuse as `refuse` does, and drop what these rows show to be no variable."""
+        self.refuse(read)
+        self._lone = [one for one in self._lone if _most_ones(read, one.places) < 2]
 
 
 def _torn_groups(
@@ -196,11 +205,7 @@ def _lone_flags(
     condition it is fine.
     """
     known = {variable.name: variable for variable in schema.variables}
-    flags = {
-        one.columns[0]
-        for one in schema.variables
-        if _may_be_flag(one) and not (inferred and _has_many_values(one))
-    }
+    flags = _flags(schema, inferred)
     groups: dict[str, list[str]] = {}
     for column in schema.columns:
         for stem in _stems(column) if column in flags else ():
@@ -217,12 +222,39 @@ def _lone_flags(
         column = known[name].columns[0] if name in known else name
         for stem in _stems(column) if column in schema.columns else [name]:
             columns = groups.get(stem, [])
-            if stem not in known and len(columns) > 1 and column in {stem, *columns}:
+            if len(columns) > 1 and column in {stem, *columns}:
                 found.setdefault(stem, said)
     place = places(schema, model) if found else {}
     for stem, said in found.items():
         wanted = [place[column] for column in groups[stem]]
         yield _Suspect(said, stem, groups[stem], wanted)
+
+
+def _shaken_flags(
+    relation: Relation, schema: Schema, model: Ensemble, inferred: bool
+) -> list[_Suspect]:
+    """Return the columns that noise for all numbers moves and that may be flags."""
+    known = {variable.name: variable for variable in schema.variables}
+    flags = _flags(schema, inferred)
+    shaken: dict[str, list[str]] = {}
+    for name, move in relation.moving(schema):
+        column = known[name].columns[0]
+        if move.name is None and column in flags and not move.stays(known[name]):
+            shaken.setdefault(move.said, []).append(column)
+    place = places(schema, model) if shaken else {}
+    return [
+        _Suspect(said, "", columns, [place[column] for column in columns])
+        for said, columns in shaken.items()
+    ]
+
+
+def _flags(schema: Schema, inferred: bool) -> set[str]:
+    """Return the columns that nobody said to be flags, and that may be some."""
+    return {
+        one.columns[0]
+        for one in schema.variables
+        if _may_be_flag(one) and not (inferred and _has_many_values(one))
+    }
 
 
 def _stems(column: str) -> list[str]:
@@ -252,30 +284,82 @@ def _has_many_values(variable: AnyVariable) -> bool:
     return not {0, 1}.issuperset(variable.seen)
 
 
-def _exclude_each_other(
+def _most_ones(
     read: Callable[[list[int]], NDArray[np.float64]], wanted: list[int]
-) -> bool:
-    """Tell whether several columns are 1 in some row, but never two in the same."""
+) -> int:
+    """Return the most ones in a row; all columns if one holds other values as well."""
     ones: NDArray[np.int64] | int = 0
-    used = 0
     for start in range(0, len(wanted), _AT_A_TIME):
         cells = read(wanted[start : start + _AT_A_TIME])
         is_one = cells == 1
         if not np.all(is_one | (cells == 0)):
-            return False
+            return len(wanted)
         ones = ones + is_one.sum(axis=1)
-        used += int(is_one.any(axis=0).sum())
-    return used > 1 and int(np.max(ones)) == 1
+    return int(np.max(ones))
 
 
-def _one_variable(said: str, stem: str, columns: list[str]) -> str:
+def _in_turn(
+    read: Callable[[list[int]], NDArray[np.float64]], wanted: list[int]
+) -> list[int]:
+    """Return columns of which exactly one is 1 in each row, too often to be chance.
+
+    Columns are tried, the one with most ones first, until they cover all rows, or it
+    would take long. None are returned if none are found.
+    """
+    kept, parts, n_rows = list[int](), list[NDArray[np.uint8]](), 0
+    for start in range(0, len(wanted), _AT_A_TIME):
+        cells = read(wanted[start : start + _AT_A_TIME])
+        n_rows, is_one = len(cells), cells == 1
+        is_flag = np.all(is_one | (cells == 0), axis=0) & ~is_one.all(axis=0)
+        kept += (start + np.flatnonzero(is_flag)).tolist()
+        parts.append(np.packbits(is_one[:, is_flag], axis=0, bitorder="little"))
+    if len(kept) < 2:
+        return []
+    packed = np.concatenate(parts, axis=1)
+    rows_of = [int.from_bytes(column.tobytes(), "little") for column in packed.T]
+    # Among more flags more pairs exclude each other by chance.
+    most = n_rows - _REPEATS - 2 * (len(kept).bit_length() - 1)
+    found: list[tuple[int, list[int]]] = [(0, [])]
+    for _ in range(_TRIES + 2 * len(kept)):
+        if not found:
+            break
+        covered, chosen = found.pop()
+        row = (covered ^ (covered + 1)).bit_length() - 1
+        if row == n_rows:
+            return sorted(kept[at] for at in chosen)
+        if len(chosen) >= most:
+            continue
+        here = np.flatnonzero(packed[row >> 3] >> (row & 7) & 1).tolist()
+        fitting = [at for at in here if not covered & rows_of[at]]
+        fitting.sort(key=lambda at: rows_of[at].bit_count())
+        found += [(covered | rows_of[at], [*chosen, at]) for at in fitting]
+    return []
+
+
+def _flags_in_turn(said: str, columns: list[str]) -> str:
     return (
-        f"{said}, and the columns {_listed(columns)} look like one variable {stem!r}: "
-        "never are two of them 1. If so, name that, with "
-        f"{Arg('one_hot', [stem])} (a training finds {stem!r} by itself if the "
-        "similarity names it); if not, with "
+        f"{said}, and the columns {_listed(columns)} look like flags of one variable: "
+        "in every row exactly one of them is 1. If so, join them as a OneHot in the "
+        "schema, or call them variable=level; if not, say what each is: "
         f"{Arg('schema', (columns[0], 'Binary', {}))} and so on."
     )
+
+
+def _one_variable(
+    said: str, stem: str, columns: list[str], names: Collection[str]
+) -> str:
+    looks = (
+        f"{said}, and the columns {_listed(columns)} look like one variable {stem!r}: "
+        "never are two of them 1. If so, "
+    )
+    joined = (
+        f"join them as a OneHot in the schema (a column {stem!r} is another)"
+        if stem in names
+        else f"name that, with {Arg('one_hot', [stem])} (a training finds {stem!r} by "
+        "itself if the similarity names it)"
+    )
+    schema = Arg("schema", (columns[0], "Binary", {}))
+    return f"{looks}{joined}; if not, with {schema} and so on."
 
 
 def _listed(columns: list[str]) -> str:

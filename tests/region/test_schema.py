@@ -547,6 +547,75 @@ def test_noise_for_all_numbers_tears_no_group_without_a_schema(inferred: bool) -
         auditor.verify(rows)
 
 
+@pytest.mark.parametrize("rows", [slice(0, 1), slice(0, 9, 3), slice(None)], ids=str)
+def test_rows_of_one_level_do_not_hide_the_other(rows: slice) -> None:
+    table = pd.DataFrame({"sex_F": [0, 1, 1] * 3, "sex_M": [1, 0, 0] * 3, "age": 3.0})
+    tree = DecisionTreeClassifier(random_state=0).fit(table, table["sex_M"])
+    alone = fatt.Similarity(vary=["sex_M"])
+    with pytest.raises(SpecError, match="'sex_F', 'sex_M' look like one variable"):
+        fatt.verify(tree, table[rows], similarity=alone)
+    auditor = fatt.Auditor(tree, similarity=alone)
+    with pytest.raises(SpecError, match="'sex_F', 'sex_M' look like one variable"):
+        auditor.verify(table[rows])
+    # Who has two of them shows that they are no levels, and nobody has one.
+    both = pd.concat([table, table[:1].assign(sex_F=1)])
+    assert len(fatt.verify(tree, both, similarity=alone)) == 10
+    auditor = fatt.Auditor(tree, similarity=alone, schema=both)
+    assert len(auditor.verify(table[rows])) == len(table[rows])
+    none = table.assign(sex_F=0, sex_M=0)
+    assert len(fatt.verify(tree, none, similarity=alone)) == 9
+
+
+def test_a_column_of_the_variable_s_name_does_not_hide_its_flags() -> None:
+    female = np.arange(9) % 2
+    table = pd.DataFrame({"sex": 1 - female, "sex_F": female, "sex_M": 1 - female})
+    tree = DecisionTreeClassifier(random_state=0).fit(table, female)
+    alone = fatt.Similarity(vary=["sex_M"])
+    words = "'sex_F', 'sex_M' look like one variable 'sex'.*OneHot in the schema"
+    with pytest.raises(SpecError, match=words):
+        fatt.verify(tree, table, similarity=alone)
+    flags = {column: Binary() for column in ("sex_F", "sex_M")}
+    schema = Schema.infer(fatt.load(tree).ensemble, table).with_(flags)
+    assert len(fatt.verify(tree, table, similarity=alone, schema=schema)) == 9
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["race-white", "race-black", "race-asian"],
+        ["race.white", "race.black", "race.asian"],
+        ["raceWhite", "raceBlack", "raceAsian"],
+        ["white", "black", "asian"],
+        ["white_race", "black_race", "asian_race"],
+    ],
+    ids=str,
+)
+def test_noise_for_all_numbers_knows_flags_by_their_rows(names: list[str]) -> None:
+    rng = np.random.default_rng(0)
+    race, table = rng.integers(3, size=200), pd.DataFrame(index=range(200))
+    for at in range(40):
+        table[f"owns{at}"] = (rng.random(200) < 0.1 + at / 50).astype(float)
+    for at, name in enumerate(names):
+        table.insert(17 * at, name, (race == at).astype(float))
+    table["age"] = rng.normal(40, 10, 200)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(table, race > 0)
+    similarity = fatt.Similarity(noise="1 sd")
+    words = ", ".join(map(repr, names)) + " look like flags of one variable"
+    with pytest.raises(SpecError, match=f"noise is for all numbers, .*{words}"):
+        fatt.verify(model, table, similarity=similarity)
+    plain = Schema.infer(fatt.load(model).ensemble, table)
+    with pytest.raises(SpecError, match=words):
+        fatt.verify(model, table, similarity=similarity, schema=plain)
+    said = plain.with_({name: Binary() for name in names})
+    report = fatt.verify(model, table[:9], similarity=similarity, schema=said)
+    assert len(report) == 9
+    # What somebody names is what somebody wants, and a row of two is no variable.
+    named = fatt.Similarity(noise={"age": 1})
+    assert len(fatt.verify(model, table[:9], similarity=named)) == 9
+    table.loc[0, names] = 1.0
+    assert len(fatt.verify(model, table, similarity=similarity)) == 200
+
+
 def amounts(dtype: type) -> tuple[Ensemble, pd.DataFrame]:
     """People whose levels are comparisons, as in public tables on credit."""
     levels = ["lt_0", "0_lt=_x_lt_200", "gt=_200", "gt=_900", "<=_0", "none"]
