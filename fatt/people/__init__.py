@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical
 from fatt.ensemble.plain import Plain, is_pandas
-from fatt.ensemble.tables import as_array, as_frame, require_table
+from fatt.ensemble.tables import as_array, as_frame, places_of, require_table
 from fatt.errors import DataError, SpecError, first, hint
 from fatt.people.edits import with_changes
 from fatt.people.sensitive import Grouping, grouped, sensitive_features_of
 from fatt.region import Variables
 from fatt.region.inference import read_columns
+from fatt.region.variables import places
 from fatt.threads import CHUNK
 from fatt.verdict import Twins, value_of
 
@@ -103,6 +104,32 @@ class People:
         if self.frame is None:
             return self.table[index]
         return self.frame[index, :].to_native()
+
+    def said(self, index: NDArray[np.int64], variable: int) -> list[Any] | None:
+        """Return what the table says of a category, where no code tells it.
+
+        Parameters
+        ----------
+        index
+            Which rows.
+        variable
+            Which variable.
+
+        Returns
+        -------
+        list or None
+            The cells; None if the variable is no column of the model.
+        """
+        variables, model = self.variables, self.variables.model
+        names = [feature.name for feature in model.features]
+        own = variables.schema.variables[variable].columns
+        if len(own) != 1 or variables.ensemble.features[variable].name not in names:
+            return None
+        column = places(variables.schema, model)[own[0]]
+        if self.frame is None:
+            return list(self.take(index)[:, column].tolist())
+        column = places_of(self.frame, model.features, model.inputs)[column]
+        return list(self.frame[index, column].to_list())
 
     def beside(self, twins: Twins, cases: NDArray[np.int64]) -> tuple[Any, Any]:
         """Return some of those who are unfair, and their twins, as tables of that kind.

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Label, Numeric, joint
-from fatt.ensemble.tables import places_of
 from fatt.errors import Arg, DataError, SpecError, first
 from fatt.people import People
 from fatt.region import Category, Number, Relation, Schema, Space
 from fatt.region.amounts import Step, short
-from fatt.region.variables import places
 from fatt.verdict import Findings, answers_of
 
 Matrix = NDArray[np.float64]
@@ -376,21 +374,13 @@ def _unknown_cells(people: People, index: int, feature: Categorical) -> list[str
 
     They are those of the first rows that have any.
     """
-    variables = people.variables
-    [own] = variables.schema.variables[index].columns
-    column = places(variables.schema, variables.model)[own]
     start = 0
     for values in people.chunks():
         rows = np.flatnonzero(values[:, index] == feature.other_code)
         if len(rows):
             break
         start += len(values)
-    if people.frame is None:
-        cells = people.take(start + rows)[:, column].tolist()
-    else:
-        model = variables.model
-        place = places_of(people.frame, model.features, model.inputs)[column]
-        cells = people.frame[start + rows, place].to_list()
+    cells = people.said(start + rows, index) or []
     return [cell for cell, _ in Counter(map(repr, cells)).most_common()]
 
 

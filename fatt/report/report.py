@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -163,11 +163,12 @@ class Report:
         """Each unfair person with a twin, closest first."""
         variables = self.people.variables
         features = variables.ensemble.features
-        found = [getattr(variables.schema.find(f.name), "sd", None) for f in features]
-        spread = np.array([deviation or 1.0 for deviation in found])
+        spreads = [getattr(variables.schema.find(f.name), "sd", None) for f in features]
+        spread = np.array([deviation or 1.0 for deviation in spreads])
         twins, classes = self.findings.twins, self.findings.classes
         beside = functools.partial(self.people.beside, twins)
-        return Counterexamples.of(twins, features, classes, spread, beside)
+        found = Counterexamples.of(twins, features, classes, spread, beside)
+        return replace(found, said=self.people.said)
 
     @functools.cached_property
     def alone(self) -> int:

@@ -76,7 +76,9 @@ def columns_of(
         columns[name] = [of_kind[kind] for kind in which]
     cases = {
         "twin_label": list(map(label, answers_of(twins.twin_label, findings.classes))),
-        "changes": twins.changes_in_words(report.people.variables.ensemble.features),
+        "changes": twins.changes_in_words(
+            report.people.variables.ensemble.features, report.people.said
+        ),
         "replayed_on": ["model" if on else "ensemble" for on in twins.on_model],
     }
     places = (twins.index - findings.start).tolist()

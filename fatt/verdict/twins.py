@@ -18,6 +18,7 @@ from fatt.markup import cards, notebook
 from fatt.verdict.person import (
     Change,
     Counterexample,
+    Value,
     answers_of,
     change_in_words,
     value_of,
@@ -26,6 +27,8 @@ from fatt.verdict.person import (
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+#: Returns what a table says of some rows in a variable; None if it has no such column.
+Said = Callable[[Integers, int], list[Any] | None]
 
 #: So many pairs show themselves, as lines and as cards.
 _LINES, _CARDS = 10, 6
@@ -194,27 +197,62 @@ class Twins:
         values[case, self.variables] = self.values
         return values
 
-    def changes_in_words(self, features: Sequence[Feature]) -> list[str]:
+    def unknown(
+        self, case: Integers, features: Sequence[Feature], said: Said | None
+    ) -> dict[tuple[int, int], Value]:
+        """Return what the table says where a person has a value without a code.
+
+        Parameters
+        ----------
+        case
+            Which cases.
+        features
+            The variables.
+        said
+            Returns what the table says; None if there is no table.
+
+        Returns
+        -------
+        dict
+            The cells, by case and variable.
+        """
+        found: dict[tuple[int, int], Value] = {}
+        for place, feature in enumerate(features):
+            if said is None or isinstance(feature, Numeric) or feature.other:
+                continue
+            own = case[self.people[case, place] >= len(feature.categories)]
+            cells = said(self.index[own], place) if len(own) else None
+            for one, cell in zip(own.tolist(), cells or (), strict=False):
+                is_number = isinstance(cell, int | float) and not np.isnan(cell)
+                if is_number or isinstance(cell, str):
+                    found[one, place] = cell
+        return found
+
+    def changes_in_words(
+        self, features: Sequence[Feature], said: Said | None = None
+    ) -> list[str]:
         """Write the changes of each case, as `Counterexample.changes_in_words` does.
 
         Only what changes is looked at, and no counterexample is made for it.
 
         Parameters
         ----------
-        features
-            The variables.
+        features, said
+            As in `unknown`.
         """
         case = np.repeat(np.arange(len(self)), np.diff(self.starts))
         before = self.people[case, self.variables]
+        unknown = self.unknown(np.arange(len(self)), features, said)
         words = [
             change_in_words(
                 features[variable].name,
                 Change(
-                    value_of(features[variable], old),
+                    unknown.get((one, variable), value_of(features[variable], old)),
                     value_of(features[variable], new, is_made=True),
                 ),
             )
-            for variable, old, new in zip(
+            for one, variable, old, new in zip(
+                case.tolist(),
                 self.variables.tolist(),
                 before.tolist(),
                 self.values.tolist(),
@@ -268,6 +306,8 @@ class Counterexamples(Sequence[Counterexample]):
         The model's labels.
     beside
         Makes tables of some cases, for `tables`; None if the people are not known.
+    said
+        Returns what the table says of values that the model does not know.
     """
 
     twins: Twins
@@ -275,6 +315,7 @@ class Counterexamples(Sequence[Counterexample]):
     features: tuple[Feature, ...]
     classes: tuple[Label, ...]
     beside: Callable[[Integers], tuple[Any, Any]] | None = None
+    said: Said | None = None
 
     @classmethod
     def of(
@@ -325,7 +366,7 @@ class Counterexamples(Sequence[Counterexample]):
             If none of them is installed.
         """
         twins, order = self.twins, self.order.tolist()
-        words = twins.changes_in_words(self.features)
+        words = twins.changes_in_words(self.features, self.said)
         confirmed = ["model" if on else "ensemble" for on in twins.on_model]
         return frame_of(
             {
@@ -384,12 +425,20 @@ class Counterexamples(Sequence[Counterexample]):
         return self[:count]
 
     def _case(self, case: int) -> Counterexample:
-        twins = self.twins
+        twins, own = self.twins, self.twins.people[case]
+        individual = values_of(self.features, own)
+        twin = values_of(self.features, twins.twin(case), made_of=own)
+        unknown = twins.unknown(np.array([case]), self.features, self.said)
+        for (_, place), cell in unknown.items():
+            name = self.features[place].name
+            if twins.twin(case)[place] == own[place]:
+                twin[name] = cell
+            individual[name] = cell
         return Counterexample(
             index=int(twins.index[case]),
             label=answers_of(twins.label[[case]], self.classes)[0],
             twin_label=answers_of(twins.twin_label[[case]], self.classes)[0],
-            individual=values_of(self.features, twins.people[case]),
-            twin=values_of(self.features, twins.twin(case), made_of=twins.people[case]),
+            individual=individual,
+            twin=twin,
             replayed_on="model" if twins.on_model[case] else "ensemble",
         )
