@@ -148,16 +148,17 @@ def free(
         return _codes(*(rows()[:, schema.columns.index(one)] for one in columns))
 
     for name, variable in found.items():
+        _refuse_one_flag(name, schema, ensemble, X)
+        own = codes_of(*variable.columns)
         copies = [
             column
             for column in others
-            if _shares_name(name, column)
-            and _tells(codes_of(*variable.columns), codes_of(column))
+            if _go_together(name, own, column, codes_of(column))
         ]
         if copies:
             raise SpecError(
-                f"{name!r} may vary, and in these rows it tells {_listed(copies)}, "
-                "which would stay the same. Name all that change together: "
+                f"{name!r} may vary, and in these rows it goes together with "
+                f"{_listed(copies)}, which would stay the same. Name all that change: "
                 f"similarity=Similarity(vary={[variable.name, *copies]})."
             )
     unread = [one for one in attributes if one.name not in found]
@@ -216,6 +217,13 @@ def _tells(one: Codes, other: Codes) -> bool:
     # How often values were seen again, for each value of the other column.
     repeats = np.bincount(pairs % width, weights=count - 1)
     return bool(repeats.sum() - repeats.max(initial=0) >= _REPEATS)
+
+
+def _go_together(name: str, own: Codes, column: str, codes: Codes) -> bool:
+    """Tell whether a column is a copy of an attribute, or by its name a part of it."""
+    ways = _tells(own, codes), _tells(codes, own)
+    is_part = _shares_name(name, column) or _shares_name(column, name)
+    return any(ways) if is_part else all(ways)
 
 
 def _shares_name(name: str, column: str) -> bool:

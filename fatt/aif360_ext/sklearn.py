@@ -94,8 +94,14 @@ def complete(
     """
     given = prot_attr if isinstance(prot_attr, list) else [prot_attr]
     if prot_attr is None:
-        levels = X.index.names if is_pandas(X) else []
+        levels = list(X.index.names) if is_pandas(X) else []
         given = [str(level) for level in levels if level is not None]
+        if similarity is None and 0 < len(given) < len(levels):
+            raise SpecError(
+                f"level {levels.index(None)} of the index of X has no name, so that it "
+                "is not clear what varies. Name it with X.rename_axis(index=[...]), "
+                "or name what varies with prot_attr=[...]."
+            )
     attributes = []
     for one in given:
         name = _name_of(one, X, ensemble)

@@ -202,7 +202,7 @@ def test_an_attribute_that_the_model_does_not_read() -> None:
 
 def test_an_attribute_in_two_columns() -> None:
     X, y, male = people(sex=lambda male: male, sex_Male=lambda male: male)
-    told = r"'sex' may vary, and in these rows it tells 'sex_Male'"
+    told = r"'sex' may vary, and in these rows it goes together with 'sex_Male'"
     with pytest.raises(SpecError, match=told):
         certified_fairness_score(X, estimator=tree(X, y))
     with pytest.raises(SpecError, match=told):
@@ -213,6 +213,58 @@ def test_an_attribute_in_two_columns() -> None:
     )
     fair = fair_share(tree(X, y), X, {"sex": 1 - male})
     assert certified_fairness_score(X, estimator=tree(X, y)) == fair < 0.5
+
+
+@pytest.mark.parametrize(
+    ("named", "copy"),
+    [
+        ("sex_Male", {"sex": lambda male: male}),
+        ("sex_Male", {"sexFemale": lambda male: 1 - male}),
+        ("sex", {"is_male": lambda male: male}),
+        ("sex", {"gender": lambda male: np.where(male, "m", "f")}),
+        ("gender", {"sex": lambda male: 7 - 2 * male}),
+        # Finer than the attribute, and called after it or it after this.
+        ("sex_Male", {"sex": lambda male: 3 * male + np.arange(400) % 3}),
+    ],
+    ids=str,
+)
+def test_a_copy_that_stays_the_same(named: str, copy: Any) -> None:
+    X, y, _ = people(**{named: lambda male: male}, **copy)
+    (other,) = copy
+    told = f"'{named}' may vary, and in these rows it goes together with '{other}',"
+    with pytest.raises(SpecError, match=told):
+        FATTClassifier([named]).fit(X, y)
+    if X[other].dtype.kind != "O" and pd.api.types.is_numeric_dtype(X[other]):
+        # The model splits on the copy alone.
+        model = tree(X.assign(**{named: 0}), y)
+        with pytest.raises(SpecError, match=told):
+            certified_fairness_score(X, estimator=model, prot_attr=named)
+        # Whoever says what varies is asked about nothing else.
+        alone = Similarity(vary=[named])
+        given = {"estimator": model, "similarity": alone}
+        assert certified_fairness_score(X, **given) == 1.0
+
+
+def test_one_flag_of_several_beside_a_column_of_their_name() -> None:
+    X, y, male = people(sex=lambda male: male)
+    X = X.assign(**flags(male, ("sex_Female", "sex_Male")))
+    model = tree(X.assign(sex=0, sex_Male=0), y)
+    for rows in (X, X[:1], X[male == 1], X.drop(columns="sex")[male == 0]):
+        if "sex" not in rows:
+            model = tree(X.drop(columns="sex").assign(sex_Male=0), y)
+        with pytest.raises(SpecError, match=ONE_FLAG):
+            certified_fairness_score(rows, estimator=model, prot_attr="sex_Male")
+
+
+def test_a_level_without_a_name() -> None:
+    X, y, _ = people(kind=lambda male: male)
+    X.index = X.index.set_names(["race", None])
+    with pytest.raises(SpecError, match="level 1 of the index of X has no name"):
+        certified_fairness_score(X, estimator=tree(X, y))
+    with pytest.raises(SpecError, match="level 1 of the index of X has no name"):
+        FATTClassifier().fit(X, y)
+    both = certified_fairness_score(X, estimator=tree(X, y), prot_attr=["race", "kind"])
+    assert both < 0.5
 
 
 def test_names_and_values_that_mean_nothing() -> None:
