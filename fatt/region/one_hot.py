@@ -236,6 +236,9 @@ def _shaken_flags(
     """Return the columns that noise for all numbers moves and that may be flags."""
     known = {variable.name: variable for variable in schema.variables}
     flags = _flags(schema, inferred)
+    if not inferred:
+        # Rows would have joined these: somebody calls them numbers.
+        flags -= {column for group in _torn(schema).values() for column in group}
     shaken: dict[str, list[str]] = {}
     for name, move in relation.moving(schema):
         column = known[name].columns[0]

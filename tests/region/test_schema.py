@@ -616,6 +616,15 @@ def test_noise_for_all_numbers_knows_flags_by_their_rows(names: list[str]) -> No
     assert len(fatt.verify(model, table, similarity=similarity)) == 200
 
 
+def test_a_schema_may_call_flags_with_equal_signs_numbers() -> None:
+    female = np.arange(40) % 2
+    table = pd.DataFrame({"sex=F": female, "sex=M": 1 - female}).astype(float)
+    tree = DecisionTreeClassifier(random_state=0).fit(table, female)
+    schema = Schema.from_ensemble(fatt.load(tree).ensemble)
+    given = {"similarity": fatt.Similarity(noise=1), "schema": schema}
+    assert fatt.verify(tree, table, **given).counts["unfair"] == 40
+
+
 def amounts(dtype: type) -> tuple[Ensemble, pd.DataFrame]:
     """People whose levels are comparisons, as in public tables on credit."""
     levels = ["lt_0", "0_lt=_x_lt_200", "gt=_200", "gt=_900", "<=_0", "none"]
