@@ -226,7 +226,7 @@ def test_an_attribute_in_two_columns() -> None:
         # Finer than the attribute, and called after it or it after this.
         ("sex_Male", {"sex": lambda male: 3 * male + np.arange(400) % 3}),
     ],
-    ids=str,
+    ids=["column", "flag", "is", "word", "number", "finer"],
 )
 def test_a_copy_that_stays_the_same(named: str, copy: Any) -> None:
     X, y, _ = people(**{named: lambda male: male}, **copy)
