@@ -236,9 +236,6 @@ def _shaken_flags(
     """Return the columns that noise for all numbers moves and that may be flags."""
     known = {variable.name: variable for variable in schema.variables}
     flags = _flags(schema, inferred)
-    if not inferred:
-        # Rows would have joined these: somebody calls them numbers.
-        flags -= {column for group in _torn(schema).values() for column in group}
     shaken: dict[str, list[str]] = {}
     for name, move in relation.moving(schema):
         column = known[name].columns[0]
@@ -253,11 +250,15 @@ def _shaken_flags(
 
 def _flags(schema: Schema, inferred: bool) -> set[str]:
     """Return the columns that nobody said to be flags, and that may be some."""
+    # Rows would have joined columns such as `race=White`. If a schema that was given
+    # does not, somebody calls them numbers.
+    torn = {} if inferred else _torn(schema)
+    numbers = {column for group in torn.values() for column in group}
     return {
         one.columns[0]
         for one in schema.variables
         if _may_be_flag(one) and not (inferred and _has_many_values(one))
-    }
+    } - numbers
 
 
 def _stems(column: str) -> list[str]:
