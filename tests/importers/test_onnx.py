@@ -330,7 +330,7 @@ def test_cut_offs_of_what_skl2onnx_writes(kind: int, tmp_path: Any) -> None:
     given_numbers = np.concatenate([model.ask_proba(row[np.newaxis]) for row in rows])
     if model.ensemble.link is None:
         # Bags are graphs of many operators, and what comes out is not followed.
-        with pytest.raises(SpecError, match="known as a function"):
+        with pytest.raises(SpecError, match="as a function of one score alone"):
             fatt.load(tmp_path / "model.onnx", threshold=0.3)
         assert kind in (5, 6)
         return
