@@ -616,13 +616,18 @@ def test_noise_for_all_numbers_knows_flags_by_their_rows(names: list[str]) -> No
     assert len(fatt.verify(model, table, similarity=similarity)) == 200
 
 
-def test_a_schema_may_call_flags_with_equal_signs_numbers() -> None:
+@pytest.mark.parametrize("name", ["sex", "own_sex"])
+def test_a_schema_may_call_flags_with_equal_signs_numbers(name: str) -> None:
     female = np.arange(40) % 2
-    table = pd.DataFrame({"sex=F": female, "sex=M": 1 - female}).astype(float)
+    table = pd.DataFrame({f"{name}=F": female, f"{name}=M": 1 - female}).astype(float)
     tree = DecisionTreeClassifier(random_state=0).fit(table, female)
     schema = Schema.from_ensemble(fatt.load(tree).ensemble)
     given = {"similarity": fatt.Similarity(noise=1), "schema": schema}
     assert fatt.verify(tree, table, **given).counts["unfair"] == 40
+    # But one of them alone is not moved.
+    alone = fatt.Similarity(vary=[f"{name}=F"])
+    with pytest.raises(SpecError, match=f"are not one variable '{name}'"):
+        fatt.verify(tree, table, similarity=alone, schema=schema)
 
 
 def amounts(dtype: type) -> tuple[Ensemble, pd.DataFrame]:
