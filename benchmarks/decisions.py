@@ -33,7 +33,7 @@ from benchmarks.verify import seconds, warm_up
 from benchmarks.veritas import LIMIT, Veritas, pick
 from fatt.ensemble import Cut, Ensemble
 from fatt.ensemble.allowed import Allowed
-from fatt.region import Boxes, Space, Variables
+from fatt.region import Boxes, Neighbourhood, Variables
 from fatt.verdict import FAIR, UNFAIR, UNKNOWN
 from fatt.verifier import Budget, Verifier
 
@@ -148,7 +148,7 @@ def _compared(
     variables = Variables(ensemble, schema)
     rows = paper.people(name).test[: options.people]
     values = variables.gather(ensemble.read(rows))
-    boxes = Space(similarity, variables).boxes(values)
+    boxes = Neighbourhood(similarity, variables).boxes(values)
     allowed = Allowed(tolerance=options.tolerance)
     asked = Verifier(variables.ensemble, allowed=allowed)
     labels = Verifier(as_classifier(variables.ensemble))

@@ -25,7 +25,7 @@ import fatt
 from benchmarks import paper
 from benchmarks.output import print_table, progress
 from benchmarks.paper.setting import fit
-from fatt.region import Boxes, Number, Schema, Similarity, Space, Variables
+from fatt.region import Boxes, Neighbourhood, Number, Schema, Similarity, Variables
 from fatt.region.costs import COST, COUNT, LINEAR, SQUARE, STEPS, Costs
 from fatt.verifier import Budget, Verifier
 
@@ -63,7 +63,7 @@ class World:
     def boxes(self, noise: float, vary: list[str]) -> Boxes:
         """Return the boxes that noise on all numbers, and some categories, allow."""
         similarity = Similarity(noise=dict.fromkeys(self.numbers, noise), vary=vary)
-        return Space(similarity, self.variables).boxes(self.people)
+        return Neighbourhood(similarity, self.variables).boxes(self.people)
 
     def costs(
         self, boxes: Boxes, names: list[str], most: int, kind: int, scale: float

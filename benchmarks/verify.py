@@ -38,7 +38,7 @@ from benchmarks import paper
 from benchmarks.output import print_table, progress
 from benchmarks.paper import setting
 from benchmarks.veritas import LIMIT, Times, Veritas, pick
-from fatt.region import Boxes, Relation, Schema, Similarity, Space, Variables
+from fatt.region import Boxes, Neighbourhood, Relation, Schema, Similarity, Variables
 from fatt.verdict import FAIR, UNKNOWN
 from fatt.verifier import Budget, Verifier
 
@@ -101,7 +101,7 @@ def forests(options: argparse.Namespace) -> None:
         values = variables.gather(ensemble.read(rows))
         for relation in relations:
             similarity = paper.similarities(name)[relation]
-            boxes = Space(similarity, variables).boxes(values)
+            boxes = Neighbourhood(similarity, variables).boxes(values)
             mine = ours(verifier, values, boxes)
             fair = np.mean(np.array(mine.verdicts) == FAIR)
             line = [f"{name}-{kind}-{relation}", f"{ensemble.trees.n_leaves:,}"]

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from fatt.ensemble import Argmax, Cut, Ensemble
 from fatt.region import (
     Boxes,
+    Neighbourhood,
     Number,
     OneHot,
     Relation,
     Schema,
-    Space,
     Variables,
 )
 from fatt.region.kinds import AnyVariable
@@ -73,7 +73,7 @@ class Veritas:
         self.variables = Variables(model, parted)
         self.ensemble = self.variables.ensemble
         # What does not depend on people is prepared once, as in our auditor.
-        self.space = Space(relation, self.variables)
+        self.space = Neighbourhood(relation, self.variables)
         self.focal = focal
         self.peers: dict[int, Any] = {}
 

@@ -23,7 +23,7 @@ import fatt
 from benchmarks.paper import setting, training
 from benchmarks.paper.ties import fair_with_ties_apart
 from fatt import Budget
-from fatt.region import Relation, Space, Variables
+from fatt.region import Neighbourhood, Relation, Variables
 from fatt.verifier import Verifier
 
 #: Seconds for each person; who is not decided by then is unknown.
@@ -146,7 +146,7 @@ def milliseconds(variables: Variables, similarity: Relation, rows: Any) -> float
     """Time the search, for one person in the mean, on one thread."""
     verifier = Verifier(variables.ensemble)
     values = variables.gather(variables.model.read(rows))
-    boxes = Space(similarity, variables).boxes(values)
+    boxes = Neighbourhood(similarity, variables).boxes(values)
     start = time.perf_counter()
     verifier.verify(values, boxes, budget=BUDGET, n_jobs=1)
     return 1000 * (time.perf_counter() - start) / len(values)

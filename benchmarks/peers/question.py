@@ -17,7 +17,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 import fatt
 from benchmarks import paper
 from fatt.ensemble import Ensemble
-from fatt.region import Boxes, Schema, Similarity, Space, Variables
+from fatt.region import Boxes, Neighbourhood, Schema, Similarity, Variables
 
 
 class Question(NamedTuple):
@@ -52,5 +52,5 @@ def ask(n_trees: int, depth: int, epsilon: float, n_people: int) -> Question:
     values = test[:n_people]
     schema = Schema.infer(ensemble, train)
     similarity = Similarity(noise=epsilon)
-    boxes = Space(similarity, Variables(ensemble, schema)).boxes(values)
+    boxes = Neighbourhood(similarity, Variables(ensemble, schema)).boxes(values)
     return Question(model, ensemble, values, epsilon, schema, similarity, boxes)

@@ -34,7 +34,7 @@ from fatt.markup import name_of, notebook
 from fatt.model import Model
 from fatt.people import People
 from fatt.progress import Progress, watched
-from fatt.region import Relation, Schema, Space, Variables
+from fatt.region import Neighbourhood, Relation, Schema, Variables
 from fatt.region.inference import infer, read_columns
 from fatt.region.one_hot import SuspectGroups
 from fatt.region.similarity import narrowed
@@ -189,7 +189,7 @@ class Auditor:
     ) -> None:
         self._suspects, variables = suspects, self.variables
         self.similarity = similarity
-        space = Space(similarity, variables)
+        space = Neighbourhood(similarity, variables)
         self._question = Question(variables, similarity, space, verifier)
         self.spot_checks = SpotChecks(variables, similarity)
 

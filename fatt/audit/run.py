@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fatt.errors import DataError
 from fatt.people import People
 from fatt.progress import Progress
-from fatt.region import Boxes, Relation, Space, Variables
+from fatt.region import Boxes, Neighbourhood, Relation, Variables
 from fatt.threads import CHUNK, Pace, chunk_size, in_order, n_threads
 from fatt.verdict import Findings
 from fatt.verifier import Budget
@@ -69,7 +69,7 @@ class Question(NamedTuple):
 
     variables: Variables
     similarity: Relation
-    space: Space
+    space: Neighbourhood
     verifier: Search
 
 

@@ -2,9 +2,9 @@
 
 from fatt.region.boxes import Boxes, code_words
 from fatt.region.kinds import Binary, Category, Integer, Number, OneHot, Ordinal
+from fatt.region.neighbourhood import Neighbourhood
 from fatt.region.schema import Schema
 from fatt.region.similarity import Relation, Similarities, Similarity
-from fatt.region.space import Space
 from fatt.region.variables import Variables
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Boxes",
     "Category",
     "Integer",
+    "Neighbourhood",
     "Number",
     "OneHot",
     "Ordinal",
@@ -19,7 +20,6 @@ __all__ = [
     "Schema",
     "Similarities",
     "Similarity",
-    "Space",
     "Variables",
     "code_words",
 ]

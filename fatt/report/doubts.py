@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Ensemble, Label, Numeric, joint
 from fatt.errors import Arg, DataError, SpecError, first
 from fatt.people import People
-from fatt.region import Category, Number, Relation, Schema, Space
+from fatt.region import Category, Neighbourhood, Number, Relation, Schema
 from fatt.region.amounts import Step, short
 from fatt.verdict import Findings, answers_of
 
@@ -59,7 +59,7 @@ class Doubt(NamedTuple):
 
 def alone(people: People, similarity: Relation) -> int:
     """Count the people who have nobody similar."""
-    space = Space(similarity, people.variables)
+    space = Neighbourhood(similarity, people.variables)
     return sum(int(space.alone(values).sum()) for values in people.chunks())
 
 

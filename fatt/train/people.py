@@ -29,7 +29,7 @@ from fatt.ensemble import Categorical, Ensemble, Feature
 from fatt.ensemble.tables import as_frame
 from fatt.errors import DataError, SpecError
 from fatt.people.sensitive import grouped
-from fatt.region import Boxes, Relation, Schema, Space, Variables
+from fatt.region import Boxes, Neighbourhood, Relation, Schema, Variables
 from fatt.region.inference import refuse_broken_groups
 from fatt.region.one_hot import flags_of
 
@@ -329,7 +329,7 @@ def gather_people(
     rows = blank.read(X)
     _refuse_empty(rows, blank)
     values = variables.gather(rows)
-    boxes = Space(similarity, variables).boxes(values)
+    boxes = Neighbourhood(similarity, variables).boxes(values)
     n_classes = len(class_weights)
     by_class = np.bincount(codes, weights=weights, minlength=n_classes)
     shares = np.where(by_class > 0, 1 / np.count_nonzero(by_class), 0)

@@ -16,7 +16,7 @@ from fatt import Bounds, Budget, Similarity, Verdict
 from fatt.audit import run
 from fatt.errors import SpecError
 from fatt.region import Integer, Relation, Variables
-from fatt.region.space import Space
+from fatt.region.neighbourhood import Neighbourhood
 from fatt.verdict import VERDICTS
 from fatt.verifier import Verifier
 from tests.laws.gears import every_gear  # noqa: F401
@@ -36,7 +36,9 @@ def verdicts(
     ensemble = fatt.load(model).ensemble
     variables = Variables(ensemble, schema or fatt.Schema.infer(ensemble, X))
     people = variables.gather(ensemble.read(X))
-    regions = Space(similarity, variables).boxes(people, scale=np.minimum(scale, MAX))
+    regions = Neighbourhood(similarity, variables).boxes(
+        people, scale=np.minimum(scale, MAX)
+    )
     found = Verifier(variables.ensemble).verify(people, regions)
     return [str(VERDICTS[code]) for code in found.verdict]
 

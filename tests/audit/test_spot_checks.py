@@ -31,10 +31,10 @@ from fatt.audit.run import Run
 from fatt.audit.spot_checks import SpotChecks
 from fatt.errors import DataError, ReplayError, SpecError
 from fatt.people import People
-from fatt.region import Ordinal, Relation, Variables, space
+from fatt.region import Ordinal, Relation, Variables, neighbourhood
 from fatt.region.boxes import Boxes, Membership, code_words
+from fatt.region.neighbourhood import Neighbourhood
 from fatt.region.rules import Rules
-from fatt.region.space import Space
 from tests.audit.posed import posed, read_as
 
 N_PEOPLE = 200
@@ -283,16 +283,16 @@ def test_a_category_left_out_of_the_region(
     names = [feature.name for feature in ensemble.features]
     ward = names.index("ward")
     word = code_words(ensemble.features)[ward]
-    boxes = Space.boxes
+    boxes = Neighbourhood.boxes
 
-    def forgetful(self: Space, values: Any, **given: Any) -> Boxes:
+    def forgetful(self: Neighbourhood, values: Any, **given: Any) -> Boxes:
         made = boxes(self, values, **given)
         codes = made.codes.copy()
         gone = values[made.person, ward] != WARDS.index("C")
         codes[gone, word] &= ~np.uint64(1 << WARDS.index("C"))
         return replace(made, codes=codes)
 
-    monkeypatch.setattr(Space, "boxes", forgetful)
+    monkeypatch.setattr(Neighbourhood, "boxes", forgetful)
     table = people()
     schema = Schema.infer(ensemble, table)
     everybody = KINDS[kind](table[names])
@@ -306,15 +306,15 @@ def test_a_category_left_out_of_the_region(
 def test_noise_that_stops_short(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.arange(0.0, 40.0)[:, np.newaxis]
     tree = DecisionTreeClassifier().fit(X, X[:, 0] > 20)
-    boxes = Space.boxes
+    boxes = Neighbourhood.boxes
 
-    def narrow(self: Space, values: Any, **given: Any) -> Boxes:
+    def narrow(self: Neighbourhood, values: Any, **given: Any) -> Boxes:
         made = boxes(self, values, **given)
         own = values[made.person]
         lower, upper = (own + (end - own) / 2 for end in (made.lower, made.upper))
         return replace(made, lower=lower, upper=upper)
 
-    monkeypatch.setattr(Space, "boxes", narrow)
+    monkeypatch.setattr(Neighbourhood, "boxes", narrow)
     fair_yet_denied(tree, X, Similarity(noise={"x0": 4}))
 
 
@@ -323,12 +323,12 @@ def test_levels_that_stop_short(monkeypatch: pytest.MonkeyPatch) -> None:
     table = people()
     schema = Schema.infer(fatt.load(model).ensemble, table)
     schema = schema.with_(ward=Ordinal(levels=WARDS))
-    bind = space.bind
+    bind = neighbourhood.bind
 
     def without_levels(one: Similarity, variables: Variables) -> Rules:
         return replace(bind(one, variables), levels={})
 
-    monkeypatch.setattr(space, "bind", without_levels)
+    monkeypatch.setattr(neighbourhood, "bind", without_levels)
     with pytest.raises(ReplayError, match=r"answers . .* ward . → ."):
         fatt.verify(
             model, table, similarity=Similarity(noise={"ward": 2}), schema=schema
@@ -336,9 +336,9 @@ def test_levels_that_stop_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_alternative_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    bind = space.bind
+    bind = neighbourhood.bind
     first = Similarity(noise={"pay": 0.01})
-    monkeypatch.setattr(space, "bind", lambda _, given: bind(first, given))
+    monkeypatch.setattr(neighbourhood, "bind", lambda _, given: bind(first, given))
     similarity = first | Similarity(vary=["ward"])
     fair_yet_denied(ward_matters(), people(), similarity)
 

@@ -18,12 +18,12 @@ from fatt.errors import CertificateError, FattError
 from fatt.region import (
     Binary,
     Integer,
+    Neighbourhood,
     Number,
     Ordinal,
     Relation,
     Schema,
     Similarity,
-    Space,
     Variables,
 )
 from fatt.region.similarity import any_of
@@ -151,7 +151,7 @@ def _draft(rng: Rng) -> Draft:
         schema, people = Schema.from_ensemble(model), case.people
         similarity = random_similarity(model, rng)
         variables = Variables(model, schema)
-        boxes = Space(similarity, variables).boxes(people)
+        boxes = Neighbourhood(similarity, variables).boxes(people)
         sizes = [n_points(cells_of(model, boxes, box)) for box in range(len(boxes))]
         if max(sizes) <= MOST_POINTS:
             break
@@ -204,7 +204,7 @@ def is_true(certificate: Certificate, model: Ensemble) -> bool:
     """Whether everything that is claimed is so, by brute force alone."""
     variables = Variables(model, certificate.schema)
     people, ensemble = certificate.values, variables.ensemble
-    boxes = Space(certificate.similarity, variables).boxes(people)
+    boxes = Neighbourhood(certificate.similarity, variables).boxes(people)
     own = labels_of(ensemble, people)
     twins = iter(certificate.twins())
     for person, verdict in enumerate(certificate.verdicts.tolist()):

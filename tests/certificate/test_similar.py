@@ -16,7 +16,7 @@ from fatt.certificate.similar import Similar
 from fatt.errors import CertificateError
 from fatt.region import Category, Number, Ordinal, Schema, Similarity, Variables
 from fatt.region.kinds import AnyVariable
-from fatt.region.space import Space
+from fatt.region.neighbourhood import Neighbourhood
 from tests.certificate.made import reaches_of
 from tests.region import town
 from tests.region.oracle import holds, similar
@@ -50,7 +50,7 @@ def test_regions_are_those_of_the_search(
     rng = np.random.default_rng(seed)
     relation = alternatives(found)
     people = town.encode(draw_points(rng, 6), VARIABLES)
-    boxes = Space(relation, VARIABLES).boxes(people)
+    boxes = Neighbourhood(relation, VARIABLES).boxes(people)
     theirs = reaches_of(VARIABLES.ensemble, boxes)
     taken = 0
     for who, reaches in Similar(COLUMNS, SCHEMA, relation).reaches(people):
@@ -82,7 +82,7 @@ def test_a_constant_number_stays_for_the_search_and_the_checker(constant: str) -
         people, twins = (town.encode(p, variables) for p in ([x] * 31, others))
         expected = [similar(spec, variables, x, y) for y in others]
         assert judge.holds(people, twins).tolist() == expected, x
-        boxes = Space(relation, variables).boxes(people[:1])
+        boxes = Neighbourhood(relation, variables).boxes(people[:1])
         inside = [holds(boxes, 0, variables, y) for y in twins]
         assert inside == expected, x
         moved += sum(expected) - 1

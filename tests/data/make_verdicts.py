@@ -25,7 +25,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
-from fatt.region import Relation, Schema, Similarity, Space, Variables
+from fatt.region import Neighbourhood, Relation, Schema, Similarity, Variables
 from fatt.verifier import Budget, Verifier
 from tests.cases import STYLES, random_case
 from tests.verifier.kept import FOLDER, Question, answers
@@ -132,7 +132,7 @@ def ask(model: Any, frame: pd.DataFrame, similarity: Relation) -> Question:
     ensemble = fatt.load(model).ensemble
     variables = Variables(ensemble, Schema.infer(ensemble, frame))
     people = variables.gather(ensemble.read(frame))
-    boxes = Space(similarity, variables).boxes(people)
+    boxes = Neighbourhood(similarity, variables).boxes(people)
     budget = Budget(nodes=300)
     found = Verifier(variables.ensemble).verify(people, boxes, budget=budget)
     hardest = np.argsort(-found.nodes, kind="stable")

@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 import fatt
 from fatt import Auditor, Budget, Similarity
 from fatt.ensemble import Argmax, Scoring, Trees
-from fatt.region import Integer, Number, Space, Variables
+from fatt.region import Integer, Neighbourhood, Number, Variables
 from fatt.verdict import Findings
 from fatt.verifier import Verifier
 from tests.region import town
@@ -54,7 +54,7 @@ def test_people_are_found_alike_together_and_alone(
     rng, variables = np.random.default_rng(seed), variables_of(seed)
     people = town.encode(draw_points(rng, N_PEOPLE), variables)
     space, verifier = (
-        Space(alternatives(said), variables),
+        Neighbourhood(alternatives(said), variables),
         Verifier(variables.ensemble),
     )
 

@@ -22,7 +22,7 @@ from fatt.certificate.columns import columns_of
 from fatt.certificate.similar import Similar
 from fatt.ensemble import Categorical, Feature, Numeric
 from fatt.errors import CertificateError, SpecError
-from fatt.region import Category, Ordinal, Schema, Space, Variables
+from fatt.region import Category, Neighbourhood, Ordinal, Schema, Variables
 from fatt.region.boxes import code_words
 from tests.certificate.forgery import changes_of
 from tests.laws.effort import for_seeds
@@ -294,7 +294,7 @@ def test_search_and_checker_agree_on_anything(seed: int) -> None:
     codes = np.arange(feature.n_codes + 1.0)
     codes[-1] = np.nan
     rows = np.column_stack([codes, np.zeros(len(codes))])
-    boxes = Space(similarity, Variables(model, schema)).boxes(rows)
+    boxes = Neighbourhood(similarity, Variables(model, schema)).boxes(rows)
     words = code_words(features)
     bits = boxes.codes[:, : words[1], np.newaxis] >> np.arange(64, dtype=np.uint64)
     members = (bits & np.uint64(1)).reshape(len(rows), -1)[:, : feature.n_codes] == 1
@@ -326,7 +326,7 @@ def test_a_range_of_codes_is_no_condition() -> None:
     model = town.make((feature, Numeric(name="f1")))
     similarity = Similarity(noise={"f1": 1}, where={"f0": "<= 3"})
     with pytest.raises(SpecError, match="list"):
-        Space(similarity, Variables(model, Schema.from_ensemble(model)))
+        Neighbourhood(similarity, Variables(model, Schema.from_ensemble(model)))
 
 
 def test_a_schema_without_others_is_written_as_before() -> None:

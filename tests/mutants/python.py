@@ -60,7 +60,7 @@ MUTANTS = (
                 "= unknown & False",
             ),
             (
-                "region/space",
+                "region/neighbourhood",
                 "unknown_codes",
                 "feature.may_be_unknown and has_others",
                 "feature.may_be_unknown",

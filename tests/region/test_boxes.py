@@ -12,8 +12,8 @@ from fatt.ensemble import Categorical, Numeric
 from fatt.errors import DataError
 from fatt.region import Integer, Schema, Similarities, Similarity, Variables
 from fatt.region.boxes import Boxes, code_words, lone_boxes
+from fatt.region.neighbourhood import Neighbourhood
 from fatt.region.similarity import Relation, any_of
-from fatt.region.space import Space
 from tests.region import town
 from tests.region.oracle import holds, similar
 from tests.region.town import NAMES, POINTS
@@ -109,7 +109,7 @@ def test_boxes_hold_exactly_the_similar_points(
     rng = np.random.default_rng(seed)
     people = draw_points(rng, 5)
     encoded = town.encode(people, VARIABLES)
-    made = Space(alternatives(found), VARIABLES).boxes(encoded)
+    made = Neighbourhood(alternatives(found), VARIABLES).boxes(encoded)
     check_form(made, encoded)
     for person, x in enumerate(people):
         mine = np.flatnonzero(made.person == person)
@@ -144,7 +144,7 @@ PERSON = [20, 500.0, 0.5, 1.0, 2, "M", "city 1", "A", "male", "x"]
 def around(similarity: Relation, scale: float | None = None, **values: Any) -> Boxes:
     point = [values.get(name, cell) for name, cell in zip(NAMES, PERSON, strict=True)]
     scales = None if scale is None else np.array([scale])
-    return Space(similarity, VARIABLES).boxes(
+    return Neighbourhood(similarity, VARIABLES).boxes(
         town.encode([point], VARIABLES), scale=scales
     )
 
@@ -333,7 +333,7 @@ def test_several_people_keep_their_order() -> None:
     similarity = Similarity(noise={"age": 2}, where={"age": "<= 37"}) | Similarity(
         noise={"age": 1}
     )
-    made = Space(similarity, VARIABLES).boxes(town.encode(people, VARIABLES))
+    made = Neighbourhood(similarity, VARIABLES).boxes(town.encode(people, VARIABLES))
     assert made.person.tolist() == [0, 1, 1, 2, 3, 3]
     assert made.lower[:, 0].tolist() == [49, 18, 19, 59, 28, 29]
 
@@ -360,7 +360,7 @@ def test_codes_that_a_variable_does_not_have_are_refused(is_high: bool) -> None:
     assert isinstance(feature, Categorical)
     people[0, sex] = feature.n_codes if is_high else -1
     with pytest.raises(ValueError, match="a code that is none of its variable"):
-        Space(Similarity(noise={"age": 1}), VARIABLES).boxes(people)
+        Neighbourhood(Similarity(noise={"age": 1}), VARIABLES).boxes(people)
 
 
 @pytest.mark.parametrize(
@@ -386,10 +386,10 @@ def test_numbers_that_stand_for_missing(
     model = town.make((Numeric(name="age", missing_range=(-10.0, -9.0)),))
     schema = Schema.from_ensemble(model).with_(age=Integer(lower=0, upper=120))
     variables = Variables(model, schema)
-    made = Space(Similarity(**given), variables).boxes(np.array([[value]]))
+    made = Neighbourhood(Similarity(**given), variables).boxes(np.array([[value]]))
     assert (made.lower.item(), made.upper.item(), made.missing.item()) == expected
     with pytest.raises(DataError, match=r"-8\.0"):
-        Space(Similarity(**given), variables).boxes(np.array([[-8.0]]))
+        Neighbourhood(Similarity(**given), variables).boxes(np.array([[-8.0]]))
 
 
 def test_boxes_are_read_only() -> None:
@@ -399,7 +399,9 @@ def test_boxes_are_read_only() -> None:
 
 
 def test_nobody_has_no_box() -> None:
-    made = Space(Similarity(noise=1), VARIABLES).boxes(np.empty((0, len(NAMES))))
+    made = Neighbourhood(Similarity(noise=1), VARIABLES).boxes(
+        np.empty((0, len(NAMES)))
+    )
     assert len(made) == 0
 
 

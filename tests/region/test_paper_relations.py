@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fatt
 from fatt.region import Number, Schema, Similarity, Variables
 from fatt.region.boxes import code_words
-from fatt.region.space import Space
+from fatt.region.neighbourhood import Neighbourhood
 
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data" / "paper"
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the data are not at hand")
@@ -54,22 +54,22 @@ def test_relations(name: str) -> None:
     assert groups == expected
 
     numeric = [schema.variables.index(schema.find(name)) for name in schema.numeric]
-    noise = Space(Similarity(noise=0.3), variables).boxes(people)
+    noise = Neighbourhood(Similarity(noise=0.3), variables).boxes(people)
     np.testing.assert_array_equal(noise.lower[:, numeric], people[:, numeric] - 0.3)
     np.testing.assert_array_equal(noise.upper[:, numeric], people[:, numeric] + 0.3)
 
-    cat = Space(Similarity(vary=CAT[name]), variables).boxes(people)
+    cat = Neighbourhood(Similarity(vary=CAT[name]), variables).boxes(people)
     varied = schema.variables.index(schema.find(CAT[name][0]))
     feature = variables.ensemble.features[varied]
     word = code_words(variables.ensemble.features)[varied]
     assert np.all(cat.codes[:, word] == 2 ** (feature.n_codes - 1) - 1)
     np.testing.assert_array_equal(cat.lower[:, numeric], people[:, numeric])
 
-    both = Space(Similarity(noise=0.3, vary=CAT[name]), variables).boxes(people)
+    both = Neighbourhood(Similarity(noise=0.3, vary=CAT[name]), variables).boxes(people)
     np.testing.assert_array_equal(both.lower, noise.lower)
     np.testing.assert_array_equal(both.codes, cat.codes)
     either = Similarity(noise=0.3) | Similarity(vary=CAT[name])
-    assert len(Space(either, variables).boxes(people)) == 2 * len(people)
+    assert len(Neighbourhood(either, variables).boxes(people)) == 2 * len(people)
 
 
 @pytest.mark.parametrize("name", ["adult", "german"])
@@ -78,7 +78,7 @@ def test_conditional_attribute(name: str) -> None:
     tau = facts["similarity"]["conditional-attribute"]["tau"]
     below = Similarity(noise={"age": 0.2}, where={"age": f"<= {tau}"})
     above = Similarity(noise={"age": 0.4}, where={"age": f"> {tau}"})
-    made = Space(below | above, variables).boxes(people)
+    made = Neighbourhood(below | above, variables).boxes(people)
     assert made.person.tolist() == list(range(len(people)))
     age = variables.schema.variables.index(variables.schema.find("age"))
     own = people[:, age]

@@ -389,7 +389,7 @@ def test_an_auditor_may_be_asked_about_somebody_alone(people: Any, model: Any) -
 @for_seeds(30)
 def test_who_is_alone_is_who_has_no_other_point(seed: int) -> None:
     """Compare with the boxes, read one by one."""
-    from fatt.region import Space
+    from fatt.region import Neighbourhood
     from fatt.region.boxes import code_words
     from tests.region import town as small
 
@@ -411,7 +411,7 @@ def test_who_is_alone_is_who_has_no_other_point(seed: int) -> None:
         for _ in range(40)
     ]
     values = small.encode(points, variables)
-    space = Space(similarity, variables)
+    space = Neighbourhood(similarity, variables)
     boxes = space.boxes(values)
     features = variables.ensemble.features
     words = code_words(features)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fatt.ensemble import kernels as ensemble_kernels
-from fatt.region import Similarity, Space, growth
+from fatt.region import Neighbourhood, Similarity, growth
 from fatt.region import kernels as region_kernels
 from fatt.region.costs import COST, COUNT
 from fatt.repairs import kernels as repair_kernels
@@ -278,7 +278,7 @@ def test_columns_that_are_not_there_are_refused() -> None:
 
 def test_spaces_that_point_elsewhere_are_refused() -> None:
     similarity = Similarity(noise={"grade": 1}, vary=["city"])
-    space = Space(similarity, town.variables())._prepared
+    space = Neighbourhood(similarity, town.variables())._prepared
     growth.check_space(space)
     wrong = {
         "domains": ("n_codes", 10**6, "not among the words"),
@@ -303,7 +303,7 @@ def test_spaces_that_point_elsewhere_are_refused() -> None:
 
 def test_people_and_boxes_of_another_space_are_refused() -> None:
     variables = town.variables()
-    space = Space(Similarity(vary=["sex"]), variables)
+    space = Neighbourhood(Similarity(vary=["sex"]), variables)
     people = town.encode(
         [[20, 500.0, 0.5, 1.0, 2, "M", "city 1", "A", "male", "x"]], variables
     )

@@ -26,7 +26,7 @@ Words = NDArray[np.uint64]
 _LARGEST = float(np.finfo(np.float64).max)
 
 
-class Space:
+class Neighbourhood:
     """Who is similar to whom, among people with certain variables.
 
     Parameters
