@@ -23,6 +23,7 @@ from fatt.region.amounts import (
     is_number,
 )
 from fatt.region.kinds import AnyVariable, Category, Number, Ordinal
+from fatt.region.schema import Schema
 from fatt.region.similarity import ANY, Similarity
 from fatt.region.variables import Variables
 
@@ -72,6 +73,7 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
         If it names something that does not exist, or says something of a variable that
         has no meaning for it.
     """
+    _require_built(similarity, variables.schema)
     rules = Rules()
     varied = _by_variable("vary", similarity.vary, variables)
     for index, values in varied.items():
@@ -102,6 +104,16 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
             )
         rules.missing.append(index)
     return rules
+
+
+def _require_built(similarity: Similarity, schema: Schema) -> None:
+    """Refuse what has a spelling already, and is not followed yet."""
+    said = [*schema.exist, *similarity.exist, *similarity.follow]
+    if said:
+        raise SpecError(
+            "exist and follow are not built yet; leave out "
+            f"{', '.join(map(str, said))}."
+        )
 
 
 def _by_variable(

@@ -17,13 +17,14 @@ from fatt.ensemble.features import Record, is_writable
 from fatt.errors import Arg, SpecError, hint
 from fatt.markup import Part, listed, name_of, notebook, table
 from fatt.region.amounts import short
+from fatt.region.existence import Existing, Together, exist_in_python, parse_exist
 from fatt.region.kinds import AnyVariable, Number, Variable
 
 #: So many variables are shown in a notebook.
 _SHOWN = 60
 
 
-class Schema(Record, frozen=True, kw_only=True, dict=True):
+class Schema(Record, frozen=True, kw_only=True, dict=True, omit_defaults=True):
     """The variables behind a model's columns, and the values they can have.
 
     Several columns may be one variable: ``race=White`` and ``race=Black`` are `race`.
@@ -35,6 +36,11 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
         The model's columns, in order.
     variables
         The variables, in the order of their first columns.
+    exist
+        Which people exist, for all questions about them, as in `Similarity`. Without
+        a list of combinations, those in `seen` exist.
+    seen
+        Combinations of values that rows have shown. `Schema.infer` finds them.
 
     Examples
     --------
@@ -47,6 +53,8 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
 
     columns: tuple[str, ...]
     variables: tuple[AnyVariable, ...]
+    exist: tuple[Existing, ...] = ()
+    seen: tuple[Together, ...] = ()
 
     def __post_init__(self) -> None:
         force_setattr(self, "columns", tuple(self.columns))
@@ -70,11 +78,19 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
                 else "a variable has no name; give it one."
             )
         self._require_writable()
+        force_setattr(self, "exist", parse_exist(self.exist))
+        for name in (name for one in self.together for name in one.names):
+            self.find(name, said_in="exist of the schema")
         ordered = sorted(
             self.variables,
             key=lambda variable: min(places[column] for column in variable.columns),
         )
         force_setattr(self, "variables", tuple(ordered))
+
+    @property
+    def together(self) -> tuple[Together, ...]:
+        """What `exist` says of combinations, without the orders."""
+        return tuple(one for one in self.exist if isinstance(one, Together))
 
     def _require_writable(self) -> None:
         labels = [
@@ -91,6 +107,8 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
 
     def __repr__(self) -> str:
         lines = [f"\n {one.name}: {_brief(one)}" for one in self.variables]
+        if self.exist:
+            lines.append(f"\n exist: {exist_in_python(self.exist)}")
         return f"<Schema{''.join(lines)}>"
 
     def _repr_html_(self) -> str:
@@ -196,7 +214,12 @@ class Schema(Record, frozen=True, kw_only=True, dict=True):
                 )
             named[new.name] = new
             owner.update(dict.fromkeys(new.columns, new))
-        return Schema(columns=self.columns, variables=tuple(named.values()))
+        return Schema(
+            columns=self.columns,
+            variables=tuple(named.values()),
+            exist=self.exist,
+            seen=self.seen,
+        )
 
     @functools.cached_property
     def _index(self) -> tuple[dict[str, AnyVariable], dict[str, AnyVariable]]:

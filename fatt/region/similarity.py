@@ -23,12 +23,23 @@ from fatt.region.amounts import (
     parse_labels,
     short,
 )
+from fatt.region.existence import (
+    Existing,
+    Following,
+    Swaps,
+    Together,
+    exist_in_python,
+    parse_exist,
+    parse_follow,
+    plain_exist,
+    plain_follow,
+)
 from fatt.region.kinds import AnyVariable, Integer, Number, Ordinal, anything
 from fatt.region.schema import Schema
 from fatt.region.toml import read_tables, write_tables
 
 #: A similarity's keys, in Python and in TOML.
-KEYS = ("noise", "vary", "where", "missing")
+KEYS = ("noise", "vary", "where", "missing", "exist", "follow")
 
 #: What an audit's file may hold: who is similar, and what others read.
 SECTIONS = ("similar", "columns", "schema", "audit", "decision")
@@ -54,12 +65,15 @@ class Move(NamedTuple):
     values
         The values that are interchangeable, if these are listed; ``"any"`` if it may
         also take values that neither the model nor the table knows.
+    following
+        How it moves along, if it moves only with what it follows.
     """
 
     key: str
     name: str | None
     amount: Amount | None = None
     values: Values = None
+    following: Following = None
 
     @property
     def said(self) -> str:
@@ -137,7 +151,14 @@ class Relation:
         """All names that are said to differ, or must meet a condition, each once."""
         moved = [move.name for move in self.moves if move.name is not None]
         asked = [name for name, _ in self.conditions]
-        return tuple(dict.fromkeys([*moved, *asked]))
+        tied = [
+            name
+            for one in self.alternatives
+            for together in one.exist
+            if isinstance(together, Together)
+            for name in together.names
+        ]
+        return tuple(dict.fromkeys([*moved, *asked, *tied]))
 
     def moving(self, schema: Schema) -> Iterator[tuple[str, Move]]:
         """Yield all that may change by the names of variables, and how.
@@ -160,14 +181,19 @@ class Relation:
     def parts(self) -> list[Similarity]:
         """Return similarities in which one attribute may change, each once.
 
-        Noise for all numbers counts as one attribute.
+        Noise for all numbers counts as one attribute. So do attributes that `exist`
+        or `follow` tie together.
         """
         found = dict[Similarity, None]()
         for one in self.alternatives:
-            by_name: dict[str | None, list[Move]] = {}
+            groups: dict[str | None, list[Move]] = {}
             for move in one.moves:
-                by_name.setdefault(move.name, []).append(move)
-            found |= dict.fromkeys(_made_of(m, one.where) for m in by_name.values())
+                groups.setdefault(_group_of(one, move.name), []).append(move)
+            found |= dict.fromkeys(
+                _made_of(moves, one)
+                for moves in groups.values()
+                if any(move.key != "follow" for move in moves)
+            )
         return list(found)
 
     def one_at_a_time(self) -> Relation:
@@ -267,6 +293,17 @@ class Similarity(Relation):
     missing
         Names of variables that may be missing for one person and known for the other.
         Otherwise a missing value stays missing.
+    exist
+        Which people exist; only these are similar to anybody. A tuple of names:
+        those with a combination of values that the rows of the schema have. A mapping
+        from such a tuple to the combinations that exist. A text: an order that all
+        people keep, such as ``"tenure <= age - 16"``. Or a list of these.
+    follow
+        Columns that move only if something else does. For a name, levels and what
+        becomes of each when the one category that varies changes; other levels stay.
+        Where several vary, a mapping from each leader to such levels. Or a formula,
+        such as ``"2026 - age"``. A list of names: these move to any level that `exist`
+        allows beside the new values.
 
     Raises
     ------
@@ -286,14 +323,18 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
     vary: tuple[tuple[str, Values], ...]
     where: tuple[tuple[str, Condition], ...]
     missing: tuple[str, ...]
+    exist: tuple[Existing, ...]
+    follow: tuple[tuple[str, Following], ...]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         *,
         noise: Mapping[str, Any] | float | str | None = None,
         vary: Iterable[str] | Mapping[str, Any] = (),
         where: Mapping[str, Any] | None = None,
         missing: Iterable[str] = (),
+        exist: Iterable[Any] | Mapping[Any, Any] = (),
+        follow: Iterable[Any] | Mapping[str, Any] = (),
     ) -> None:
         amounts = _noise({} if noise is None else noise)
         varied = _vary(vary)
@@ -302,6 +343,8 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
             "vary": varied,
             "where": _where({} if where is None else where),
             "missing": _names(missing, "missing"),
+            "exist": parse_exist(exist),
+            "follow": parse_follow(follow),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -316,9 +359,22 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
                     "nothing may change in this similarity, and then everybody is "
                     "treated fairly; name attributes in noise, vary or missing."
                 )
+        self._check_followers()
+
+    def _check_followers(self) -> None:
+        """Refuse columns that move on their own and also follow others."""
+        alone = {move.name: move.key for move in self.moves if move.key != "follow"}
+        for name, _ in self.follow:
+            if name in alone:
+                raise SpecError(
+                    f"{name!r} is named in {alone[name]} and in follow; name it in one."
+                )
 
     def __repr__(self) -> str:
-        parts = [f"{key}={value!r}" for key, value in self.plain().items()]
+        given = self.plain()
+        if self.exist:
+            given["exist"] = exist_in_python(self.exist)
+        parts = [f"{key}={value!r}" for key, value in given.items()]
         return f"Similarity({', '.join(parts)})"
 
     @property
@@ -342,6 +398,8 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
             "vary": vary,
             "where": where,
             "missing": list(self.missing),
+            "exist": plain_exist(self.exist),
+            "follow": plain_follow(self.follow),
         }
         return {key: v for key, v in given.items() if v not in ({}, [])}
 
@@ -434,15 +492,43 @@ def _moves_of(similarity: Similarity) -> Iterator[Move]:
         yield Move("vary", name, values=values)
     for name in similarity.missing:
         yield Move("missing", name)
+    for name, following in similarity.follow:
+        yield Move("follow", name, following=following)
 
 
-def _made_of(
-    moves: Iterable[Move], where: Iterable[tuple[str, Condition]]
-) -> Similarity:
-    """Return the similarity that lets just this change."""
-    given: dict[str, Any] = {"noise": {}, "vary": {}, "missing": []}
+def _group_of(similarity: Similarity, name: str | None) -> str | None:
+    """Return the first of the names that move together with one."""
+    if name is None:
+        return None
+    group, size = {name}, 0
+    while size < len(group):
+        size = len(group)
+        for tied in _ties_of(similarity):
+            if tied & group:
+                group |= tied
+    return min(group)
+
+
+def _ties_of(similarity: Similarity) -> Iterator[set[str]]:
+    """Yield the names that count as one attribute."""
+    for one in similarity.exist:
+        if isinstance(one, Together):
+            yield set(one.names)
+    varied = [name for name, _ in similarity.vary]
+    for name, following in similarity.follow:
+        if isinstance(following, Swaps):
+            leaders = [one for one in following.leaders if one is not None]
+            yield {name, *(leaders or varied)}
+
+
+def _made_of(moves: Iterable[Move], similarity: Similarity) -> Similarity:
+    """Return the similarity that lets just this change, and keeps all else."""
+    given: dict[str, Any] = {"noise": {}, "vary": {}, "missing": [], "follow": []}
     for move in moves:
-        if move.name is None:
+        if move.key == "follow":
+            item = {move.name: move.following} if move.following else move.name
+            given["follow"].append(item)
+        elif move.name is None:
             given["noise"] = move.amount
         elif move.amount is not None:
             given["noise"][move.name] = move.amount
@@ -450,12 +536,13 @@ def _made_of(
             given["vary"][move.name] = _plain(move.values)
         else:
             given["missing"].append(move.name)
-    return Similarity(**given, where=dict(where))
+    return Similarity(**given, where=dict(similarity.where), exist=similarity.exist)
 
 
 def _unnamed(similarity: Similarity, schema: Schema) -> list[str]:
     """Return the numbers that noise for all is for: those that may not vary."""
-    varied = _found((name for name, _ in similarity.vary), schema)
+    said = [name for name, _ in (*similarity.vary, *similarity.follow)]
+    varied = _found(said, schema)
     return [name for name in schema.numeric if name not in varied]
 
 
@@ -552,15 +639,21 @@ def _describe(similarity: Similarity, schema: Schema | None, start: str) -> str:
     lines = [f"- {line}" for line in _changes(similarity, schema)]
     conditions = [f"{name!r} {met.in_words()}" for name, met in similarity.where]
     only = f" for both of them {' and '.join(conditions)}, and" if conditions else ""
+    exist = [
+        one if isinstance(one, str) else one.in_words() for one in similarity.exist
+    ]
+    both = [f"Both of them must exist: {'; '.join(exist)}."] if exist else []
     return "\n".join(
-        [f"{start} if{only} they agree in everything, except that:", *lines]
+        [f"{start} if{only} they agree in everything, except that:", *lines, *both]
     )
 
 
 def _changes(similarity: Similarity, schema: Schema | None) -> list[str]:
     lines = []
     for move in similarity.moves:
-        if move.name is not None:
+        if isinstance(move.following, Swaps):
+            lines += move.following.in_words(str(move.name))
+        elif move.name is not None:
             lines.append(_change(move.name, move, schema))
         elif schema is not None:
             lines += [
@@ -572,6 +665,9 @@ def _changes(similarity: Similarity, schema: Schema | None) -> list[str]:
 
 
 def _change(name: str, move: Move, schema: Schema | None) -> str:
+    if move.key == "follow":
+        how = "any level that exists then" if move.following is None else move.following
+        return f"{name!r} moves along, to {how}"
     if move.amount is not None:
         variable = None if schema is None else schema.find(name)
         sd = variable.sd if isinstance(variable, Number) else None

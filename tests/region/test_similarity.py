@@ -310,7 +310,7 @@ def test_moves_by_the_names_of_variables() -> None:
     relation = Similarity(noise=2, vary=["pay"]) | Similarity(
         noise={"age": "18..30", "pay": "0 sd"}, missing=["year", "nothing"]
     )
-    assert [(name, *move) for name, move in relation.moving(schema)] == [
+    assert [(name, *move[:4]) for name, move in relation.moving(schema)] == [
         ("age", "noise", None, Step(2.0, 2.0), None),
         ("year", "noise", None, Step(2.0, 2.0), None),
         ("pay", "vary", "pay", None, None),
