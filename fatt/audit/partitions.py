@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import pickle
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from fatt.ensemble import Ensemble
 from fatt.errors import DataError, JournalError, MissingDependencyError, SpecError
 from fatt.importers import load
 from fatt.region import Relation, Schema
-from fatt.region.inference import observe, schema_of
+from fatt.region.inference import Statistics
 from fatt.report import Asked, Group
 from fatt.report.doubts import refuse_vacuous
 from fatt.report.groups import in_order, share_of_fair
@@ -303,11 +304,11 @@ def _inferred(ensemble: Ensemble, parts: list[Any]) -> Schema:
     statistics = [one for one in seen if one is not None]
     if not statistics:
         raise DataError("there are no rows; pass at least one person.")
-    return schema_of(ensemble, statistics)
+    return Schema.infer(ensemble, functools.reduce(operator.or_, statistics))
 
 
-def _observe(model: bytes, part: Any) -> Any:
-    return observe(pickle.loads(model), part) if len(part) else None
+def _observe(model: bytes, part: Any) -> Statistics | None:
+    return Schema.observe(pickle.loads(model), part) if len(part) else None
 
 
 def _prepared(folder: Path, question: Question, n_parts: int) -> list[str]:

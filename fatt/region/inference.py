@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+import operator
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from fatt.ensemble.plain import Blocks
 from fatt.ensemble.tables import Column, as_frame, columns_of, places_of
 from fatt.errors import Arg, DataError, SpecError, hint
 from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number
+from fatt.region.moments import Moments
 from fatt.region.one_hot import Groups, SuspectGroups, flags_of, prefixes
 from fatt.region.schema import Schema
 from fatt.region.similarity import Relation
@@ -55,8 +57,11 @@ def infer(
 ) -> Schema:
     """Return the schema that the names and types of columns tell.
 
-    Rows are looked at in blocks, so that large tables are never copied.
+    Rows are looked at in blocks, so that large tables are never copied. In place of
+    rows stands what was observed of them.
     """
+    if isinstance(X, Statistics):
+        return _schema(ensemble, X)
     if isinstance(one_hot, str):
         raise SpecError(
             f"{Arg('one_hot')} is {one_hot!r}; write a list of names: [{one_hot!r}]."
@@ -72,7 +77,7 @@ def infer(
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """What some of the rows say; `schema_of` makes a schema of several.
+    """What some of the rows say of the schema; ``a | b`` is what both say.
 
     Attributes
     ----------
@@ -100,7 +105,7 @@ class Statistics:
     values: dict[str, frozenset[float]]
     texts: dict[str, frozenset[str]]
 
-    def joined(self, other: Statistics) -> Statistics:
+    def __or__(self, other: Statistics) -> Statistics:
         """Return what the rows of both say."""
         if other.names != self.names:
             raise DataError(
@@ -113,9 +118,7 @@ class Statistics:
             types={name: _joint(types[name], other.types[name]) for name in types},
             others=self.others | other.others,
             groups=self.groups.joined(other.groups),
-            moments={
-                name: moments[name].joined(other.moments[name]) for name in moments
-            },
+            moments={name: moments[name] | other.moments[name] for name in moments},
             values={
                 name: both
                 for name in self.values.keys() & other.values.keys()
@@ -125,20 +128,10 @@ class Statistics:
         )
 
 
-def observe(ensemble: Ensemble, X: Any) -> Statistics:
+def observe(ensemble: Ensemble, X: Any, *, one_hot: Collection[str] = ()) -> Statistics:
     """Return what some of the rows say of which a schema is inferred."""
     table = _Table(ensemble, X)
-    return table.statistics(table.groups(), list(table.numbers))
-
-
-def schema_of(ensemble: Ensemble, parts: Sequence[Statistics]) -> Schema:
-    """Return the schema of all rows, of which each was looked at in one of the parts.
-
-    It is the one that `infer` makes of all rows at once, up to the last bits of
-    standard deviations.
-    """
-    whole = functools.reduce(Statistics.joined, parts)
-    return _schema(ensemble, whole)
+    return table.statistics(table.groups(one_hot), list(table.numbers))
 
 
 def _joint(one: str, other: str) -> str:
@@ -232,35 +225,6 @@ def _require(
                 f"{', '.join(flags_of(name, columns))} are no one-hot columns: they "
                 "must be 0 or 1, and at most one of them 1."
             )
-
-
-@dataclass(frozen=True)
-class Moments:
-    """How many numbers there are, their mean, and how far they are from it, squared."""
-
-    count: float
-    mean: float
-    squares: float
-
-    @property
-    def sd(self) -> float | None:
-        """The standard deviation, if there is one."""
-        sd = math.sqrt(self.squares / self.count) if self.count else math.nan
-        return sd if math.isfinite(sd) else None
-
-    def joined(self, other: Moments) -> Moments:
-        """Return those of both."""
-        if not self.count or not other.count:
-            return self if self.count else other
-        count = self.count + other.count
-        step = other.mean - self.mean
-        return Moments(
-            count,
-            self.mean + step * (other.count / count),
-            self.squares
-            + other.squares
-            + step * step * (self.count * other.count / count),
-        )
 
 
 class _Table:
@@ -362,10 +326,17 @@ class _Table:
 
     def moments(self, names: Sequence[str]) -> dict[str, Moments]:
         """Return how the numbers of some columns lie."""
-        columns = [self.numbers[name] for name in names]
-        moments = _moments(columns, self._n_rows).T.tolist()
+        starts = range(0, self._n_rows, _BLOCK)
         return {
-            name: Moments(*three) for name, three in zip(names, moments, strict=True)
+            name: functools.reduce(
+                operator.or_,
+                (
+                    Moments.of(self.numbers[name].known(slice(start, start + _BLOCK)))
+                    for start in starts
+                ),
+                Moments(),
+            )
+            for name in names
         }
 
 
@@ -445,36 +416,6 @@ def _distinct(ensemble: Ensemble, X: Any, place: int) -> Column | None:
         return make()
     except Exception:  # frames hold what they like, such as values without a hash
         return None
-
-
-def _moments(columns: list[_Numbers], n_rows: int) -> NDArray[np.float64]:
-    """Return count, mean, and sum of squared distances from it, of each column."""
-
-    def totals(rows: slice) -> NDArray[np.float64]:
-        parts = [column.known(rows) for column in columns]
-        return np.array([[len(part), part.sum()] for part in parts]).reshape(-1, 2)
-
-    def squares(rows: slice) -> NDArray[np.float64]:
-        parts = [column.known(rows) for column in columns]
-        away = [part - mean for part, mean in zip(parts, means, strict=True)]
-        return np.array([(part * part).sum() for part in away])
-
-    # The squares of huge numbers are infinite, and then there is no deviation.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        count, total = _add_up(totals, 0, n_rows).T
-        means = total / count
-        return np.stack([count, means, _add_up(squares, 0, n_rows)])
-
-
-def _add_up(
-    part: Callable[[slice], NDArray[np.float64]], start: int, stop: int
-) -> NDArray[np.float64]:
-    """Add up over rows, half by half: few roundings, as in numpy's own sums."""
-    if stop - start <= _BLOCK:
-        return part(slice(start, stop))
-    half = (stop - start) // 2
-    middle = start + half - half % 8
-    return _add_up(part, start, middle) + _add_up(part, middle, stop)
 
 
 def _names(ensemble: Ensemble, X: Any) -> list[str]:

@@ -6,7 +6,7 @@ import functools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -19,6 +19,9 @@ from fatt.markup import Part, listed, name_of, notebook, table
 from fatt.region.amounts import short
 from fatt.region.existence import Existing, Together, exist_in_python, parse_exist
 from fatt.region.kinds import AnyVariable, Number, Variable
+
+if TYPE_CHECKING:
+    from fatt.region.inference import Statistics
 
 #: So many variables are shown in a notebook.
 _SHOWN = 60
@@ -143,6 +146,7 @@ class Schema(Record, frozen=True, kw_only=True, dict=True, omit_defaults=True):
             The model, as `fatt.load` returns it.
         X
             Rows as the model takes them: array, or data frame that `narwhals` knows.
+            Or what `observe` saw of all rows, part by part.
         one_hot
             Variables whose columns are named as `pandas.get_dummies` does, such as
             ``race_White``. Nobody can tell these from other columns by their names.
@@ -157,6 +161,34 @@ class Schema(Record, frozen=True, kw_only=True, dict=True, omit_defaults=True):
         from fatt.region.inference import infer
 
         return infer(ensemble_of(model), X, one_hot=one_hot)
+
+    @classmethod
+    def observe(
+        cls, model: Ensemble | Modelled, X: Any, *, one_hot: Collection[str] = ()
+    ) -> Statistics:
+        """Look at some of the rows, for tables that no machine holds.
+
+        What was seen is small, can be pickled, and is joined with ``|``. The order and
+        the size of the parts change nothing, not even the last bit.
+
+        Parameters
+        ----------
+        model, X, one_hot
+            As in `infer`; X is one part of the rows, and not empty.
+
+        Examples
+        --------
+        >>> import fatt
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> ages = [[20.0], [30.0], [40.0], [50.0]]
+        >>> model = fatt.load(DecisionTreeClassifier().fit(ages, [0, 0, 1, 1]))
+        >>> a, b = (fatt.Schema.observe(model, part) for part in (ages[:1], ages[1:]))
+        >>> fatt.Schema.infer(model, a | b) == fatt.Schema.infer(model, ages)
+        True
+        """
+        from fatt.region.inference import observe
+
+        return observe(ensemble_of(model), X, one_hot=one_hot)
 
     @classmethod
     def from_ensemble(cls, model: Ensemble | Modelled) -> Schema:
