@@ -1,10 +1,8 @@
-"""Drawings by matplotlib of numbers that were found: into given axes, in no style.
-
-`fatt.displays` has the same for those who know scikit-learn's displays.
-"""
+"""Drawings by matplotlib of numbers that were found: into given axes, in no style."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,9 @@ from numpy.typing import NDArray
 from fatt.errors import MissingDependencyError
 
 Floats = NDArray[np.float64]
+
+#: Told apart also by those who see no red and green.
+_COLOURS = {"fair": "#1c6f8c", "unfair": "#b8451a", "unknown": "#9aa3ab"}
 
 
 def axes(given: Any) -> Any:
@@ -82,6 +83,41 @@ def radii(lower: Floats, upper: Floats, *, ax: Any = None, **line: Any) -> Any:
     _between(ax, at, least, most, {"where": "pre"} | line)
     ax.axvline(1.0, linestyle="--", color="gray", linewidth=1)
     ax.set(xlabel="multiple of the noise", ylabel="share treated fairly", ylim=(0, 1))
+    return ax
+
+
+def groups(
+    names: Sequence[str],
+    counts: Sequence[Mapping[str, int]],
+    *,
+    ax: Any = None,
+    **bars: Any,
+) -> Any:
+    """Draw one bar for each group: who is fair, unfair and unknown.
+
+    Parameters
+    ----------
+    names, counts
+        What each group is called, and how many people of it have each verdict.
+    ax
+        Axes to draw into; by default those of a new figure.
+    **bars
+        Passed on to matplotlib's ``barh``.
+    """
+    ax, places = axes(ax), range(len(names))
+    sizes = np.array([sum(one.values()) for one in counts])
+    start = np.zeros(len(names))
+    for verdict, colour in _COLOURS.items():
+        width = np.array([one[verdict] for one in counts]) / sizes
+        style = {"color": colour, "label": verdict} | bars
+        ax.barh(places, width, left=start, **style)
+        start = start + width
+    pairs = zip(names, sizes, strict=True)
+    ax.set_yticks(places, [f"{name}  ({size:,})" for name, size in pairs])
+    ax.invert_yaxis()
+    ax.set(xlim=(0, 1), xlabel="share of people")
+    # Above the bars, which fill the axes.
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
     return ax
 
 

@@ -357,7 +357,7 @@ def test_the_reference_tells_of_every_command_file_and_refusal(tmp_path: Path) -
 @pytest.mark.parametrize(
     "name",
     [
-        *("", ".aif360_ext", ".aif360_ext.sklearn", ".audit", ".displays", ".export"),
+        *("", ".aif360_ext", ".aif360_ext.sklearn", ".audit", ".export"),
         *(".metrics", ".repairs", ".testing", ".train"),
     ],
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt import plots
 from fatt.ensemble import Label
 from fatt.ensemble.allowed import Allowed
 from fatt.errors import Arg, SpecError, UnfairError
@@ -18,7 +19,7 @@ from fatt.progress import Progress, watched
 from fatt.report import doubts
 from fatt.report.groups import Group, Groups, by_group, count, groups_or_all
 from fatt.report.sentences import caveats, counted, people_in_words
-from fatt.verdict import FAIR, Bounds, Counterexamples, Findings, share
+from fatt.verdict import FAIR, Bounds, Counterexamples, Findings, in_words, share
 
 if TYPE_CHECKING:
     from fatt.certificate import Certificate
@@ -279,9 +280,9 @@ class Report:
         MissingDependencyError
             If matplotlib is not installed.
         """
-        from fatt.report import plots
-
-        return plots.groups(groups_or_all(self, names), ax=ax)
+        found = groups_or_all(self, names)
+        named = [", ".join(map(in_words, key)) for key, _ in found.rows()]
+        return plots.groups(named, [one.counts for _, one in found.rows()], ax=ax)
 
     def _repr_html_(self) -> str:
         from fatt.report.page import notebook_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +30,7 @@ from fatt.train.people import (
 )
 from fatt.train.result import Candidate
 from fatt.train.settings import Settings
-from fatt.train.splits import Portable, blank_tree
+from fatt.train.splits import blank_tree
 from fatt.train.training import train
 
 #: How far off a sum of units of fitness may be from what they are rounded from.
@@ -42,6 +43,8 @@ _ONLY_MEASURED = (
 )
 
 
+# scikit-learn compares and prints estimators in ways of its own.
+@dataclass(eq=False, repr=False)
 class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A small decision tree that is accurate and provably fair to individuals.
 
@@ -113,8 +116,6 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_seconds : float, optional
         After how many seconds to stop. Only with this parameter does the result depend
         on the machine.
-    warm_start : bool, default False
-        Whether to start from the trees of the last fit.
     keep_interrupted : bool, default False
         Whether Ctrl-C ends the training with the best tree so far, if there is one.
     n_jobs : int, optional
@@ -196,76 +197,39 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        similarity: Relation | None = None,
-        *,
-        fairness_weight: float | Literal["auto"] = "auto",
-        min_fairness: float | None = None,
-        group: str | Sequence[str] | None = None,
-        constraint: str = "demographic_parity",
-        max_gap: float | None = None,
-        min_ratio: float | None = None,
-        group_weight: float | None = None,
-        pos_label: Any = None,
-        validation_fraction: float | None = None,
-        algorithm: Literal["descent", "paper"] = "descent",
-        balance: float | None = None,
-        class_weight: Any = None,
-        max_depth: int | None = None,
-        max_leaves: int | None = None,
-        min_samples_leaf: int | None = None,
-        leaf_cost: float | None = None,
-        max_bins: int = 64,
-        split_on_varying: bool | None = None,
-        schema: Schema | None = None,
-        max_iter: int | None = None,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        keep_interrupted: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        population_size: int | None = None,
-        elitism: int | None = None,
-        selection: str | None = None,
-        mutation: str | None = None,
-        initial: str | None = None,
-        split_share: float | None = None,
-    ) -> None:
-        self.similarity = similarity
-        self.fairness_weight = fairness_weight
-        self.min_fairness = min_fairness
-        self.group = group
-        self.constraint = constraint
-        self.max_gap = max_gap
-        self.min_ratio = min_ratio
-        self.group_weight = group_weight
-        self.pos_label = pos_label
-        self.validation_fraction = validation_fraction
-        self.algorithm = algorithm
-        self.balance = balance
-        self.class_weight = class_weight
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_samples_leaf = min_samples_leaf
-        self.leaf_cost = leaf_cost
-        self.max_bins = max_bins
-        self.split_on_varying = split_on_varying
-        self.schema = schema
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.keep_interrupted = keep_interrupted
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
-        self.population_size = population_size
-        self.elitism = elitism
-        self.selection = selection
-        self.mutation = mutation
-        self.initial = initial
-        self.split_share = split_share
+    similarity: Relation | None = None
+    _: KW_ONLY
+    fairness_weight: float | Literal["auto"] = "auto"
+    min_fairness: float | None = None
+    group: str | Sequence[str] | None = None
+    constraint: str = "demographic_parity"
+    max_gap: float | None = None
+    min_ratio: float | None = None
+    group_weight: float | None = None
+    pos_label: Any = None
+    validation_fraction: float | None = None
+    algorithm: Literal["descent", "paper"] = "descent"
+    balance: float | None = None
+    class_weight: Any = None
+    max_depth: int | None = None
+    max_leaves: int | None = None
+    min_samples_leaf: int | None = None
+    leaf_cost: float | None = None
+    max_bins: int = 64
+    split_on_varying: bool | None = None
+    schema: Schema | None = None
+    max_iter: int | None = None
+    max_seconds: float | None = None
+    keep_interrupted: bool = False
+    n_jobs: int | None = None
+    verbose: int = 0
+    random_state: Any = None
+    population_size: int | None = None
+    elitism: int | None = None
+    selection: str | None = None
+    mutation: str | None = None
+    initial: str | None = None
+    split_share: float | None = None
 
     def fit(
         self,
@@ -330,7 +294,6 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             groups = self._groups(group_of[~is_held], people)
             if settings.asked_of_groups is None and self.max_gap is None:
                 warnings.warn(_ONLY_MEASURED, stacklevel=2)
-        earlier = self._earlier(blank)
         trained = train(
             people,
             settings,
@@ -338,7 +301,6 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             n_threads=n_threads(self.n_jobs),
             groups=groups,
             held_out=self._held_out(everybody, group_of, is_held),
-            earlier=earlier,
             verbose=bool(self.verbose),
             keep_interrupted=self.keep_interrupted,
         )
@@ -406,7 +368,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             1 where a person passes a node of ``ensemble_.trees.nodes``, else 0.
         """
         check_is_fitted(self)
-        return paths_of(self.ensemble_, self.ensemble_.encode(read_table(self, X)))
+        return paths_of(self.ensemble_, read_table(self, X))
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the leaf where each person arrives, as an index of its nodes.
@@ -422,7 +384,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Indices of ``ensemble_.trees.nodes``.
         """
         check_is_fitted(self)
-        return leaves_of(self.ensemble_, self.ensemble_.encode(read_table(self, X)))
+        return leaves_of(self.ensemble_, read_table(self, X))
 
     def get_n_leaves(self) -> int:
         """Return the number of leaves."""
@@ -515,18 +477,6 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"among the {len(people.codes)} people held out: {error} Or hold out "
                 "more, by validation_fraction."
             ) from None
-
-    def _earlier(self, blank: Ensemble) -> list[Portable]:
-        """Return the trees of the last fit, if they are to be used again."""
-        if not self.warm_start or not hasattr(self, "front_"):
-            return []
-        before = self.ensemble_
-        if before.classes != blank.classes or before.features != blank.features:
-            raise DataError(
-                "warm_start: the columns, categories or classes are not those of the "
-                "last fit; pass such people, or set warm_start=False."
-            )
-        return [candidate.tree for candidate in self.front_]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

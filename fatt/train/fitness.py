@@ -13,12 +13,11 @@ from fatt.train.genome import (
     Genome,
     depth_of,
     is_constant,
-    leaf_spans,
     n_leaves,
+    sums_below,
     tidy,
 )
 from fatt.train.groups import Groups
-from fatt.train.kernels import changes
 from fatt.train.training_set import UNITS, Traced, TrainingSet
 
 Integers = NDArray[np.int64]
@@ -198,21 +197,12 @@ class Objective:
         scores : ndarray of shape (n_pairs, n_splits)
             What it is worth with each split and pair.
         """
-        alone = np.empty(self.people.n_classes + 3, dtype=np.int64)
-        scores = np.empty((len(pairs), self.people.n_splits), dtype=np.int64)
-        changes.score_changes(
-            self.people.ranks,
-            self.people.rows,
-            traced,
-            place,
-            pairs,
-            self.priced,
-            self.cost,
-            self.limits.min_leaf,
-            alone,
-            scores,
+        return self.people.score_changes(
+            *(traced, place, pairs),
+            worth=self.priced,
+            cost=self.cost,
+            min_leaf=self.limits.min_leaf,
         )
-        return alone, scores
 
     def relabelled(self, tree: Genome) -> Genome:
         """Return a tree whose leaves have the class that is worth most there.
@@ -230,13 +220,10 @@ class Objective:
 
     def worth_at(self, tree: Genome) -> Integers:
         """Return what each class is worth at each node of a tree, in units."""
-        first, last = leaf_spans(tree)
-        leaf_of = self.people.leaf_of(tree)
+        leaf_of, count = self.people.leaf_of(tree), n_leaves(tree)
         # Whole numbers below 2**53, which floats hold exactly.
-        at_leaves = [np.bincount(leaf_of, mine, last[0]) for mine in self.worth.T]
-        up_to = np.cumsum(np.stack(at_leaves, axis=1), axis=0, dtype=np.int64)
-        up_to = np.concatenate([np.zeros_like(up_to[:1]), up_to])
-        return np.asarray(up_to[last] - up_to[first])
+        at_leaves = [np.bincount(leaf_of, mine, count) for mine in self.worth.T]
+        return sums_below(tree, np.stack(at_leaves, axis=1).astype(np.int64))
 
     def tidied(self, tree: Genome, *, merge: bool = True) -> Genome:
         """Return a tree without splits that few people or, if asked, no labels need."""

@@ -6,7 +6,7 @@ leaf with class ``c`` is ``-1 - c``. A subtree is thus a slice.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,14 @@ def leaf_spans(tree: Genome) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first leaf below each node, and the one behind the last."""
     before = np.concatenate([[0], np.cumsum(tree < 0)])
     return before[:-1], before[ends(tree)]
+
+
+def sums_below(tree: Genome, at_leaves: NDArray[Any]) -> NDArray[Any]:
+    """Return for each node the sum of what its leaves have, one row per leaf."""
+    first, last = leaf_spans(tree)
+    up_to = np.zeros((len(at_leaves) + 1, *at_leaves.shape[1:]), at_leaves.dtype)
+    np.cumsum(at_leaves, axis=0, out=up_to[1:])
+    return np.asarray(up_to[last] - up_to[first])
 
 
 def is_constant(tree: Genome) -> bool:

@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 from fatt.ensemble import Ensemble
 from fatt.region import Variables
 from fatt.train.fitness import Objective
-from fatt.train.genome import Genome, depth_of, ends, leaf_spans, n_leaves
+from fatt.train.genome import Genome, depth_of, ends, n_leaves, sums_below
 from fatt.train.groups import Groups
 from fatt.train.growth import impurity
 from fatt.train.people import People
@@ -90,11 +90,10 @@ def appraise(
 def _importances(traced: Traced, training_set: TrainingSet, people: People) -> Matrix:
     """Return how much purer the splits on each column make leaves, as parts of 1."""
     tree = traced.tree
-    first, last = leaf_spans(tree)
-    at_leaves = [np.bincount(traced.leaf, mine, last[0]) for mine in people.worth.T]
-    up_to: Matrix = np.zeros((len(at_leaves[0]) + 1, len(at_leaves)))
-    np.cumsum(np.stack(at_leaves, axis=1), axis=0, out=up_to[1:])
-    mixed = impurity(up_to[last] - up_to[first])
+    at_leaves = [
+        np.bincount(traced.leaf, mine, n_leaves(tree)) for mine in people.worth.T
+    ]
+    mixed = impurity(sums_below(tree, np.stack(at_leaves, axis=1)))
     gains = np.zeros(people.rows.shape[1])
     right = ends(tree)
     for place in np.flatnonzero(tree >= 0).tolist():
@@ -168,56 +167,23 @@ def _figures(
     )
 
 
-def paths_of(ensemble: Ensemble, encoded: NDArray[np.float64]) -> Any:
-    """Return which nodes of a single tree each person passes, as a sparse matrix.
-
-    Parameters
-    ----------
-    ensemble, encoded
-        As in `leaves_of`.
-    """
-    nodes = ensemble.trees.nodes
-    inner = np.flatnonzero(nodes["feature"] >= 0)
-    above = np.full(len(nodes), -1)
-    above[nodes["left"][inner]] = above[nodes["right"][inner]] = inner
-    leaves, leaf_of = np.unique(leaves_of(ensemble, encoded), return_inverse=True)
-    ways = []
-    for leaf in leaves.tolist():
-        way = [leaf]
-        while above[way[-1]] >= 0:
-            way.append(int(above[way[-1]]))
-        ways.append(np.sort(way))
-    passed = np.concatenate([np.zeros(0, np.int64), *(ways[leaf] for leaf in leaf_of)])
-    start = np.cumsum([0, *(len(ways[leaf]) for leaf in leaf_of)])
-    ones = np.ones(len(passed), dtype=np.int64)
-    return csr_matrix((ones, passed, start), shape=(len(encoded), len(nodes)))
+def paths_of(ensemble: Ensemble, rows: Any) -> Any:
+    """Return which nodes of a single tree each person passes, as a sparse matrix."""
+    leaves, nodes = leaves_of(ensemble, rows), ensemble.trees.nodes
+    passed = leaves[:, np.newaxis] == np.arange(len(nodes))
+    # Children stand behind their parent.
+    for node in np.flatnonzero(nodes["feature"] >= 0)[::-1].tolist():
+        left, right = nodes["left"][node], nodes["right"][node]
+        passed[:, node] = passed[:, left] | passed[:, right]
+    return csr_matrix(passed, dtype=np.int64)
 
 
-def leaves_of(ensemble: Ensemble, encoded: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the leaf of each person in a single tree, as an index of the nodes.
-
-    Parameters
-    ----------
-    ensemble
-        The tree; its set splits are on categories.
-    encoded : ndarray of shape (n_people, n_columns)
-        What `Ensemble.encode` returned.
-    """
-    nodes, words = ensemble.trees.nodes, ensemble.trees.words
-    place = np.full(len(encoded), int(ensemble.trees.roots[0]))
-    people = np.arange(len(encoded))
-    while True:
-        node = nodes[place]
-        inner = node["feature"] >= 0
-        if not inner.any():
-            return place
-        value = encoded[people, node["feature"]]
-        missing = np.isnan(value)
-        code = np.where(missing | (node["subset"] < 0), 0, value).astype(np.int64)
-        left = value <= node["threshold"]
-        if len(words):
-            word = words[np.maximum(node["subset"], 0) + code // 64]
-            member = (word >> (code % 64).astype(np.uint64)) & np.uint64(1)
-            left = np.where(node["subset"] >= 0, member == 1, left)
-        left = np.where(missing, node["missing_left"] == 1, left)
-        place = np.where(inner, np.where(left, node["left"], node["right"]), place)
+def leaves_of(ensemble: Ensemble, rows: Any) -> NDArray[np.int64]:
+    """Return the leaf of each person in a single tree, as an index of the nodes."""
+    trees = ensemble.trees
+    # A tree whose leaves hold their own places as scores.
+    places = np.flatnonzero(trees.nodes["feature"] < 0)
+    numbers = np.zeros(trees.values.shape)
+    numbers[trees.nodes["leaf"][places]] = places[:, np.newaxis]
+    numbered = replace(ensemble, trees=replace(trees, values=numbers))
+    return np.asarray(numbered.raw_scores(rows)[:, 0], dtype=np.int64)

@@ -184,22 +184,12 @@ class _Search:
         self, tree: Genome, place: int, worth: Integers, cost: Integers, min_leaf: int
     ) -> tuple[Integers, Integers]:
         people = self.objective.people
-        alone = np.empty(people.n_classes + 3, dtype=np.int64)
-        scores = np.empty((len(self.pairs), people.n_splits), dtype=np.int64)
-        traced = people.trace(tree)
-        changes.score_changes(
-            people.ranks,
-            people.rows,
-            traced,
-            place,
-            self.pairs,
-            worth,
-            cost,
-            min_leaf,
-            alone,
-            scores,
+        return people.score_changes(
+            *(people.trace(tree), place, self.pairs),
+            worth=worth,
+            cost=cost,
+            min_leaf=min_leaf,
         )
-        return alone, scores
 
     def planted(self, prefix: _Prefix) -> tuple[Genome, int]:
         """Return a prefix as a tree, and the place of its open leaf."""

@@ -60,7 +60,6 @@ class Operators:
 def evolve(
     objective: Objective,
     archive: Archive,
-    earlier: list[Genome],
     *,
     rng: Generator,
     operators: Operators,
@@ -74,8 +73,6 @@ def evolve(
         What makes a tree better.
     archive
         Receives the trees that no other beats.
-    earlier
-        Trees that join the first generation.
     rng
         Makes all choices.
     operators
@@ -88,7 +85,7 @@ def evolve(
         return objective.score(objective.relabelled(tree))
 
     first = _INITIAL[operators.initial](objective, operators.population_size, rng)
-    population = each(judge, first + earlier, n_threads)
+    population = each(judge, first, n_threads)
     while True:
         archive.add(population)
         # Among equally fit trees the newest comes first, so that trees go on changing.

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fatt.ensemble import Ensemble
-from fatt.errors import MissingDependencyError, SpecError
+from fatt.errors import SpecError
+from fatt.frames import frame_of
 from fatt.markup import notebook, table
 from fatt.train.splits import Portable, as_trees
 
@@ -243,21 +244,14 @@ class Front(Sequence[Candidate]):
         return columns
 
     def to_frame(self) -> Any:
-        """Return the figures as a pandas data frame, one row per tree.
+        """Return the figures as a data frame, one row per tree.
 
         Raises
         ------
         MissingDependencyError
-            If pandas is not installed.
+            If neither pandas, polars nor pyarrow is installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError(
-                "a data frame needs pandas: pip install 'fatt[tables]', or take "
-                "to_dict()."
-            ) from error
-        return pd.DataFrame(self.to_dict())
+        return frame_of(self.to_dict())
 
     def plot(self, ax: Axes | None = None, **dots: Any) -> Axes:
         """Draw accuracy over fairness, small trees as small dots, the chosen as a star.

@@ -82,26 +82,17 @@ class Search:
         return sorted(valued, key=lambda one: (-one.fitness, one.n_leaves))[:count]
 
 
-def run(search: Search, earlier: list[Genome]) -> None:
-    """Search, by the algorithm that was chosen.
-
-    Parameters
-    ----------
-    search
-        What to maximise and how; receives what is found.
-    earlier
-        Trees of an earlier training to start from.
-    """
-    (_breed if search.settings.algorithm == "paper" else _descend)(search, earlier)
+def run(search: Search) -> None:
+    """Search, by the algorithm that was chosen."""
+    (_breed if search.settings.algorithm == "paper" else _descend)(search)
 
 
-def _breed(search: Search, earlier: list[Genome]) -> None:
+def _breed(search: Search) -> None:
     """Let generations follow each other until it is time to stop."""
     settings = search.settings
     generations = population.evolve(
         search.objective,
         search.archive,
-        earlier,
         rng=search.rng,
         operators=settings.operators,
         n_threads=search.n_threads,
@@ -114,7 +105,7 @@ def _breed(search: Search, earlier: list[Genome]) -> None:
             break
 
 
-def _descend(search: Search, earlier: list[Genome]) -> None:
+def _descend(search: Search) -> None:
     """Descend from several trees, then from the best ones with a better weight."""
     everybody = search.objective
     if everybody.is_one_sided:
@@ -125,7 +116,7 @@ def _descend(search: Search, earlier: list[Genome]) -> None:
         search.objective, found = everybody.of_people(some), search.archive
         search.archive = Archive()
         try:
-            _settle_all(search, earlier)
+            _settle_all(search)
         finally:
             rough, search.archive = search.archive, found
             weight = search.objective.fairness_weight
@@ -137,16 +128,16 @@ def _descend(search: Search, earlier: list[Genome]) -> None:
             _go_on(search, 1)
             _come_closer(search)
     else:
-        _settle_all(search, earlier)
+        _settle_all(search)
 
 
-def _settle_all(search: Search, earlier: list[Genome]) -> None:
+def _settle_all(search: Search) -> None:
     """Find a weight, close gaps, and look for other trees to choose from."""
     root, first = Leaf.of_all(search.objective), _first(search.settings.limits)
     starts: list[Start] = [
         partial(grow, root, first, caution=caution) for caution in _CAUTIONS
     ]
-    _settle(search, starts + [partial(_as_it_is, tree) for tree in earlier])
+    _settle(search, starts)
     _come_closer(search)
     if search.settings.min_fairness is not None and len(search.archive):
         _reach(search, search.settings.min_fairness)

@@ -71,7 +71,6 @@ def candidates(
     worth: Matrix,
     *,
     max_bins: int,
-    others: Sequence[Split] = (),
 ) -> list[Split]:
     """Return the splits that part the people, and part as few boxes as they can.
 
@@ -87,8 +86,6 @@ def candidates(
         What each label is worth; orders the categories.
     max_bins
         Into how many parts a column is cut at most.
-    others
-        Further splits, of earlier trees.
     """
     blank = variables.model
     place = variable_of(variables.schema, blank)
@@ -112,7 +109,7 @@ def candidates(
                 max_bins=max_bins,
             )
         items.extend(found)
-    distinct = {split.key: split for split in [*items, *others]}
+    distinct = {split.key: split for split in items}
     return [distinct[key] for key in sorted(distinct)]
 
 
@@ -237,59 +234,59 @@ def as_trees(tree: Portable, shares: Matrix) -> Trees:
         The shares of the classes at its leaves.
     """
     inner = np.array([isinstance(node, Split) for node in tree])
-    splits = [node for node in tree if isinstance(node, Split)]
-    sets = [split.codes for split in splits if split.codes is not None]
-    has_set = np.array([split.codes is not None for split in splits], dtype=bool)
     left = np.flatnonzero(inner) + 1
-
-    def spread(values: Any, empty: Any) -> NDArray[Any]:
-        array = np.full(len(tree), empty)
-        array[inner] = values
-        return array
-
-    return Trees.lay_out(
+    return _laid_out(
+        [node for node in tree if isinstance(node, Split)],
+        inner,
+        sides=(left, ends(np.where(inner, 0, -1))[left]),
         roots=[0],
-        feature=spread([split.column for split in splits], -1),
-        threshold=spread([split.threshold for split in splits], 0.0),
-        left=spread(left, -1),
-        right=spread(ends(np.where(inner, 0, -1))[left], -1),
-        missing_left=spread([split.missing_left for split in splits], False),
         leaf=np.cumsum(~inner) - 1,
         values=shares,
-        targets=[-1],
-        subset=spread(np.where(has_set, np.cumsum(has_set) - 1, -1), -1),
-        sets=sets,
     )
 
 
 def as_stumps(variables: Variables, items: Sequence[Split]) -> Trees:
     """Return every split as a tree of its own, over the variables."""
-    count = len(items)
-    inner = np.arange(3 * count) % 3 == 0
-    node = np.arange(3 * count)
-
-    def spread(values: Any, empty: Any) -> NDArray[Any]:
-        array = np.full(3 * count, empty)
-        array[inner] = values
-        return array
-
-    sets = [split.codes for split in items if split.codes is not None]
-    has_set = np.array([split.codes is not None for split in items], dtype=bool)
-    trees = Trees.lay_out(
-        roots=node[inner],
-        feature=spread([split.column for split in items], -1),
-        threshold=spread([split.threshold for split in items], 0.0),
-        left=spread(node[inner] + 1, -1),
-        right=spread(node[inner] + 2, -1),
-        missing_left=spread([split.missing_left for split in items], False),
-        leaf=np.zeros(3 * count, dtype=np.int64),
+    nodes = np.arange(3 * len(items))
+    roots = nodes[::3]
+    trees = _laid_out(
+        items,
+        nodes % 3 == 0,
+        sides=(roots + 1, roots + 2),
+        roots=roots,
+        leaf=np.zeros(len(nodes), dtype=np.int64),
         values=np.zeros((1, variables.model.n_outputs)),
-        targets=np.full(count, -1),
-        subset=spread(np.where(has_set, np.cumsum(has_set) - 1, -1), -1),
-        sets=sets,
     )
     model = replace(variables.model, trees=trees)
     return Variables(model, variables.schema).ensemble.trees
+
+
+def _laid_out(
+    splits: Sequence[Split],
+    inner: NDArray[np.bool_],
+    *,
+    sides: tuple[NDArray[np.int64], NDArray[np.int64]],
+    **rest: Any,
+) -> Trees:
+    """Return trees whose inner nodes are these splits, with nodes on both sides."""
+
+    def spread(values: Any, empty: Any) -> NDArray[Any]:
+        array = np.full(len(inner), empty)
+        array[inner] = values
+        return array
+
+    has_set = np.array([split.codes is not None for split in splits], dtype=bool)
+    return Trees.lay_out(
+        feature=spread([split.column for split in splits], -1),
+        threshold=spread([split.threshold for split in splits], 0.0),
+        left=spread(sides[0], -1),
+        right=spread(sides[1], -1),
+        missing_left=spread([split.missing_left for split in splits], False),
+        targets=np.full(len(rest["roots"]), -1),
+        subset=spread(np.where(has_set, np.cumsum(has_set) - 1, -1), -1),
+        sets=[split.codes for split in splits if split.codes is not None],
+        **rest,
+    )
 
 
 def blank_tree(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.random import Generator
 from fatt.ensemble import Categorical
 from fatt.progress import watched
 from fatt.train.fitness import Objective
-from fatt.train.genome import Genome, leaf
+from fatt.train.genome import leaf
 from fatt.train.groups import Groups
 from fatt.train.models import HeldOut, appraise
 from fatt.train.optimum import MOST_LEAVES, best_small_tree, most_worth
@@ -20,7 +20,7 @@ from fatt.train.people import People
 from fatt.train.result import Candidate, Front
 from fatt.train.search import Search, run
 from fatt.train.settings import Settings
-from fatt.train.splits import Portable, Split, variable_of
+from fatt.train.splits import variable_of
 from fatt.train.teacher import MOST_PEOPLE, soft_labels
 from fatt.train.training_set import UNITS, TrainingSet
 
@@ -136,7 +136,6 @@ def train(
     n_threads: int,
     groups: Groups | None = None,
     held_out: HeldOut | None = None,
-    earlier: Sequence[Portable] = (),
     verbose: bool = False,
     keep_interrupted: bool = False,
 ) -> Trained:
@@ -156,8 +155,6 @@ def train(
         The groups of the people whose rates are compared, if any.
     held_out
         People held out, on whom the trees are judged as well.
-    earlier
-        Trees of an earlier training to start from.
     verbose
         Whether to show progress.
     keep_interrupted
@@ -168,7 +165,6 @@ def train(
         people,
         max_bins=settings.max_bins,
         split_on_varying=settings.split_on_varying,
-        others=[item for tree in earlier for item in tree if isinstance(item, Split)],
     )
     objective = _objective(people, training_set, settings, rng, n_threads)
     objective = replace(objective, groups=groups)
@@ -176,7 +172,7 @@ def train(
     with watched(verbose, "training") as progress:
         search = Search(objective, settings, rng, end, progress, n_threads)
         try:
-            run(search, _within_limits(objective, training_set.genomes(earlier)))
+            run(search)
             upper = _upper_bound(search, people)
         except KeyboardInterrupt:
             if not keep_interrupted or not len(search.archive):
@@ -201,12 +197,6 @@ def train(
         objective.is_one_sided,
         interrupted,
     )
-
-
-def _within_limits(objective: Objective, trees: list[Genome]) -> list[Genome]:
-    """Return those trees of an earlier training that may still be an answer."""
-    tidied = [objective.tidied(tree, merge=False) for tree in trees]
-    return [tree for tree in tidied if objective.allows(tree)]
 
 
 def _upper_bound(search: Search, people: People) -> float | None:

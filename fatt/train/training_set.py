@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.train.families import rank
-from fatt.train.genome import Genome, Outline, leaf_spans, n_leaves, outline
-from fatt.train.kernels import sending, tallies
+from fatt.train.genome import Genome, Outline, n_leaves, outline, sums_below
+from fatt.train.kernels import changes, sending, tallies
 from fatt.train.people import People
-from fatt.train.ranks import Ranks, Rows
+from fatt.train.ranks import Ranks, Rows, rank
 from fatt.train.splits import Portable, Split, as_stumps, candidates
 
 Matrix = NDArray[np.float64]
@@ -97,12 +96,7 @@ class TrainingSet:
 
     @classmethod
     def of(
-        cls,
-        people: People,
-        *,
-        max_bins: int,
-        split_on_varying: bool,
-        others: Sequence[Split] = (),
+        cls, people: People, *, max_bins: int, split_on_varying: bool
     ) -> TrainingSet:
         """Choose splits, and rank the people among them.
 
@@ -114,36 +108,34 @@ class TrainingSet:
             Into how many parts a column is cut at most.
         split_on_varying
             Whether to keep splits of variables that vary freely for everybody.
-        others
-            Further splits, of earlier trees.
         """
-        variables = people.variables
-        features = variables.ensemble.features
         items = candidates(
-            variables,
-            people.rows,
-            people.boxes,
-            people.worth,
-            max_bins=max_bins,
-            others=others,
+            people.variables, people.rows, people.boxes, people.worth, max_bins=max_bins
         )
+        return cls.among(people, items, split_on_varying=split_on_varying)
 
-        stumps = as_stumps(variables, items)
-        order, ranks = rank(stumps, features, people.values, people.boxes)
+    @classmethod
+    def among(
+        cls, people: People, items: Sequence[Split], *, split_on_varying: bool
+    ) -> TrainingSet:
+        """Rank the people among some splits."""
+        variables = people.variables
+        order, ranks = rank(
+            as_stumps(variables, items),
+            variables.ensemble.features,
+            people.values,
+            people.boxes,
+        )
         kept = np.ones(len(ranks.row), dtype=bool)
         if not split_on_varying:
             kept = ~ranks.tears_all(people.weights)
-        splits = [items[number] for number in order]
+        is_kept = kept[ranks.family]
         return cls(
             len(people.price),
-            tuple(
-                split
-                for split, family in zip(splits, ranks.family.tolist(), strict=True)
-                if kept[family]
-            ),
+            tuple(items[order[place]] for place in np.flatnonzero(is_kept)),
             ranks.of_families(kept),
             in_units(people.weights),
-            int(np.count_nonzero(~kept[ranks.family])),
+            int(np.count_nonzero(~is_kept)),
         )
 
     @property
@@ -191,10 +183,30 @@ class TrainingSet:
 
     def count(self, tree: Genome) -> Integers:
         """Count the people who pass each node of a tree."""
-        first, last = leaf_spans(tree)
-        at_leaves = np.bincount(self.leaf_of(tree), minlength=int(last[0]))
-        up_to = np.concatenate([[0], np.cumsum(at_leaves)])
-        return np.asarray(up_to[last] - up_to[first])
+        at_leaves = np.bincount(self.leaf_of(tree), minlength=n_leaves(tree))
+        return sums_below(tree, at_leaves)
+
+    def score_changes(
+        self,
+        traced: Traced,
+        place: int,
+        pairs: Integers,
+        *,
+        worth: Integers,
+        cost: Integers,
+        min_leaf: int,
+    ) -> tuple[Integers, Integers]:
+        """Tell what a tree is worth after every change at one node.
+
+        The parameters are those of `changes.score_changes`, as are the results.
+        """
+        alone = np.empty(self.n_classes + 3, dtype=np.int64)
+        scores = np.empty((len(pairs), self.n_splits), dtype=np.int64)
+        changes.score_changes(
+            *(self.ranks, self.rows, traced, place, pairs),
+            *(worth, cost, min_leaf, alone, scores),
+        )
+        return alone, scores
 
     def tally(self, people: Integers, boxes: Integers, worth: Integers) -> Tally:
         """Tell what every split would do at a leaf.
@@ -217,18 +229,6 @@ class TrainingSet:
     def portable(self, tree: Genome) -> Portable:
         """Return a tree in prefix order with its splits themselves."""
         return tuple(self.splits[code] if code >= 0 else code for code in tree.tolist())
-
-    def genomes(self, trees: Sequence[Portable]) -> list[Genome]:
-        """Return trees with the numbers of their splits, if all of these are here."""
-        number = {split.key: place for place, split in enumerate(self.splits)}
-        return [
-            np.array(
-                [number[x.key] if isinstance(x, Split) else x for x in tree],
-                dtype=np.int32,
-            )
-            for tree in trees
-            if all(x.key in number for x in tree if isinstance(x, Split))
-        ]
 
 
 def in_units(numbers: Matrix) -> Integers:

@@ -172,7 +172,7 @@ class ScoreGaps(OnDemand[ScoreGap]):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw how many people have which gap; see `fatt.displays.ScoreGapDisplay`.
+        """Draw how many people have which gap.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class Radii(OnDemand[Radius]):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the share treated fairly over the noise; see `RadiusDisplay`.
+        """Draw the share treated fairly over the noise.
 
         Parameters
         ----------

@@ -240,12 +240,12 @@ MUTANTS = tuple(
         ),
         # A missing value is inside or outside of a chain, and of singles.
         (
-            "families.py",
+            "ranks.py",
             "return np.where(missing, size, own), low, np.where(may_miss, size, high)",
             "return np.where(missing, size, own), low, high",
         ),
         (
-            "families.py",
+            "ranks.py",
             "high = INSIDE + OUTSIDE * ((count > 1) | lost_outside)",
             "high = INSIDE + OUTSIDE * (count > 1)",
         ),
@@ -433,12 +433,6 @@ MUTANTS = tuple(
             "search.py",
             "search.objective, gap_price=price, slope=spread.slope",
             "search.objective, gap_price=price, slope=-spread.slope",
-        ),
-        # Limits hold for trees of an earlier training, too.
-        (
-            "training.py",
-            "    return [tree for tree in tidied if objective.allows(tree)]\n",
-            "    return tidied\n",
         ),
         (
             "training.py",

@@ -180,11 +180,13 @@ def test_who_reaches_both_sides_of_each_split_may_not_reach_the_leaf(case: Any) 
         similarity=similarity,
         balance=0.0,
     )
-    others = [one for one in tree if isinstance(one, Split)]
-    some = TrainingSet.of(people, max_bins=4, split_on_varying=True, others=others)
+    splits = [one for one in tree if isinstance(one, Split)]
+    some = TrainingSet.among(people, splits, split_on_varying=True)
     worth = np.rint(people.worth * UNITS).astype(np.int64)
     objective = Objective(some, worth, 0.5, 0.0, Limits(9, 9, 1))
-    judged = appraise(some.genomes([tree])[0], objective, people, None)
+    number = {split.key: place for place, split in enumerate(some.splits)}
+    nodes = [number[one.key] if isinstance(one, Split) else one for one in tree]
+    judged = appraise(np.array(nodes, dtype=np.int32), objective, people, None)
     assert judged.fairness == n_fair / len(X)
 
 

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from fatt import FATTClassifier, Similarity
 from fatt.train import optimum
-from fatt.train.families import rank
 from fatt.train.fitness import Limits, Objective
 from fatt.train.genome import Genome, is_constant, join, leaf, n_leaves
 from fatt.train.kernels import changes
 from fatt.train.optimum import best_small_tree, most_worth
-from fatt.train.splits import as_stumps
 from fatt.train.training_set import TrainingSet
 from tests.laws.effort import for_seeds
 from tests.train import town
@@ -33,18 +31,7 @@ def small_case(seed: int) -> Case:
     people, before = case.people, case.objective.people
     chosen = case.rng.permutation(before.n_splits)[:N_SPLITS]
     splits = [before.splits[split] for split in np.sort(chosen)]
-    order, ranks = rank(
-        as_stumps(people.variables, splits),
-        people.variables.ensemble.features,
-        people.values,
-        people.boxes,
-    )
-    few = TrainingSet(
-        before.n_classes,
-        tuple(splits[split] for split in order),
-        ranks,
-        before.weight,
-    )
+    few = TrainingSet.among(people, splits, split_on_varying=True)
     limits = Limits(
         int(case.rng.integers(2, 5)),
         int(case.rng.integers(1, 4)),

@@ -111,29 +111,6 @@ def test_training_stops_without_progress_and_in_time() -> None:
     assert 1 <= short.n_iter_ < long.n_iter_
 
 
-def test_a_warm_start_never_gets_worse() -> None:
-    tree = quick(warm_start=True, max_iter=1).fit(X_PLAIN, Y_PLAIN)
-    fitness = [tree.front_.select().fitness]
-    for _ in range(3):
-        tree.fit(X_PLAIN, Y_PLAIN)
-        fitness.append(tree.front_.select().fitness)
-    assert fitness == sorted(fitness)
-    with pytest.raises(DataError, match=r"warm_start: .* not those of the last fit"):
-        tree.fit(X_PLAIN[:, :2], Y_PLAIN)
-
-
-@pytest.mark.parametrize("algorithm", ["descent", "paper"])
-def test_a_warm_start_keeps_to_new_limits(algorithm: Any) -> None:
-    tree = quick(warm_start=True, fairness_weight=0.1).fit(X_PLAIN, Y_PLAIN)
-    assert tree.get_n_leaves() > 3
-    tree.set_params(algorithm=algorithm, max_leaves=3, min_samples_leaf=40)
-    tree.fit(X_PLAIN, Y_PLAIN)
-    assert len(tree.front_)
-    for each in tree.front_:
-        assert each.n_leaves <= 3
-        assert each.hints.min_samples_leaf >= 40
-
-
 def test_an_interrupted_training_keeps_the_best_tree_if_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Displays as scikit-learn has them: into given axes, with nobody's style."""
+"""Drawings: into given axes, in no style."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ import matplotlib.pyplot as plt
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
-from fatt import Budget, FATTClassifier, Similarity
-from fatt.displays import (
-    FairnessDisplay,
-    FrontDisplay,
-    RadiusDisplay,
-    ScoreGapDisplay,
-)
+from fatt import Budget, FATTClassifier, Similarity, plots
 from tests.report import made
 
 X = np.random.default_rng(0).random((60, 2))
@@ -41,9 +35,7 @@ def tree() -> DecisionTreeClassifier:
 def test_a_report_is_drawn_as_bars_that_add_up() -> None:
     report = made.report()
     ax = plt.subplots()[1]
-    display = FairnessDisplay(report.by_group("sex")).plot(ax)
-    assert display.ax_ is ax
-    assert display.figure_ is ax.figure
+    assert report.plot("sex", ax=ax) is ax
     widths = np.array([bar.get_width() for bar in ax.patches]).reshape(3, 2)
     assert np.allclose(widths.sum(axis=0), 1)
     assert np.allclose(widths[0], [0.5, 0])
@@ -67,20 +59,12 @@ def test_long_names_of_groups_are_not_cut() -> None:
 
 
 def test_a_style_goes_on_to_matplotlib() -> None:
-    display = FairnessDisplay(made.report().by_group("sex")).plot(alpha=0.25)
-    assert {bar.get_alpha() for bar in display.ax_.patches} == {0.25}
-
-
-def test_a_model_is_verified_and_drawn(tree: DecisionTreeClassifier) -> None:
     before = dict(mpl.rcParams)
-    display = FairnessDisplay.from_estimator(
-        tree, X, similarity=SIMILARITY, sensitive_features={"g": X[:, 1] > 0.5}, by="g"
-    )
-    assert len(display.groups) == 2
-    report = fatt.verify(tree, X, similarity=SIMILARITY)
-    whole = FairnessDisplay.from_estimator(tree, X, similarity=SIMILARITY)
-    widths = [bar.get_width() for bar in whole.ax_.patches]
-    assert widths[0] == pytest.approx(report.fairness.lower)
+    counts = [{"fair": 2, "unfair": 1, "unknown": 0}]
+    ax = plots.groups(["all"], counts, alpha=0.25)
+    assert {bar.get_alpha() for bar in ax.patches} == {0.25}
+    some = plots.gaps(np.zeros(3), np.ones(3), color="black")
+    assert some.lines[0].get_color() == "black"
     assert dict(mpl.rcParams) == before
 
 
@@ -90,21 +74,16 @@ def test_gaps_are_drawn_as_shares(tree: DecisionTreeClassifier) -> None:
     at, share = line.get_data()
     for place, height in zip(at, share, strict=True):
         assert height == pytest.approx(np.mean(gaps.upper <= place))
-    drawn = ScoreGapDisplay.from_estimator(tree, X, similarity=SIMILARITY)
-    assert np.array_equal(drawn.ax_.lines[0].get_ydata(), share)
     # Bounds that differ in the last bit are drawn as one line.
     nearly = replace(gaps, upper=np.nextafter(gaps.upper, np.inf))
-    assert len(ScoreGapDisplay(nearly).plot().ax_.lines) == 1
-    some = ScoreGapDisplay(gaps).plot(color="black").ax_
-    assert some.lines[0].get_color() == "black"
+    assert len(nearly.plot().lines) == 1
 
 
 def test_radii_are_drawn_as_shares(tree: DecisionTreeClassifier) -> None:
     radii = fatt.radius(tree, X, similarity=SIMILARITY, budget=Budget(nodes=1))
-    line, *_ = RadiusDisplay(radii).plot().ax_.lines
+    line, *_ = radii.plot().lines
     for multiple, height in zip(*line.get_data(), strict=True):
         assert height == pytest.approx(radii.fair_at(multiple).lower)
-    assert RadiusDisplay.from_estimator(tree, X, similarity=SIMILARITY).figure_
     assert radii.plot().get_xlabel() == "multiple of the noise"
     table = radii.to_frame()
     assert np.array_equal(table["lower"], radii.lower)
@@ -113,13 +92,13 @@ def test_radii_are_drawn_as_shares(tree: DecisionTreeClassifier) -> None:
 def test_a_front_is_drawn() -> None:
     model = FATTClassifier(SIMILARITY, random_state=0).fit(X, Y)
     ax = plt.subplots()[1]
-    assert FrontDisplay.from_estimator(model, ax=ax).ax_ is ax
-    styled = FrontDisplay(model.front_).plot(alpha=0.25)
-    assert styled.ax_.collections[0].get_alpha() == 0.25
+    assert model.front_.plot(ax) is ax
+    styled = model.front_.plot(alpha=0.25)
+    assert styled.collections[0].get_alpha() == 0.25
     # What is written about the chosen tree stands within the axes.
-    styled.figure_.canvas.draw()
-    [word] = styled.ax_.texts
-    inside, written = styled.ax_.bbox, word.get_window_extent()
+    styled.figure.canvas.draw()
+    [word] = styled.texts
+    inside, written = styled.bbox, word.get_window_extent()
     assert inside.x0 < written.x0
     assert written.x1 < inside.x1
 
