@@ -13,8 +13,8 @@ from fatt.errors import SpecError
 from fatt.progress import Progress
 from fatt.region import Similarity
 from fatt.report import Report
-from fatt.report.details import Alone, Details
-from fatt.verdict import FAIR, Of, Radii, ScoreGaps
+from fatt.report.details import Alone, Causes, Details
+from fatt.verdict import FAIR, UNFAIR, Of, Radii, ScoreGaps
 from fatt.verifier import Budget
 
 #: Of more people than these, some at equal distances are measured.
@@ -56,12 +56,70 @@ def measure(
     people = report.people.take(measured)
     found: dict[str, Any] = {"nodes": _NODES, "rows": measured}
     try:
+        found["causes"] = causes(auditor, report, n_jobs=n_jobs, progress=progress)
         found["alone"] = _alone(auditor, report, n_jobs, progress)
         found["gaps"] = _gaps(auditor, people, arguments)
         found["radii"] = _radii(auditor, people, arguments)
     except KeyboardInterrupt:
         found["interrupted"] = True
     return Details(**found)
+
+
+def causes(
+    auditor: Auditor,
+    report: Report,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Causes | None:
+    """Tell why people are unfair: by what may vary, by noise, or only by both.
+
+    Only the unfair are asked about again: whoever is fair is so with less, too.
+
+    Parameters
+    ----------
+    auditor
+        Who made the report.
+    report
+        What `Auditor.verify` returned.
+    n_jobs, progress
+        As in `fatt.verify`.
+
+    Returns
+    -------
+    Causes or None
+        None if nobody is unfair, or the similarity has not both.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user interrupts it.
+    """
+    unfair = np.flatnonzero(report.findings.verdict == UNFAIR)
+    halves = [report.similarity.only(varying=varying) for varying in (True, False)]
+    if not unfair.size or None in halves:
+        return None
+    people = report.people.take(unfair)
+    effort: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    protected, noise = (
+        auditor.with_similarity(half)
+        .verify_part(people, budget=report.budget, spot_checks=0, **effort)
+        .whole()
+        .findings.verdict
+        for half in halves
+        if half is not None
+    )
+    is_open = (protected != UNFAIR) & (noise != UNFAIR)
+    proved = (protected == FAIR) & (noise == FAIR)
+    moves = report.similarity.moves
+    return Causes(
+        names=tuple(dict.fromkeys(str(move.name) for move in moves if move.varies)),
+        protected=int((protected == UNFAIR).sum()),
+        noise=int((noise == UNFAIR).sum()),
+        either=int(((protected == UNFAIR) & (noise == UNFAIR)).sum()),
+        together=int(proved.sum()),
+        unknown=int((is_open & ~proved).sum()),
+    )
 
 
 def _gaps(auditor: Auditor, people: Any, arguments: dict[str, Any]) -> ScoreGaps:

@@ -334,10 +334,16 @@ def _print(
     warnings = [*report.warnings, *agreement.warnings]
     warn(warnings, in_result=not (request.as_json or request.quiet))
     if request.as_json:
-        click.echo(report.to_json())
+        click.echo(report.to_json(favorable=request.favorable))
     elif not request.quiet:
         ids = sources.ids(request)
-        print_report(report, groups, ids=ids, min_fairness=request.min_fairness)
+        print_report(
+            report,
+            groups,
+            ids=ids,
+            min_fairness=request.min_fairness,
+            more=_harm(request, report, sources.auditor),
+        )
         for note in agreement.notes:
             click.echo(printable(note))
 
@@ -355,7 +361,8 @@ def _write(
     ids = sources.ids(request)
     if request.csv is not None:
         named = {} if ids is None else {str(request.identity): ids}
-        write_text(request.csv, to_csv(report, named))
+        text = to_csv(report, named, favorable=request.favorable)
+        write_text(request.csv, text)
     if request.certificate is not None:
         _certify(request, report, request.certificate)
     pages = [path for path in (request.html, request.summary) if path is not None]
@@ -409,6 +416,24 @@ def _details(request: Request, report: Report, auditor: Auditor) -> Details | No
         return None
     with progress("measuring", quiet=request.quiet) as show:
         return measure(auditor, report, n_jobs=request.jobs, progress=show)
+
+
+def _harm(request: Request, report: Report, auditor: Auditor) -> list[str]:
+    """Say who is harmed, and by what people are unfair."""
+    from fatt.audit.measures import causes
+    from fatt.report.harm import known_harm
+
+    harmed = known_harm(report, request.favorable)
+    said = [] if harmed is None else [harmed.sentence()]
+    if report.interrupted:
+        return said
+    with (
+        progress("telling causes apart", quiet=request.quiet) as show,
+        contextlib.suppress(KeyboardInterrupt),
+    ):
+        why = causes(auditor, report, n_jobs=request.jobs, progress=show)
+        said += [] if why is None else [str(why)]
+    return said
 
 
 def _left_aside(sources: Sources) -> tuple[str, ...]:

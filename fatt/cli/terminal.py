@@ -188,6 +188,7 @@ def print_report(
     *,
     ids: Sequence[str] | None,
     min_fairness: float | None,
+    more: Sequence[str] = (),
 ) -> None:
     """Print a report for people.
 
@@ -201,6 +202,8 @@ def print_report(
         What people are called.
     min_fairness
         The share of fair people that was asked for.
+    more
+        Sentences on who is harmed, and by what.
     """
     from fatt.report.sentences import (
         CLOSEST,
@@ -214,6 +217,7 @@ def print_report(
     lines = [
         headline(report, min_fairness),
         f"Fairness: {fair_of(report.total)}.",
+        *more,
         "",
         report.similarity.describe(report.people.variables.schema),
         *decision(report),

@@ -196,6 +196,31 @@ class Relation:
             )
         return list(found)
 
+    def only(self, *, varying: bool) -> Relation | None:
+        """Return what may change by varying alone, or by all else alone.
+
+        Parameters
+        ----------
+        varying
+            Whether to keep what may vary, or the noise and the missing values.
+
+        Returns
+        -------
+        Relation or None
+            None if nothing may change then.
+
+        Examples
+        --------
+        >>> Similarity(noise={"age": 3}, vary=["sex"]).only(varying=True)
+        Similarity(vary=['sex'])
+        """
+        found = []
+        for one in self.alternatives:
+            moves = [move for move in one.moves if move.varies == varying]
+            if moves:
+                found.append(_made_of(moves, one.where))
+        return any_of(*found) if found else None
+
     def one_at_a_time(self) -> Relation:
         """Return the relation in which only one attribute may change at a time.
 
@@ -644,7 +669,11 @@ def _describe(similarity: Similarity, schema: Schema | None, start: str) -> str:
     ]
     both = [f"Both of them must exist: {'; '.join(exist)}."] if exist else []
     return "\n".join(
-        [f"{start} if{only} they agree in everything, except that:", *lines, *both]
+        [
+            f"{start} if{only} they agree in everything, except that:",
+            *lines,
+            *both,
+        ]
     )
 
 

@@ -83,6 +83,50 @@ class Alone:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Causes:
+    """Why people are unfair: by what may vary, by noise, or only by both together.
+
+    Attributes
+    ----------
+    names
+        What may vary, such as the protected attributes.
+    protected
+        How many people are unfair if only these change.
+    noise
+        How many are unfair if only the rest changes.
+    either
+        How many of these are counted in both.
+    together
+        How many are unfair only if both change together: it is proved that neither
+        does alone.
+    unknown
+        Of how many it is not known.
+    """
+
+    names: tuple[str, ...]
+    protected: int
+    noise: int
+    either: int
+    together: int
+    unknown: int
+
+    @property
+    def total(self) -> int:
+        """How many people are unfair."""
+        return self.protected + self.noise - self.either + self.together + self.unknown
+
+    def __str__(self) -> str:
+        who = " and ".join(self.names)
+        either = f" ({self.either:,} of them by noise alone, too)" * bool(self.either)
+        unknown = f"; of {self.unknown:,} it is not known" * bool(self.unknown)
+        return (
+            f"Of {self.total:,} unfair, {self.protected:,} by {who} alone{either}, "
+            f"{self.noise - self.either:,} by noise alone, and {self.together:,} only "
+            f"by both together{unknown}."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Details:
     """More figures about the people of a report.
 
@@ -90,6 +134,8 @@ class Details:
     ----------
     alone
         What each attribute changes alone.
+    causes
+        Why people are unfair. None if the similarity has only noise, or none.
     radii
         The largest multiple of the noise for which a person is fair. None if there is
         no noise, or it was not measured.
@@ -104,6 +150,7 @@ class Details:
     """
 
     alone: tuple[Alone, ...] = ()
+    causes: Causes | None = None
     radii: Radii | None = None
     gaps: ScoreGaps | None = None
     rows: NDArray[np.int64] | None = None

@@ -228,6 +228,25 @@ def by_group(
     Groups
         By value; by tuple of values if there are several names. Values in order.
     """
+    groups = {}
+    for values, mine in members(people, names).items():
+        mine_weight = None if weight is None else weight[mine]
+        groups[key_of(values)] = count(verdicts[mine], mine_weight)
+    return Groups(names, groups)
+
+
+def members(
+    people: People, names: Sequence[str]
+) -> dict[tuple[Value, ...], NDArray[np.int64]]:
+    """Return the rows of each group, by the values that its people share, in order.
+
+    Parameters
+    ----------
+    people
+        The people.
+    names
+        The variables or columns whose values, taken together, make the groups.
+    """
     columns = [people.column(name) for name in names]
     keys, which = np.unique(
         np.column_stack([group for group, _ in columns]), axis=0, return_inverse=True
@@ -235,17 +254,18 @@ def by_group(
     which = which.ravel()
     order = np.argsort(which, kind="stable")
     ends = np.cumsum(np.bincount(which, minlength=len(keys)))
-    groups: dict[tuple[Value, ...], Group] = {}
-    for key, mine in zip(keys.tolist(), np.split(order, ends[:-1]), strict=True):
-        values = tuple(
-            value[place] for place, (_, value) in zip(key, columns, strict=True)
+    groups = {
+        tuple(value[place] for place, (_, value) in zip(key, columns, strict=True)): (
+            mine
         )
-        mine_weight = None if weight is None else weight[mine]
-        groups[values] = count(verdicts[mine], mine_weight)
-    ordered = in_order(groups)
-    if len(columns) == 1:
-        return Groups(names, {values[0]: groups[values] for values in ordered})
-    return Groups(names, {values: groups[values] for values in ordered})
+        for key, mine in zip(keys.tolist(), np.split(order, ends[:-1]), strict=True)
+    }
+    return {values: groups[values] for values in in_order(groups)}
+
+
+def key_of(values: tuple[Value, ...]) -> Key:
+    """Return the key of a group: a value, or a tuple if there are several."""
+    return values if len(values) > 1 else values[0]
 
 
 def groups_or_all(report: Report, names: Sequence[Any]) -> Groups:

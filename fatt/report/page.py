@@ -37,6 +37,7 @@ from fatt.report.charts import share_bar
 from fatt.report.details import Details, Provenance
 from fatt.report.doubts import count_cells, held_fixed
 from fatt.report.groups import favorable_label
+from fatt.report.harm import Harmed, known_harm
 from fatt.report.sentences import CLOSEST, caveats, fair_of, headline, judge, rule
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def to_html(
     groups = [*dict.fromkeys([*groups, *report.people.sensitive])]
     assumed = favorable is None
     favorable = favorable_label(report.findings.classes, favorable)
+    harmed = None if favorable is None else known_harm(report, favorable)
     found = page_people.counts(
         report, page_figures.protected(report, details, favorable)
     )
@@ -101,6 +103,7 @@ def to_html(
         _warnings([*report.warnings, *provenance.warnings]),
         tag("p", rule(report), class_="rule"),
         _verdict(report, min_fairness),
+        [tag("p", one, class_="key") for one in _told(harmed, details)],
     ]
     if summary:
         sheet = [
@@ -187,6 +190,12 @@ def _verdict(report: Report, min_fairness: float | None) -> Markup:
         tag("p", headline(report, min_fairness)),
         class_=f"verdict{kind}",
     )
+
+
+def _told(harmed: Harmed | None, details: Details) -> list[str]:
+    """Say who is harmed, and by what people are unfair."""
+    found = [] if harmed is None else [harmed.sentence()]
+    return found if details.causes is None else [*found, str(details.causes)]
 
 
 def _warnings(sentences: Sequence[str]) -> Markup | None:

@@ -26,6 +26,7 @@ from fatt.markup import (
 from fatt.report.charts import share_bar
 from fatt.report.doubts import held_fixed
 from fatt.report.groups import FEW, FOUR_FIFTHS, Group, Rate, selection_rates
+from fatt.report.harm import known_harm
 from fatt.report.sentences import CLOSEST, ROWS, caveats, fair_of, unfair_answer
 from fatt.verdict import Counterexample, Value, in_words, share
 
@@ -145,11 +146,13 @@ def groups(
                     ".",
                 )
             )
+    harmed = None if favorable is None or most else known_harm(report, favorable)
     tables = join(
         [
             _group_table(report, each, favorable, most)
             for each in sets[: len(sets) - len(in_words_only)]
         ],
+        [harmed.by_group(name).table() for name in names] if harmed else None,
         _intersections(report, names, most or _SHOWN_WORST),
     )
     if _IS_FEW in tables:

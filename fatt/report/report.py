@@ -18,6 +18,7 @@ from fatt.people import People
 from fatt.progress import Progress, watched
 from fatt.report import doubts
 from fatt.report.groups import Group, Groups, by_group, count, groups_or_all
+from fatt.report.harm import Harmed, harmed_of
 from fatt.report.sentences import caveats, counted, people_in_words
 from fatt.verdict import FAIR, Bounds, Counterexamples, Findings, in_words, share
 
@@ -260,6 +261,47 @@ class Report:
             raise SpecError("name at least one variable to group people by.")
         return by_group(people, names, self.findings.verdict, self.sample_weight)
 
+    def harmed(self, favorable: Label | None = None) -> Harmed:
+        """Tell who is harmed: people denied what a similar person gets.
+
+        Nothing is searched again. Of two answers the verdicts say all. Of several, it
+        is unknown for people whose twin gets a third answer, unless it is proved that
+        no similar person gets the favorable one.
+
+        Parameters
+        ----------
+        favorable
+            The answer that people want. Default: the one that the question named, or
+            the second of two.
+
+        Returns
+        -------
+        Harmed
+            Counts and shares of those ``denied`` and of those ``granted``, who would
+            lose it as a similar person; ``cases`` and ``losses`` with the twins;
+            ``by_group``, ``to_frame``.
+
+        Raises
+        ------
+        SpecError
+            If the model never answers so, predicts numbers, or has more than two
+            answers and none is named.
+
+        Examples
+        --------
+        >>> import fatt
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> ages, answers = [[20.0], [30.0], [40.0]], ["deny", "deny", "grant"]
+        >>> tree = DecisionTreeClassifier().fit(ages, answers)
+        >>> near = fatt.Similarity(noise={"x0": 6})
+        >>> harmed = fatt.verify(tree, ages, similarity=near).harmed("grant")
+        >>> harmed.denied.found, harmed.denied.size
+        (1, 2)
+        >>> print(harmed.cases[0])
+        #1  deny → grant   x0 30.0 → 36.0
+        """
+        return harmed_of(self, favorable)
+
     def plot(self, *names: Any, ax: Any = None) -> Any:
         """Draw who is fair, unfair and unknown, group by group.
 
@@ -309,8 +351,13 @@ class Report:
 
         return to_frame(self)
 
-    def to_json(self) -> str:
+    def to_json(self, *, favorable: Label | None = None) -> str:
         """Return the report as JSON.
+
+        Parameters
+        ----------
+        favorable
+            The answer that people want, as in `harmed`.
 
         Returns
         -------
@@ -323,6 +370,10 @@ class Report:
             many are unknown for which reason); ``asked`` (how many ``people``, and
             people ``similar`` to the fair, the model's own library was asked about, or
             the ``reason`` why it was not); ``fairness`` (``lower`` and ``upper``);
+            ``harmed`` (null if the favorable answer is not known: ``favorable``;
+            whether that is ``assumed``; ``size``, ``found``, ``unknown``, ``lower`` and
+            ``upper`` of those ``denied`` and ``granted``; ``people``: what is known of
+            each);
             ``findings`` (``verdict``, ``label``, ``labels`` and ``stopped`` of each
             person, in order); ``counterexamples``, closest first (``index``,
             ``label``, ``twin_label``, ``individual``, ``twin``, ``changes`` with
@@ -331,7 +382,7 @@ class Report:
         """
         from fatt.report.rows import to_json
 
-        return to_json(self)
+        return to_json(self, favorable)
 
     def to_html(
         self,

@@ -18,6 +18,7 @@ from fatt.ensemble import Label
 from fatt.ensemble.cutoff import rule_in_words
 from fatt.frames import frame_of
 from fatt.importers.versions import all_releases
+from fatt.report.harm import known_harm
 from fatt.verdict import (
     Counterexample,
     Findings,
@@ -89,7 +90,12 @@ def columns_of(
     return columns
 
 
-def to_csv(report: Report, columns: Mapping[str, Sequence[str]] | None = None) -> str:
+def to_csv(
+    report: Report,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    *,
+    favorable: Label | None = None,
+) -> str:
     """Return CSV with one line per person, without a package of data frames.
 
     Parameters
@@ -98,20 +104,24 @@ def to_csv(report: Report, columns: Mapping[str, Sequence[str]] | None = None) -
         The report.
     columns
         More columns, which come first, such as ids.
+    favorable
+        The answer that people want, as in `Report.harmed`.
 
     Returns
     -------
     str
-        The given columns, then the row counted from 0 and the columns of `COLUMNS`.
+        The given columns, then the row counted from 0, the columns of `COLUMNS`, and
+        ``harm`` if the favorable answer is known.
     """
-    given = dict(columns or {})
+    given, harmed = dict(columns or {}), known_harm(report, favorable)
+    more = {} if harmed is None else {"harm": harmed.words()}
     found = columns_of(report, label=in_words, labels=" | ".join, absent="")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*given, "row", *COLUMNS])
+    writer.writerow([*given, "row", *COLUMNS, *more])
     rows = range(len(report))
     cells = [found[name] for name in COLUMNS]
-    writer.writerows(zip(*given.values(), rows, *cells, strict=True))
+    writer.writerows(zip(*given.values(), rows, *cells, *more.values(), strict=True))
     return text.getvalue()
 
 
@@ -139,8 +149,9 @@ def to_arrow(report: Report | None) -> Any:
     )
 
 
-def to_json(report: Report) -> str:
+def to_json(report: Report, favorable: Label | None = None) -> str:
     """Return the report as JSON; see `Report.to_json`."""
+    harmed = known_harm(report, favorable)
     model = report.people.variables.model
     document = {
         "format": "fatt-report-1",
@@ -165,6 +176,7 @@ def to_json(report: Report) -> str:
         "stopped": report.stopped,
         "asked": asdict(report.asked),
         "fairness": report.fairness._asdict(),
+        "harmed": None if harmed is None else harmed.plain(),
         "findings": _findings(report.findings),
         "counterexamples": [_case(case) for case in report.counterexamples],
     }

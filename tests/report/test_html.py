@@ -308,7 +308,8 @@ def test_the_worst_intersections_have_a_table_of_their_own() -> None:
     assert "Intersections" not in Reader(report.to_html(groups=["sex"])).text
     sheet = Reader(report.to_html(groups=["sex", "town"], summary=True)).text
     said = ["Groups", "Findings by sex", "f 30", "Intersections that fare worst"]
-    places = [sheet.index(one) for one in said]
+    start = sheet.index("Groups")
+    places = [sheet.index(one, start) for one in said]
     assert places == sorted(places)
     assert "Findings by town" not in sheet
 

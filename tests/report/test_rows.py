@@ -91,6 +91,7 @@ def test_the_json_holds_all() -> None:
         "stopped",
         "asked",
         "fairness",
+        "harmed",
         "findings",
         "counterexamples",
     ]
@@ -138,8 +139,8 @@ def test_a_line_of_csv() -> None:
     names = ["Ann", 'Bo "B"', "Cid, jr.", "Dan", "Eve"]
     lines = list(csv.reader(io.StringIO(to_csv(report(), {"who": names}))))
     assert lines == [
-        ["who", "row", *COLUMNS],
-        ["Ann", "0", "fair", "deny", "deny", "", "", "", ""],
+        ["who", "row", *COLUMNS, "harm"],
+        ["Ann", "0", "fair", "deny", "deny", "", "", "", "", "neither"],
         [
             'Bo "B"',
             "1",
@@ -150,6 +151,7 @@ def test_a_line_of_csv() -> None:
             "grant",
             "age 30 → 32, sex M → F",
             "model",
+            "harmed",
         ],
         [
             "Cid, jr.",
@@ -161,8 +163,20 @@ def test_a_line_of_csv() -> None:
             "deny",
             "age 40 → 35",
             "model",
+            "would lose",
         ],
-        ["Dan", "3", "unknown", "grant", "deny | grant", "budget", "", "", ""],
+        [
+            "Dan",
+            "3",
+            "unknown",
+            "grant",
+            "deny | grant",
+            "budget",
+            "",
+            "",
+            "",
+            "unknown",
+        ],
         [
             "Eve",
             "4",
@@ -173,6 +187,7 @@ def test_a_line_of_csv() -> None:
             "deny",
             "age 60 → 57",
             "model",
+            "would lose",
         ],
     ]
 
