@@ -202,7 +202,7 @@ class Relation:
         Parameters
         ----------
         varying
-            Whether to keep what may vary, or the noise and the missing values.
+            Whether to keep what may vary, with what follows it, or all else.
 
         Returns
         -------
@@ -216,9 +216,20 @@ class Relation:
         """
         found = []
         for one in self.alternatives:
-            moves = [move for move in one.moves if move.varies == varying]
-            if moves:
-                found.append(_made_of(moves, one.where))
+            leading = [move for move in one.moves if move.key != "follow"]
+            groups = {_group_of(one, m.name) for m in leading if m.varies}
+            moves = [
+                move
+                for move in one.moves
+                if (
+                    _group_of(one, move.name) in groups
+                    if move.key == "follow"
+                    else move.varies
+                )
+                == varying
+            ]
+            if any(move in leading for move in moves):
+                found.append(_made_of(moves, one))
         return any_of(*found) if found else None
 
     def one_at_a_time(self) -> Relation:
@@ -669,11 +680,7 @@ def _describe(similarity: Similarity, schema: Schema | None, start: str) -> str:
     ]
     both = [f"Both of them must exist: {'; '.join(exist)}."] if exist else []
     return "\n".join(
-        [
-            f"{start} if{only} they agree in everything, except that:",
-            *lines,
-            *both,
-        ]
+        [f"{start} if{only} they agree in everything, except that:", *lines, *both]
     )
 
 
