@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fatt.ensemble import Ensemble
     from fatt.importers import load
     from fatt.model import Model
-    from fatt.region import Schema, Similarity
+    from fatt.region import Schema, Similarity, Space
     from fatt.repairs import Repair, repair
     from fatt.report import Group, Groups, Report
     from fatt.train import FATTClassifier, hinted_cart
@@ -56,6 +56,7 @@ __all__ = [
     "ScoreGap",
     "ScoreGaps",
     "Similarity",
+    "Space",
     "Verdict",
     "__version__",
     "errors",
@@ -88,6 +89,7 @@ _HOME = {
     "ScoreGap": "fatt.audit",
     "ScoreGaps": "fatt.audit",
     "Similarity": "fatt.region",
+    "Space": "fatt.region",
     "Verdict": "fatt.verdict",
     "hinted_cart": "fatt.train",
     "load": "fatt.importers",

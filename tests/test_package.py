@@ -76,7 +76,8 @@ def test_the_version_has_one_home() -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     assert "version" in project["project"]["dynamic"]
     changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
-    newest = next(line for line in changes.splitlines() if line.startswith("## "))
+    titles = [line for line in changes.splitlines() if line.startswith("## ")]
+    newest = next(title for title in titles if title != "## Unreleased")
     assert newest == f"## {fatt.__version__}"
     assert (root / "fatt" / "VERSION").read_text("utf-8").strip() == fatt.__version__
     literal = f'"{fatt.__version__}"'

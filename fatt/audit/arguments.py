@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.errors import DataError, SpecError
-from fatt.region import Relation, Schema
+from fatt.region import Relation, Schema, Space
 from fatt.region.amounts import is_number
 from fatt.verifier import Budget
 
@@ -37,6 +37,15 @@ def check_schema(schema: Any) -> None:
         raise SpecError(
             f"schema is {_shown(schema)}; write Schema.infer(fatt.load(model), X), "
             "and .with_(age=Integer(lower=17)) for what you know better."
+        )
+
+
+def check_space(space: Any) -> None:
+    """Raise a SpecError if something is no space."""
+    if not isinstance(space, Space):
+        raise SpecError(
+            f"space is {_shown(space)}; write Space({{'age': Integer(lower=17, "
+            "upper=90)}), Space(schema) or Space.from_table(people)."
         )
 
 

@@ -15,6 +15,7 @@ from fatt.audit.arguments import (
     check_budget,
     check_n_jobs,
     check_similarity,
+    check_space,
     check_spot_checks,
     weights_of,
 )
@@ -34,7 +35,7 @@ from fatt.markup import name_of, notebook
 from fatt.model import Model
 from fatt.people import People
 from fatt.progress import Progress, watched
-from fatt.region import Neighbourhood, Relation, Schema, Variables
+from fatt.region import Neighbourhood, Relation, Schema, Space, Variables
 from fatt.region.inference import infer, read_columns
 from fatt.region.one_hot import SuspectGroups
 from fatt.region.similarity import narrowed
@@ -231,6 +232,22 @@ class Auditor:
         else:
             suspects = self._suspects_of(similarity)
             other._bind(similarity, self._question.verifier, suspects)
+        return other
+
+    def within(self, space: Space) -> Auditor:
+        """Return an auditor of the same question, asked about the people of a space.
+
+        Parameters
+        ----------
+        space
+            All people that there can be: they tell the schema.
+        """
+        check_space(space)
+        if space.people is not None and not self._by_position:
+            refuse_positions(as_frame(space.people), self.model.features)
+        other, schema = copy.copy(self), space.schema_of(self.model)
+        is_inferred = space.people is not None
+        other._prepare(self.model, self.similarity, schema, is_inferred, space.people)
         return other
 
     def __copy__(self) -> Auditor:

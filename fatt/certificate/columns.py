@@ -212,7 +212,8 @@ def _anything(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the codes of a value that may be anything: that is known, or at all.
 
-    A code that is read as missing is nobody's. A value that is no category is known if
+    A code that is read as missing is nobody's, and one of a category that the schema
+    does not list is known to nobody. A value that is no category is known if
     the schema says that there are people with one. XGBoost takes none for what it is
     where it knows labels.
     """
@@ -224,6 +225,9 @@ def _anything(
         anything[:count] = (codes < low) | (codes > high)
     others = isinstance(variable, Category) and variable.others
     everything = anything.copy()
+    if isinstance(variable, Category) and variable.levels:
+        known = {feature.code_of(level) for level in variable.levels}
+        anything[:count] &= [code in known for code in range(count)]
     everything[count] = feature.accepts_unknown and not (
         feature.coding == "floor" and feature.labelled
     )

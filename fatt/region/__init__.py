@@ -3,6 +3,7 @@
 from fatt.region.boxes import Boxes, code_words
 from fatt.region.kinds import Binary, Category, Integer, Number, OneHot, Ordinal
 from fatt.region.neighbourhood import Neighbourhood
+from fatt.region.population import Population, Space
 from fatt.region.schema import Schema
 from fatt.region.similarity import Relation, Similarities, Similarity
 from fatt.region.variables import Variables
@@ -16,10 +17,12 @@ __all__ = [
     "Number",
     "OneHot",
     "Ordinal",
+    "Population",
     "Relation",
     "Schema",
     "Similarities",
     "Similarity",
+    "Space",
     "Variables",
     "code_words",
 ]

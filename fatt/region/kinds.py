@@ -124,10 +124,18 @@ class Category(Variable, frozen=True, kw_only=True, omit_defaults=True, tag="cat
     texts
         What people have there, where the model stores only fingerprints of its
         categories: what to call them.
+    levels
+        The categories that people have, if these are not all that the model knows.
+        `vary` leads to no other.
     """
 
     others: bool = False
     texts: tuple[str, ...] = ()
+    levels: tuple[Label, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        force_setattr(self, "levels", _labels(self.levels, self.name))
 
 
 class Levels(Variable, frozen=True, kw_only=True):
@@ -310,7 +318,9 @@ def anything(variable: AnyVariable, *, at_all: bool = False) -> str:
         at_all and isinstance(variable, Levels) and variable.unknown() is not None
     ):
         return "anything, also a value that the model does not know"
-    if isinstance(variable, Ordinal) and not variable.values:
+    if (isinstance(variable, Ordinal) and not variable.values) or (
+        isinstance(variable, Category) and variable.levels
+    ):
         return f"any of {', '.join(map(str, variable.levels))}"
     if not isinstance(variable, Number):
         return "anything"

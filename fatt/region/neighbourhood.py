@@ -167,7 +167,7 @@ class Neighbourhood:
         for index, feature in enumerate(features):
             domain, variable = domains[index], self._variables.schema.variables[index]
             if isinstance(feature, Categorical):
-                members = _codes_of_anybody(feature, variable)
+                members = codes_of_anybody(feature, variable)
                 domain["n_codes"] = feature.n_codes
                 anything[self._span(index)] = _bits(members)
                 continue
@@ -179,7 +179,7 @@ class Neighbourhood:
                 bounded = msgspec.structs.replace(bounded, lower=-np.inf)
             if index in self._variables.open_above:
                 bounded = msgspec.structs.replace(bounded, upper=np.inf)
-            domain["low"], domain["high"] = _bounds(variable, bounded)
+            domain["low"], domain["high"] = bounds_of(variable, bounded)
             domain["is_whole"] = feature.integer
             domain["must_be_whole"] = isinstance(variable, Integer)
             if feature.missing_range is not None:
@@ -249,7 +249,7 @@ class Neighbourhood:
         raise ValueError("a person has a code that is none of its variable")
 
 
-def _bounds(variable: Number, feature: Numeric) -> tuple[float, float]:
+def bounds_of(variable: Number, feature: Numeric) -> tuple[float, float]:
     """Return the least and largest finite number that schema and library allow."""
     low, high = variable.bounds
     low = max(low, feature.lower, -_LARGEST)
@@ -261,12 +261,16 @@ def _bits(codes: Mask) -> Words:
     return np.asarray(pack(codes[np.newaxis])[0])
 
 
-def _codes_of_anybody(feature: Categorical, variable: AnyVariable) -> Mask:
+def codes_of_anybody(feature: Categorical, variable: AnyVariable) -> Mask:
     """Tell which codes somebody may have.
 
     The last code stands for all values that are no category. It is for the schema to
-    say that there are people who have one.
+    say that there are people who have one, and which categories people have.
     """
     codes = [not feature.reads_missing(code) for code in range(len(feature.categories))]
     has_others = isinstance(variable, Category) and variable.others
-    return np.array([*codes, feature.may_be_unknown and has_others])
+    members = np.array([*codes, feature.may_be_unknown and has_others])
+    if isinstance(variable, Category) and variable.levels:
+        known = {feature.code_of(level) for level in variable.levels}
+        members[:-1] &= [code in known for code in range(len(codes))]
+    return members

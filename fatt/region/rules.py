@@ -88,11 +88,9 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
     is_named = isinstance(similarity.noise, tuple)
     for index, amount in _amounts(similarity, varied, variables).items():
         _add_noise(rules, index, amount, variables, is_named=is_named)
-    for index, met in _by_variable("where", similarity.where, variables).items():
-        if isinstance(variables.ensemble.features[index], Numeric):
-            rules.between[index] = _interval(index, met, variables)
-        else:
-            rules.among[index] = _codes_meeting(index, met, variables)
+    between, among = conditions(similarity.where, variables)
+    rules.between.update(between)
+    rules.among.update(among)
     names = [(name, None) for name in similarity.missing]
     for index in _by_variable("missing", names, variables):
         feature = variables.ensemble.features[index]
@@ -114,6 +112,26 @@ def _require_built(similarity: Similarity, schema: Schema) -> None:
             "exist and follow are not built yet; leave out "
             f"{', '.join(map(str, said))}."
         )
+
+
+def conditions(
+    where: Iterable[tuple[str, Condition]], variables: Variables
+) -> tuple[dict[int, tuple[float, float]], dict[int, Codes]]:
+    """Return which numbers and which codes meet conditions, by variable.
+
+    Raises
+    ------
+    SpecError
+        If a condition names nothing that exists, or no value meets it.
+    """
+    between: dict[int, tuple[float, float]] = {}
+    among: dict[int, Codes] = {}
+    for index, met in _by_variable("where", where, variables).items():
+        if isinstance(variables.ensemble.features[index], Numeric):
+            between[index] = _interval(index, met, variables)
+        else:
+            among[index] = _codes_meeting(index, met, variables)
+    return between, among
 
 
 def _by_variable(

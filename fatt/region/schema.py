@@ -109,7 +109,7 @@ class Schema(Record, frozen=True, kw_only=True, dict=True, omit_defaults=True):
             )
 
     def __repr__(self) -> str:
-        lines = [f"\n {one.name}: {_brief(one)}" for one in self.variables]
+        lines = [f"\n {one.name}: {brief(one)}" for one in self.variables]
         if self.exist:
             lines.append(f"\n exist: {exist_in_python(self.exist)}")
         return f"<Schema{''.join(lines)}>"
@@ -347,7 +347,7 @@ def _find(
     return either
 
 
-def _brief(variable: AnyVariable) -> str:
+def brief(variable: AnyVariable) -> str:
     """Return how a variable is written for `Schema.with_`, without what is plain."""
     plain = {
         "name": variable.name,

@@ -374,8 +374,7 @@ def merge_columns(
     numeric = [feature for feature in features if isinstance(feature, Numeric)]
     first = features[0]
     if isinstance(first, Categorical) and isinstance(variable, Category | Ordinal):
-        if isinstance(variable, Ordinal):
-            _check_categories(variable, first)
+        _check_categories(variable, first)
         return Merge(msgspec.structs.replace(first, name=variable.name), places)
     if len(numeric) < len(features) or isinstance(variable, Category):
         found = "numbers" if numeric else "categories"
@@ -399,7 +398,7 @@ def merge_columns(
     return Merge(*_merge_levels(variable, places, numeric))
 
 
-def _check_categories(variable: Ordinal, feature: Categorical) -> None:
+def _check_categories(variable: Category | Ordinal, feature: Categorical) -> None:
     for level in variable.levels:
         if feature.code_of(level) is None:
             raise SpecError(
