@@ -214,6 +214,36 @@ def sample(axes: Axes, reach: Reach, own: Floats, rng: Random) -> Floats:
     return values
 
 
+def within_budget(
+    costs: Places, most: Places, own: Floats, values: Floats, rng: Random
+) -> Floats:
+    """Return values of which only so many differ as can be paid, in any order.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n_drawn, n_variables)
+        What each value costs.
+    most : ndarray of shape (n_drawn,)
+        How much may be spent.
+    own, values : ndarray of shape (n_drawn, n_variables)
+        The values of the people, and those that were drawn.
+    rng
+        The source of chance.
+    """
+    order = rng.permuted(np.tile(np.arange(costs.shape[1]), (len(costs), 1)), axis=1)
+    rows, spent, found = (
+        np.arange(len(costs)),
+        np.zeros(len(costs), np.int64),
+        own.copy(),
+    )
+    for index in order.T:
+        cost = costs[rows, index]
+        is_paid = cost <= most - spent
+        spent += np.where(is_paid, cost, 0)
+        found[rows[is_paid], index[is_paid]] = values[rows[is_paid], index[is_paid]]
+    return found
+
+
 def _without(flags: Flags, codes: Floats) -> Flags:
     """Return the flags without each row's own code."""
     others = flags.copy()

@@ -28,6 +28,8 @@ def radii_of(run: Run) -> Radii:
     from both ends.
     """
     similarity = run.similarity
+    if any(one.at_most or one.distance for one in similarity.alternatives):
+        raise SpecError("radii of budgets follow.")
     if not any(move.grows for move in similarity.moves):
         raise SpecError(
             f"no noise can grow in {similarity!r}; name a number in noise, such as "

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.audit.drawn import Axes, Drawn, Random, Reach, pick, sample, strata
+from fatt.audit.drawn import (
+    Axes,
+    Drawn,
+    Random,
+    Reach,
+    pick,
+    sample,
+    strata,
+    within_budget,
+)
 from fatt.certificate.columns import Codes, Column, columns_of
 from fatt.certificate.similar import Rule, Similar, reach_of
 from fatt.people import People
@@ -102,8 +111,11 @@ class SpotChecks:
         chosen, person = np.unique(fair[person], return_inverse=True)
         people = self._values(run.people, chosen)
         own, rng = people[person], self._random(people)
-        reach = self._reach(own, run.boxes(people), person, rng)
+        boxes = run.boxes(people)
+        reach, chosen_box, choice = self._reach(own, boxes, person, rng)
         values = sample(self._axes, reach, own, rng)
+        values[::2] = self._paid_by_regions(chosen_box, own[::2], values[::2], rng)
+        values[1::2] = self._paid_by_words(choice, own[1::2], values[1::2], rng)
         return Drawn.of(run.people, chosen[person], own, values)
 
     def _random(self, people: Floats) -> Random:
@@ -117,14 +129,46 @@ class SpotChecks:
             return people.values(0, len(people))
         return People(people.take(rows), self._variables).values(0, len(rows))
 
-    def _reach(self, own: Floats, boxes: Boxes, person: Places, rng: Random) -> Reach:
-        """Return where each may move: one half by regions, the other by words."""
+    def _paid_by_regions(
+        self, boxes: Boxes, own: Floats, values: Floats, rng: Random
+    ) -> Floats:
+        """Return values of which some are taken back, until each box allows all."""
+        if boxes.costs is None:
+            return values
+        places = np.arange(len(own))
+        features = self._variables.ensemble.features
+        each = boxes.costs.each_spent(features, places, places, values)
+        return within_budget(each, boxes.costs.most, own, values, rng)
+
+    def _paid_by_words(
+        self, choice: Places, own: Floats, values: Floats, rng: Random
+    ) -> Floats:
+        """Return values of which some are taken back, until the words allow all."""
+        values = values.copy()
+        for number, rules in enumerate(self._words.alternatives):
+            some = np.flatnonzero(choice == number)
+            costs = self._words.costs(rules, own[some], values[some])
+            if costs is not None:
+                most = np.full(len(some), costs.most)
+                values[some] = within_budget(
+                    costs.each, most, own[some], values[some], rng
+                )
+        return values
+
+    def _reach(
+        self, own: Floats, boxes: Boxes, person: Places, rng: Random
+    ) -> tuple[Reach, Boxes, Places]:
+        """Return where each may move: one half by regions, the other by words.
+
+        Behind it stand the box of each of the one half, and the alternative of each
+        of the other.
+        """
         features = self._variables.ensemble.features
         low, high = np.where(np.isnan(own), [[[np.inf]], [[-np.inf]]], own)
         reach = Reach(low, high, np.isnan(own), {})
         first, last = boxes.ends(person[::2])
         place = first + (strata(rng, len(first)) * (last - first)).astype(np.int64)
-        mine = boxes.take(place, person[::2])
+        mine = boxes.one_each(place)
         low[::2], high[::2], reach.missing[::2] = mine.lower, mine.upper, mine.missing
         for index in np.flatnonzero(~self._axes.is_number).tolist():
             flags = mine.flags(features, index)
@@ -138,7 +182,7 @@ class SpotChecks:
             moving = rng.permutation(self._moving[number])[: person[-1] + 1]
             for index in moving.tolist():
                 self._by_words(reach, own, some, index, rules[index])
-        return reach
+        return reach, mine, choice
 
     def _by_words(
         self, reach: Reach, own: Floats, some: Places, index: int, rule: Rule

@@ -15,10 +15,12 @@ import numpy as np
 
 from fatt.certificate.cells import Cells
 from fatt.certificate.columns import Codes, Column, Numbers, columns_of
+from fatt.certificate.costs import Price
 from fatt.certificate.similar import Rule, reach_of, rules_of
 from fatt.errors import CertificateError, SpecError
 from fatt.region import Number, OneHot, Ordinal, Relation, Schema
 from fatt.region.amounts import Between, OneOf, Range, Step, short
+from fatt.region.distance import Table
 from fatt.region.kinds import AnyVariable
 
 #: What a code stands for that is behind those of all labels.
@@ -105,8 +107,9 @@ class Claims:
         return "\n".join(lines)
 
     def _uses_sd(self, index: int) -> bool:
-        amounts = [way[index].amount for way in self.ways]
-        return any(isinstance(one, Step) and one.unit == "sd" for one in amounts)
+        said: list[object] = [way[index].amount for way in self.ways]
+        said += [price.weight for way in self.ways if (price := way[index].price)]
+        return any(getattr(one, "unit", "") == "sd" for one in said)
 
     def _way(self, way: Sequence[Rule], start: str) -> list[str]:
         both = [
@@ -122,6 +125,7 @@ class Claims:
                 for column, rule in zip(self.columns, way, strict=True)
                 for words in _moves(column, rule)
             ),
+            *_budget(way),
         ]
 
     def require_similarity(self, expected: Relation) -> None:
@@ -326,8 +330,53 @@ def _moves(column: Column, rule: Rule) -> Iterable[str]:
         yield f"may be any of {_or(map(repr, rule.among))} if it is one of them"
     if rule.amount is not None:
         yield _amount(column, rule.amount)
+    if rule.price is not None and rule.price.weight is not None:
+        yield _price(column, rule.price)
     if rule.may_miss:
         yield "may be missing for one and known for the other"
+
+
+def _price(column: Column, price: Price) -> str:
+    """Say what it costs to differ in a variable."""
+    weight = price.weight
+    if isinstance(weight, Table):
+        costs = [
+            f"{one!r} and {other!r} for {short(cost)}"
+            for one, other, cost in weight.pairs
+        ]
+        return f"may be exchanged: {_and(costs)}"
+    assert weight is not None
+    if weight.size == 0:
+        return f"may be {_anything(column, Rule(is_free=True))} for nothing"
+    if price.norm == "l0":
+        return f"may be anything else for {short(weight.size)}"
+    if isinstance(column, Numbers):
+        unit = "unit"
+        if weight.unit and column.variable.sd is not None:
+            unit = f"standard deviation of {short(column.variable.sd)}"
+        return f"may differ, each {unit} for {short(weight.size)}"
+    if isinstance(column.variable, Ordinal):
+        return f"may differ, each level for {short(weight.size)}"
+    return f"may be another value for {short(weight.size)}"
+
+
+def _budget(way: Sequence[Rule]) -> list[str]:
+    """Say how much may differ at the same time."""
+    prices = [rule.price for rule in way if rule.price is not None]
+    if not prices:
+        return []
+    limit = short(prices[0].limit)
+    if prices[0].norm == "count":
+        if prices[0].limit >= len(prices):
+            return []
+        return [f"and at most {limit} of these at the same time"]
+    words = {
+        "l1": "their sum is at most {}",
+        "l2": "the root of the sum of their squares is at most {}",
+        "linf": "each of them is at most {}",
+        "l0": "the sum of those that differ is at most {}",
+    }
+    return [f"and of these costs {words[prices[0].norm].format(limit)}"]
 
 
 def _anything(column: Column, rule: Rule) -> str:

@@ -220,12 +220,21 @@ class Judge:
         return np.asarray(bound + error < needed)
 
     def holds(self, values: Floats, twins: Floats) -> Flags:
-        """Tell whose twin is similar: in the set of each variable, in one way."""
+        """Tell whose twin is similar: in the set of each variable, in one way.
+
+        And all that differs costs no more than the way lets people spend.
+        """
         similar = np.zeros(len(values), dtype=bool)
-        for who, reaches in self._similar.reaches(values):
+        rules = [*self._similar.alternatives, []]
+        for (who, reaches), way in zip(
+            self._similar.reaches(values), rules, strict=True
+        ):
             inside = np.ones(int(who.sum()), dtype=bool)
             for index, reach in enumerate(reaches):
                 inside &= self._is_in(index, reach, twins[who, index])
+            costs = self._similar.costs(way, values[who], twins[who])
+            if costs is not None:
+                inside &= costs.each.sum(axis=1) <= costs.most
             similar[who] |= inside
         return similar
 

@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.certificate.columns import Codes, Column, Numbers
+from fatt.certificate.costs import STEPS, Price, cost_of
 from fatt.ensemble import Label
 from fatt.errors import CertificateError
 from fatt.region import Number, Ordinal, Relation, Schema, Similarity
 from fatt.region.amounts import Between, OneOf, Range, Step
+from fatt.region.distance import Weight
 from fatt.region.kinds import AnyVariable
 
 Floats = NDArray[np.float64]
@@ -63,6 +65,8 @@ class Rule:
         Whether missing and known may change places.
     condition
         What both persons must meet, if anything.
+    price
+        What it costs to differ, if a distance or a number of attributes limits that.
     """
 
     amount: Step | Range | None = None
@@ -71,6 +75,7 @@ class Rule:
     among: tuple[Label, ...] | None = None
     may_miss: bool = False
     condition: Between | OneOf | None = None
+    price: Price | None = None
 
 
 def rules_of(similarity: Relation, schema: Schema) -> list[list[Rule]]:
@@ -92,14 +97,36 @@ def _rules(similarity: Similarity, schema: Schema) -> list[Rule]:
         if said[index].setdefault(key, value) != value:
             raise _two_things(schema.variables[index].name)
     for variable, facts in zip(schema.variables, said, strict=True):
-        if len(facts.keys() & {"amount", "is_free", "among"}) > 1:
+        others = {"is_free", "among"}
+        if facts.get("price") and facts["price"].weight is not None:
+            others |= {"price", "may_miss"}
+        elif "amount" in facts:
+            others.add("amount")
+        if len(facts.keys() & others) > 1:
             raise _two_things(variable.name)
     return [Rule(**facts) for facts in said]
 
 
 def _sayings(similarity: Similarity, schema: Schema) -> Iterator[tuple[str, str, Any]]:
     """Yield what is said of which name, and which field of a rule that is."""
+    most = similarity.at_most
+    for name, key, value in _movements(similarity, schema):
+        yield name, key, value
+        if most is not None:
+            yield name, "price", Price(None, most, "count")
+    yield from ((name, "condition", met) for name, met in similarity.where)
+
+
+def _movements(
+    similarity: Similarity, schema: Schema
+) -> Iterator[tuple[str, str, Any]]:
+    """Yield what may change, and how."""
     varied = set()
+    if similarity.distance is not None:
+        distance = similarity.distance
+        for name, weight in distance.weights:
+            varied.add(schema.find(name).name)
+            yield name, "price", Price(weight, distance.limit, distance.norm)
     for name, labels in similarity.vary:
         varied.add(schema.find(name).name)
         if isinstance(labels, tuple):
@@ -120,7 +147,6 @@ def _sayings(similarity: Similarity, schema: Schema) -> Iterator[tuple[str, str,
         _require_spread(similarity.noise, numbers)
         for variable in numbers:
             yield variable.name, "amount", similarity.noise
-    yield from ((name, "condition", met) for name, met in similarity.where)
     yield from ((name, "may_miss", True) for name in similarity.missing)
 
 
@@ -141,6 +167,22 @@ def _require_spread(amount: Step | Range, variables: Sequence[AnyVariable]) -> N
 
 def _two_things(name: str) -> CertificateError:
     return CertificateError(f"the similarity says two things of {name!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """What pairs of people cost in each variable, and how much all may cost.
+
+    Attributes
+    ----------
+    each : ndarray of int64, shape (n_pairs, n_variables)
+        The costs.
+    most
+        The budget.
+    """
+
+    each: NDArray[np.int64]
+    most: int
 
 
 class Similar:
@@ -205,6 +247,26 @@ class Similar:
             found.append(who)
         return [*found, alone]
 
+    def costs(self, rules: list[Rule], people: Floats, others: Floats) -> Costs | None:
+        """Return what others cost in each variable; None if no budget is kept.
+
+        Parameters
+        ----------
+        rules
+            What an alternative says of each variable.
+        people, others : ndarray of shape (n_pairs, n_variables)
+            People, and others whom they are compared with.
+        """
+        most = most_of(rules)
+        if most is None:
+            return None
+        costs = np.zeros(people.shape, dtype=np.int64)
+        for index, rule in enumerate(rules):
+            if rule.price is not None:
+                own, other = people[:, index], others[:, index]
+                costs[:, index] = cost_of(self._columns[index], rule.price, own, other)
+        return Costs(costs, most)
+
     def _spread(self, rules: list[Rule], people: Floats) -> list[Reach]:
         return [
             reach_of(column, rule, people[:, index])
@@ -212,6 +274,12 @@ class Similar:
                 zip(self._columns, rules, strict=True)
             )
         ]
+
+
+def most_of(rules: Iterable[Rule]) -> int | None:
+    """Return how much an alternative lets people spend; None if it has no budget."""
+    found = [rule.price.most for rule in rules if rule.price is not None]
+    return found[0] if found else None
 
 
 def reach_of(column: Column, rule: Rule, values: Floats) -> Reach:
@@ -282,8 +350,9 @@ def _codes(column: Codes, rule: Rule, values: Floats) -> Reach:
     if rule.among is not None:
         members = _among(column, rule.among)
         codes[~missing & members[own]] |= members
-    if rule.amount is not None:
-        codes[~missing] |= _near_levels(column, rule.amount)[own[~missing]]
+    priced = rule.price is not None and rule.price.weight is not None
+    if rule.amount is not None or priced:
+        codes[~missing] |= _allowed(column, rule)[own[~missing]]
     if rule.may_miss:
         codes[missing] |= anything
         missing = np.ones(len(values), dtype=bool)
@@ -292,6 +361,22 @@ def _codes(column: Codes, rule: Rule, values: Floats) -> Reach:
         missing = np.zeros(len(values), dtype=bool)
     nothing = np.zeros(len(values))
     return Reach(nothing, nothing, missing, codes)
+
+
+def _allowed(column: Codes, rule: Rule) -> Flags:
+    """Tell which codes each code may become by its noise, and by what that costs."""
+    allowed = np.ones((column.n_codes, column.n_codes), dtype=bool)
+    if rule.amount is not None:
+        allowed = _near_levels(column, rule.amount)
+    if rule.price is not None and rule.price.weight is not None:
+        if isinstance(rule.price.weight, Weight) and rule.amount is None:
+            known = column.anything
+            if isinstance(column.variable, Ordinal) and not rule.price.is_free:
+                known = np.ones(column.n_codes, dtype=bool)
+            allowed = allowed & (known | np.eye(column.n_codes, dtype=bool))
+        alone = rule.price.of_codes(column)
+        allowed = allowed & (alone <= STEPS)
+    return allowed
 
 
 def _near_levels(column: Codes, amount: Step | Range) -> Flags:
@@ -322,9 +407,16 @@ def _numbers(column: Numbers, rule: Rule, values: Floats) -> Reach:
     missing = np.isnan(values)
     low = np.where(missing, np.inf, values)
     high = np.where(missing, -np.inf, values)
-    if rule.is_free or rule.amount is not None:
+    price = None if rule.price is None or rule.price.weight is None else rule.price
+    if rule.is_free or rule.amount is not None or price is not None:
         with np.errstate(over="ignore", invalid="ignore"):
             wide_low, wide_high = _moved(column, rule, values)
+            if price is not None and not price.is_free:
+                size = np.where(np.isfinite(values), price.reach(column), 0.0)
+                whole = (values == np.floor(values)) & column.integer
+                size = np.where(whole, np.floor(size), size)
+                wide_low = np.maximum(wide_low, values - size)
+                wide_high = np.minimum(wide_high, values + size)
         if column.integer:
             wide_low, wide_high = np.ceil(wide_low), np.floor(wide_high)
         wide_low = np.maximum(wide_low, column.low)

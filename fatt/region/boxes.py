@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,19 +65,26 @@ class Boxes:
         mine = np.arange(len(person)) + np.repeat(
             first - (np.cumsum(count) - count), count
         )
-        boxes = replace(self, costs=None).take(mine, person)
         costs = None if self.costs is None else self.costs.of(mine, chosen)
-        return replace(boxes, costs=costs)
+        return self._at(mine, person, costs)
 
-    def take(self, places: NDArray[np.int64], person: NDArray[np.int64]) -> Boxes:
-        """Return the boxes at some places, each around a person with another number."""
-        assert self.costs is None, "costs belong to people, who are not known here"
+    def one_each(self, places: NDArray[np.int64]) -> Boxes:
+        """Return the boxes at some places, each around a person of its own."""
+        costs = self.costs
+        if costs is not None:
+            costs = costs.of(places, self.person[places])
+        return self._at(places, np.arange(len(places)), costs)
+
+    def _at(
+        self, places: NDArray[np.int64], person: NDArray[np.int64], costs: Costs | None
+    ) -> Boxes:
         return Boxes(
             person,
             self.lower[places],
             self.upper[places],
             self.missing[places],
             self.codes[places],
+            costs,
         )
 
     def ends(
@@ -113,7 +120,11 @@ class Boxes:
         numbers : ndarray of shape (n_boxes, n_more)
             The numbers, NaN for missing.
         """
-        assert self.costs is None, "costs would not know the new variables"
+        costs = self.costs
+        if costs is not None:
+            # One box each, as computed columns are searched.
+            assert len(costs.people) == len(self)
+            costs = costs.with_fixed(numbers)
         absent = np.isnan(numbers)
         return Boxes(
             self.person,
@@ -121,6 +132,7 @@ class Boxes:
             np.hstack([self.upper, np.where(absent, -np.inf, numbers)]),
             np.hstack([self.missing, absent]),
             self.codes,
+            costs,
         )
 
     def flags(self, features: Sequence[Feature], index: int) -> NDArray[np.bool_]:
@@ -170,7 +182,47 @@ class Boxes:
         for index in np.flatnonzero(np.diff(starts)).tolist():
             words = slice(int(starts[index]), int(starts[index + 1]))
             stays[:, index] = alone[:, words].all(axis=1)
-        return np.asarray(~stays | (self.missing != absent))
+        moves = np.asarray(~stays | (self.missing != absent))
+        if self.costs is not None:
+            moves &= self._can_pay(features)
+        return moves
+
+    def _can_pay(self, features: Sequence[Feature]) -> NDArray[np.bool_]:
+        """Tell which variables can be paid for alone, if they lie in the box."""
+        assert self.costs is not None
+        places, own = np.arange(len(self)), self.costs.people[self.person]
+        whole = np.array([getattr(one, "integer", False) for one in features], bool)
+        below = np.where(whole, np.ceil(own) - 1, np.nextafter(own, -np.inf))
+        above = np.where(whole, np.floor(own) + 1, np.nextafter(own, np.inf))
+        # Whoever is outside the numbers that are allowed goes to the nearest.
+        nearest = np.clip(np.where(np.isnan(own), 0.0, own), self.lower, self.upper)
+        can_pay = (self.costs.rule < 0)[:, np.newaxis] | np.zeros(own.shape, bool)
+        most = self.costs.most[:, np.newaxis]
+        for others in (below, above, nearest, np.full(own.shape, np.nan)):
+            inside = (others >= self.lower) & (others <= self.upper)
+            inside |= np.isnan(others) & self.missing
+            inside &= (others != own) & ~(np.isnan(others) & np.isnan(own))
+            spent = self.costs.each_spent(features, places, self.person, others)
+            can_pay |= inside & (spent <= most)
+        for index, feature in enumerate(features):
+            if isinstance(feature, Categorical):
+                can_pay[:, index] |= self._can_pay_code(features, index)
+        return np.asarray(can_pay)
+
+    def _can_pay_code(
+        self, features: Sequence[Feature], index: int
+    ) -> NDArray[np.bool_]:
+        """Tell which boxes hold a code that can be paid for, other than the own."""
+        assert self.costs is not None
+        flags, own = self.flags(features, index), self.costs.people[self.person, index]
+        is_paid = np.zeros(len(self), dtype=bool)
+        for code in np.flatnonzero(flags.any(axis=0)).tolist():
+            [some] = np.nonzero(flags[:, code] & (own != code) & ~is_paid)
+            values = self.costs.people[self.person[some]].copy()
+            values[:, index] = code
+            spent = self.costs.spent(features, some, self.person[some], values)
+            is_paid[some] = spent <= self.costs.most[some]
+        return is_paid
 
 
 def code_words(features: Sequence[Feature]) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble.features import Categorical, Feature
 
-#: What a value costs: nothing; 1 if it is another one; by distance; by the square of
+#: What a value costs: nothing; as much for any other one; by distance; by the square of
 #: the distance; what a table says.
 FREE, COUNT, LINEAR, SQUARE, TABLE = range(5)
 
@@ -28,8 +28,8 @@ FREE, COUNT, LINEAR, SQUARE, TABLE = range(5)
 STEPS = 2**48
 
 #: The costs of a variable: its kind, the factor of a distance, what it costs to become
-#: missing or to be no longer missing, and where its table begins, row by row: the row
-#: of the person's own code counts.
+#: missing or to be no longer missing (where values are counted, to be any other), and
+#: where its table begins, row by row: the row of the person's own code counts.
 COST = np.dtype(
     [
         ("scale", np.float64),
@@ -38,6 +38,25 @@ COST = np.dtype(
         ("table", np.int64),
     ]
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Budget:
+    """How much one alternative of a similarity lets people spend, and on what.
+
+    Attributes
+    ----------
+    most
+        How much.
+    each : ndarray of `COST`, shape (n_variables,)
+        What it costs to differ.
+    tables : ndarray of int64
+        The tables of costs between codes, one behind the other.
+    """
+
+    most: int
+    each: NDArray[np.void]
+    tables: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +122,47 @@ class Costs:
             0 where the box has no budget. Each variable counts at most one more than
             the budget, so that sums fit.
         """
+        each = self.each_spent(features, boxes, people, values)
+        return np.asarray(each.sum(axis=1))
+
+    def each_spent(
+        self,
+        features: Sequence[Feature],
+        boxes: NDArray[np.int64],
+        people: NDArray[np.int64],
+        values: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """Return what others cost in each variable; the parameters are as in `spent`.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_cases, n_variables)
+        """
         rule, most = self.rule[boxes], self.most[boxes]
-        total = np.zeros(len(boxes), dtype=np.int64)
+        spent = np.zeros(values.shape, dtype=np.int64)
         for index, feature in enumerate(features):
+            if (self.each["kind"][:, index] == FREE).all():
+                continue
             own, other = self.people[people, index], values[:, index]
             cost = self.each[rule, index]
             mine = self._of_variable(feature, cost, own, other, most)
-            total += np.minimum(mine, most + 1)
-        return np.where(rule < 0, 0, total)
+            spent[:, index] = np.where(rule < 0, 0, np.minimum(mine, most + 1))
+        return spent
+
+    def with_fixed(self, numbers: NDArray[np.float64]) -> Costs:
+        """Return the costs with more variables, numbers that stay as they are.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_people, n_more)
+            The numbers of the people.
+        """
+        free = np.zeros((len(self.each), numbers.shape[1]), dtype=COST)
+        return replace(
+            self,
+            each=np.hstack([self.each, free]),
+            people=np.hstack([self.people, numbers]),
+        )
 
     def _of_variable(
         self,
@@ -129,12 +181,11 @@ class Costs:
         far = ~(size <= most + 1.0)
         found = np.floor(np.where(far, 0.0, size)).astype(np.int64)
         found[far] = most[far] + 1
-        found[kind == COUNT] = 1
         gap, lost = np.isnan(own), np.isnan(other)
         if isinstance(feature, Categorical):
             named = np.flatnonzero((kind == TABLE) & ~gap & ~lost)
             place = cost["table"][named] + own[named].astype(np.int64) * feature.n_codes
             found[named] = self.tables[place + other[named].astype(np.int64)]
-        found = np.where(gap | lost, cost["missing"], found)
+        found = np.where(gap | lost | (kind == COUNT), cost["missing"], found)
         same = (own == other) | (gap & lost)
         return np.where((kind == FREE) | same, 0, found)

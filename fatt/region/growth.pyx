@@ -409,8 +409,9 @@ def grow(given, people, scale, boxes):
     scale : ndarray of shape (n_people,)
         Multiplies the steps of each person.
     boxes
-        The person, lower, upper, missing and codes of as many boxes as there could be:
-        one for each alternative but the last, and at least one for each person.
+        The person, the alternative, lower, upper, missing and codes of as many boxes as
+        there could be: one for each alternative but the last, and at least one for each
+        person.
 
     Returns
     -------
@@ -423,12 +424,13 @@ def grow(given, people, scale, boxes):
     cdef const double* values
     cdef const double* scales
     cdef int64_t* person
+    cdef int64_t* chosen
     cdef double* lower
     cdef double* upper
     cdef uint8_t* missing
     cdef uint64_t* codes
     _read_space(given, &space)
-    owner, low, high, absent, sets = boxes
+    owner, alternative, low, high, absent, sets = boxes
     n_variables, n_most = space.n_variables, n_people * max(1, space.n_rules - 1)
     shape, words = (n_most, n_variables), (n_most, space.n_words)
     values = <const double*>data_of(
@@ -436,6 +438,7 @@ def grow(given, people, scale, boxes):
     )
     scales = <const double*>data_of(scale, _FLOAT, (n_people,), False, "scale")
     person = <int64_t*>data_of(owner, _INTEGER, (n_most,), True, "person")
+    chosen = <int64_t*>data_of(alternative, _INTEGER, (n_most,), True, "alternative")
     lower = <double*>data_of(low, _FLOAT, shape, True, "lower")
     upper = <double*>data_of(high, _FLOAT, shape, True, "upper")
     missing = <uint8_t*>data_of(absent, _FLAG, shape, True, "missing")
@@ -460,7 +463,7 @@ def grow(given, people, scale, boxes):
                 _grow(
                     &space, rule, &values[row * space.n_variables], scales[row], box
                 )
-                person[n_boxes] = row
+                person[n_boxes], chosen[n_boxes] = row, rule
                 n_boxes += 1
     return n_boxes
 

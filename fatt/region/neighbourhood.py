@@ -14,9 +14,11 @@ from fatt.errors import Arg, DataError, SpecError
 from fatt.region import growth
 from fatt.region.amounts import from_to
 from fatt.region.boxes import Boxes, code_words
+from fatt.region.costs import COST, Costs
 from fatt.region.kinds import AnyVariable, Category, Integer, Number
 from fatt.region.rules import Rules, bind
 from fatt.region.similarity import Relation
+from fatt.region.tariffs import add_budget
 from fatt.region.variables import Variables
 
 Matrix = NDArray[np.float64]
@@ -46,6 +48,8 @@ class Neighbourhood:
         self._variables = variables
         self._words = code_words(variables.ensemble.features)
         rules = [bind(one, variables) for one in similarity.alternatives]
+        for one, mine in zip(similarity.alternatives, rules, strict=True):
+            add_budget(mine, one, variables)
         domains, anything = self._domains()
         # Behind the alternatives stands one that lets nothing move: it is for those
         # whom none of them is about.
@@ -58,6 +62,7 @@ class Neighbourhood:
         orders = np.concatenate(
             [np.zeros(0, dtype=np.int64), *(order for _, order in levels)]
         )
+        self._budgets = [one.budget for one in (*rules, Rules())]
         self._prepared = (domains, moves, members, meeting, anything, orders)
         growth.check_space(self._prepared)
         # Of a column that nothing asks for, no value is known, and there are many.
@@ -111,6 +116,7 @@ class Neighbourhood:
         most = count * max(1, len(self._prepared[1]) - 1)
         boxes = (
             np.empty(most, dtype=np.int64),
+            np.empty(most, dtype=np.int64),
             np.empty((most, n_variables)),
             np.empty((most, n_variables)),
             np.empty((most, n_variables), dtype=np.bool_),
@@ -125,11 +131,36 @@ class Neighbourhood:
         variables = self._variables
         for index in sorted({*variables.open_below, *variables.open_above}):
             self._require_followed(
-                index, *(ends[:n_boxes, index] for ends in boxes[1:3])
+                index, *(ends[:n_boxes, index] for ends in boxes[2:4])
             )
         # What there might have been more was never touched, and takes no memory.
-        person, lower, upper, missing, codes = (array[:n_boxes] for array in boxes)
-        return Boxes(person, lower, upper, missing, codes)
+        person, rule, lower, upper, missing, codes = (
+            array[:n_boxes] for array in boxes
+        )
+        costs = self._costs(rule, people)
+        return Boxes(person, lower, upper, missing, codes, costs)
+
+    def _costs(self, rule: NDArray[np.int64], people: Matrix) -> Costs | None:
+        """Return how much may be spent in boxes, each by one of the alternatives."""
+        if not any(self._budgets):
+            return None
+        tables = [np.zeros(0, dtype=np.int64)]
+        each = np.zeros((len(self._budgets), people.shape[1]), dtype=COST)
+        most = np.zeros(len(self._budgets), dtype=np.int64)
+        for number, budget in enumerate(self._budgets):
+            if budget is None:
+                continue
+            each[number], most[number] = budget.each, budget.most
+            each[number]["table"] += sum(map(len, tables))
+            tables.append(budget.tables)
+        has_budget = np.array([budget is not None for budget in self._budgets])
+        return Costs(
+            rule=np.where(has_budget[rule], rule, -1),
+            most=most[rule],
+            each=each,
+            tables=np.concatenate(tables),
+            people=np.ascontiguousarray(people).view(),
+        )
 
     def _require_followed(self, index: int, lowest: Matrix, highest: Matrix) -> None:
         """Refuse boxes that reach numbers whose answers are not followed."""

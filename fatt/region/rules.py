@@ -22,6 +22,7 @@ from fatt.region.amounts import (
     from_to,
     is_number,
 )
+from fatt.region.costs import Budget
 from fatt.region.kinds import AnyVariable, Category, Number, Ordinal
 from fatt.region.schema import Schema
 from fatt.region.similarity import ANY, Similarity
@@ -31,7 +32,7 @@ Codes = NDArray[np.bool_]
 Said = TypeVar("Said")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rules:
     """What one similarity says of each variable, by the variable's index.
 
@@ -52,6 +53,9 @@ class Rules:
         Conditions: the smallest and the largest number, or the codes.
     missing
         Variables that may become missing, and known.
+    budget
+        How much may be spent on differing, which `tariffs` adds; None if only the box
+        counts.
     """
 
     steps: dict[int, Step] = field(default_factory=dict)
@@ -62,6 +66,13 @@ class Rules:
     between: dict[int, tuple[float, float]] = field(default_factory=dict)
     among: dict[int, Codes] = field(default_factory=dict)
     missing: list[int] = field(default_factory=list)
+    budget: Budget | None = None
+
+    @property
+    def moving(self) -> set[int]:
+        """The variables that may change."""
+        named = (self.steps, self.ranges, self.free, self.levels, self.sets)
+        return {index for some in (*named, self.missing) for index in some}
 
 
 def bind(similarity: Similarity, variables: Variables) -> Rules:
@@ -75,7 +86,7 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
     """
     _require_built(similarity, variables.schema)
     rules = Rules()
-    varied = _by_variable("vary", similarity.vary, variables)
+    varied = by_variable("vary", similarity.vary, variables)
     for index, values in varied.items():
         if isinstance(values, tuple):
             rules.sets[index] = _interchangeable(index, values, variables)
@@ -92,7 +103,7 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
     rules.between.update(between)
     rules.among.update(among)
     names = [(name, None) for name in similarity.missing]
-    for index in _by_variable("missing", names, variables):
+    for index in by_variable("missing", names, variables):
         feature = variables.ensemble.features[index]
         if not feature.accepts_missing:
             is_open = index in variables.open_below | variables.open_above
@@ -126,7 +137,7 @@ def conditions(
     """
     between: dict[int, tuple[float, float]] = {}
     among: dict[int, Codes] = {}
-    for index, met in _by_variable("where", where, variables).items():
+    for index, met in by_variable("where", where, variables).items():
         if isinstance(variables.ensemble.features[index], Numeric):
             between[index] = _interval(index, met, variables)
         else:
@@ -134,7 +145,7 @@ def conditions(
     return between, among
 
 
-def _by_variable(
+def by_variable(
     key: str, said: Iterable[tuple[str, Said]], variables: Variables
 ) -> dict[int, Said]:
     """Return what is said of each variable, by index; names of columns count too."""
@@ -156,7 +167,7 @@ def _amounts(
     similarity: Similarity, varied: Mapping[int, object], variables: Variables
 ) -> dict[int, Amount]:
     if isinstance(similarity.noise, tuple):
-        amounts = _by_variable("noise", similarity.noise, variables)
+        amounts = by_variable("noise", similarity.noise, variables)
         for index in amounts.keys() & varied.keys():
             name = variables.schema.variables[index].name
             raise SpecError(f"{name!r} is named in noise and in vary; name it in one.")
@@ -235,25 +246,34 @@ def _add_noise(
 def _interchangeable(
     index: int, values: tuple[Label, ...], variables: Variables
 ) -> Codes:
+    if isinstance(variables.schema.variables[index], Number):
+        raise no_values(index, values, variables, "vary")
+    return codes_of(index, values, "vary", variables)
+
+
+def no_values(
+    index: int, values: tuple[Label, ...], variables: Variables, key: str
+) -> SpecError:
+    """Say why a number is not one of the values that are listed."""
     variable = variables.schema.variables[index]
-    if isinstance(variable, Number):
-        low, high = variable.bounds
-        for value in values:
-            if isinstance(value, str) or not low <= value <= high:
-                raise SpecError(
-                    f"vary of {variable.name!r} lists {value!r}, and {variable.name!r} "
-                    f"is a number, {from_to(low, high)}; list such numbers."
-                )
-        raise SpecError(
-            f"vary lists values of {variable.name!r}, a number that is also moved by "
-            "an amount or to any number; list its values there as well."
-        )
-    return _codes(index, values, "vary", variables)
+    assert isinstance(variable, Number)
+    low, high = variable.bounds
+    for value in values:
+        if isinstance(value, str) or not low <= value <= high:
+            return SpecError(
+                f"{key} of {variable.name!r} lists {value!r}, and {variable.name!r} "
+                f"is a number, {from_to(low, high)}; list such numbers."
+            )
+    return SpecError(
+        f"{key} lists values of {variable.name!r}, a number that is also moved by "
+        "an amount or to any number; list its values there as well."
+    )
 
 
-def _codes(
+def codes_of(
     index: int, labels: Collection[Label], key: str, variables: Variables
 ) -> Codes:
+    """Return which codes of a variable some labels are."""
     feature = variables.ensemble.features[index]
     chosen = np.zeros(feature.n_codes, dtype=bool)
     for label in labels:
@@ -318,7 +338,7 @@ def _codes_meeting(index: int, met: Condition, variables: Variables) -> Codes:
     feature = variables.ensemble.features[index]
     assert isinstance(feature, Categorical)
     if not isinstance(met, Between):
-        return _codes(index, met.labels, "where", variables)
+        return codes_of(index, met.labels, "where", variables)
     if not all(is_number(category) for category in feature.categories):
         raise SpecError(
             f"where of {feature.name!r} is {met.plain()!r}, and its values are no "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
@@ -23,6 +23,16 @@ from fatt.region.amounts import (
     parse_labels,
     short,
 )
+from fatt.region.distance import (
+    Distance,
+    Norm,
+    Table,
+    Weight,
+    parse_at_most,
+    parse_distance,
+    weights_of_metric,
+    weights_of_scaler,
+)
 from fatt.region.existence import (
     Existing,
     Following,
@@ -39,7 +49,18 @@ from fatt.region.schema import Schema
 from fatt.region.toml import read_tables, write_tables
 
 #: A similarity's keys, in Python and in TOML.
-KEYS = ("noise", "vary", "where", "missing", "exist", "follow")
+KEYS = (
+    "noise",
+    "vary",
+    "where",
+    "missing",
+    "exist",
+    "follow",
+    "at_most",
+    "distance",
+    "limit",
+    "norm",
+)
 
 #: What an audit's file may hold: who is similar, and what others read.
 SECTIONS = ("similar", "columns", "schema", "audit", "decision")
@@ -67,6 +88,8 @@ class Move(NamedTuple):
         also take values that neither the model nor the table knows.
     following
         How it moves along, if it moves only with what it follows.
+    weight
+        What it costs to differ, if a distance says it.
     """
 
     key: str
@@ -74,6 +97,7 @@ class Move(NamedTuple):
     amount: Amount | None = None
     values: Values = None
     following: Following = None
+    weight: Weight | Table | None = None
 
     @property
     def said(self) -> str:
@@ -84,7 +108,7 @@ class Move(NamedTuple):
     @property
     def varies(self) -> bool:
         """Whether other values may be taken, however far away they are."""
-        return self.key == "vary"
+        return self.key == "vary" or (self.key == "distance" and self.amount is None)
 
     @property
     def grows(self) -> bool:
@@ -229,7 +253,7 @@ class Relation:
                 == varying
             ]
             if any(move in leading for move in moves):
-                found.append(_made_of(moves, one))
+                found.append(_made_of(moves, one, one.at_most))
         return any_of(*found) if found else None
 
     def one_at_a_time(self) -> Relation:
@@ -340,6 +364,22 @@ class Similarity(Relation):
         Where several vary, a mapping from each leader to such levels. Or a formula,
         such as ``"2026 - age"``. A list of names: these move to any level that `exist`
         allows beside the new values.
+    at_most
+        How many of the attributes that may change may do so at the same time; by
+        default all of them.
+    distance
+        What it costs to differ, for each name: of a number what a unit costs, ``0.1``,
+        ``"1/10"`` or ``"1 / sd"``; of an ordinal variable what a level costs; of a
+        category what any other value costs, or a table of the costs between two
+        values, which are the same both ways: ``{("north", "south"): 0.3}``. Values that
+        a table does not name stay. With 0 it may be anything, as in `vary`. What has
+        a distance and `noise` keeps to both.
+    limit
+        The largest distance between similar people; by default 1.
+    norm
+        How costs add up to the distance: ``"l1"``, their sum, by default; ``"l2"``, the
+        root of the sum of their squares; ``"linf"``, the largest; ``"l0"``, the sum of
+        the weights of all that differ, however much.
 
     Raises
     ------
@@ -353,6 +393,8 @@ class Similarity(Relation):
     >>> young | older
     Similarity(noise={'age': 2}, where={'age': '<= 37'}) | \
 Similarity(noise={'age': 5}, where={'age': '> 37'})
+    >>> Similarity(distance={"age": "1/10", "sex": 0.5}, limit=1)
+    Similarity(distance={'age': 0.1, 'sex': 0.5}, limit=1, norm='l1')
     """
 
     noise: Amount | tuple[tuple[str, Amount], ...]
@@ -361,6 +403,8 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
     missing: tuple[str, ...]
     exist: tuple[Existing, ...]
     follow: tuple[tuple[str, Following], ...]
+    at_most: int | None
+    distance: Distance | None
 
     def __init__(  # noqa: PLR0913
         self,
@@ -371,6 +415,10 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
         missing: Iterable[str] = (),
         exist: Iterable[Any] | Mapping[Any, Any] = (),
         follow: Iterable[Any] | Mapping[str, Any] = (),
+        at_most: int | None = None,
+        distance: Mapping[str, Any] | None = None,
+        limit: float | None = None,
+        norm: Norm | None = None,
     ) -> None:
         amounts = _noise({} if noise is None else noise)
         varied = _vary(vary)
@@ -381,6 +429,8 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
             "missing": _names(missing, "missing"),
             "exist": parse_exist(exist),
             "follow": parse_follow(follow),
+            "at_most": parse_at_most(at_most),
+            "distance": parse_distance(distance, limit, norm),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -390,12 +440,15 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
                 raise SpecError(
                     f"{min(twice)!r} is named in noise and in vary; name it in one."
                 )
-            if not (amounts or varied or self.missing):
+            if not (amounts or varied or self.missing or self.distance):
+                counted = "" if self.at_most is None else ", whatever at_most is"
                 raise SpecError(
-                    "nothing may change in this similarity, and then everybody is "
-                    "treated fairly; name attributes in noise, vary or missing."
+                    f"nothing may change in this similarity{counted}, and then "
+                    "everybody is treated fairly; name attributes in noise, vary, "
+                    "missing or distance."
                 )
         self._check_followers()
+        self._check_distance()
 
     def _check_followers(self) -> None:
         """Refuse columns that move on their own and also follow others."""
@@ -405,6 +458,25 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
                 raise SpecError(
                     f"{name!r} is named in {alone[name]} and in follow; name it in one."
                 )
+
+    def _check_distance(self) -> None:
+        """Refuse what says two things of a difference."""
+        if self.distance is None:
+            return
+        if self.at_most is not None:
+            raise SpecError(
+                f"at_most is {self.at_most}, and there is a distance as well; give one "
+                "of them. With norm='l0' a distance counts attributes."
+            )
+        named = dict.fromkeys(name for name, _ in self.distance.weights)
+        for key, names in (("vary", dict(self.vary)), ("missing", self.missing)):
+            for name in names:
+                if name in named:
+                    raise SpecError(
+                        f"{name!r} is named in {key} and in distance; name it in one. "
+                        "A distance of 0 lets it be any value, and an alternative of "
+                        "its own be missing."
+                    )
 
     def __repr__(self) -> str:
         given = self.plain()
@@ -437,6 +509,10 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
             "exist": plain_exist(self.exist),
             "follow": plain_follow(self.follow),
         }
+        if self.at_most is not None:
+            given["at_most"] = self.at_most
+        if self.distance is not None:
+            given |= self.distance.plain()
         return {key: v for key, v in given.items() if v not in ({}, [])}
 
     def title(self) -> str:
@@ -444,6 +520,65 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
         moved = dict.fromkeys(move.name or "all numbers" for move in self.moves)
         where = [f", where {name} {met.plain()}" for name, met in self.where]
         return ", ".join(moved) + "".join(where)
+
+    @classmethod
+    def from_scaler(cls, scaler: Any, *, limit: float, norm: Norm = "l2") -> Similarity:
+        """Return the ball of people around each one, in the units of a scaler.
+
+        Distances between scaled rows are what a nearest-neighbour search or a
+        regularised model works with; this says the same in the columns of the table.
+
+        Parameters
+        ----------
+        scaler
+            A fitted ``StandardScaler``, ``MinMaxScaler``, ``RobustScaler`` or
+            ``MaxAbsScaler`` of scikit-learn.
+        limit, norm
+            As in `Similarity`.
+
+        Raises
+        ------
+        SpecError
+            If it is another one, or knows no names of columns.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sklearn.preprocessing import MinMaxScaler
+        >>> scaler = MinMaxScaler().fit(pd.DataFrame({"age": [20, 70]}))
+        >>> Similarity.from_scaler(scaler, limit=0.1)
+        Similarity(distance={'age': 0.02}, limit=0.1, norm='l2')
+        """
+        return cls(distance=weights_of_scaler(scaler), limit=limit, norm=norm)
+
+    @classmethod
+    def from_metric(
+        cls, metric: Any, names: Sequence[str], *, limit: float
+    ) -> Similarity:
+        """Return the ball of people around each one by a diagonal metric.
+
+        Parameters
+        ----------
+        metric
+            The matrix M of the distance ``sqrt((x - y) @ M @ (x - y))``, diagonal, or
+            its diagonal alone: what fair metric learning finds.
+        names
+            The columns, in the order of the matrix.
+        limit
+            The largest distance between similar people.
+
+        Raises
+        ------
+        SpecError
+            If the metric mixes columns: then no sum over columns is the distance.
+
+        Examples
+        --------
+        >>> Similarity.from_metric([[0.25, 0], [0, 4]], ["age", "hours"], limit=2)
+        Similarity(distance={'age': 0.5, 'hours': 2}, limit=2, norm='l2')
+        """
+        weights = weights_of_metric(metric, names)
+        return cls(distance=weights, limit=limit, norm="l2")
 
     @staticmethod
     def from_toml(text: str) -> Relation:
@@ -530,6 +665,11 @@ def _moves_of(similarity: Similarity) -> Iterator[Move]:
         yield Move("missing", name)
     for name, following in similarity.follow:
         yield Move("follow", name, following=following)
+    if similarity.distance is not None:
+        for name, weight in similarity.distance.weights:
+            step = similarity.distance.step(weight)
+            values = weight.labels if isinstance(weight, Table) else None
+            yield Move("distance", name, amount=step, values=values, weight=weight)
 
 
 def _group_of(similarity: Similarity, name: str | None) -> str | None:
@@ -557,13 +697,18 @@ def _ties_of(similarity: Similarity) -> Iterator[set[str]]:
             yield {name, *(leaders or varied)}
 
 
-def _made_of(moves: Iterable[Move], similarity: Similarity) -> Similarity:
+def _made_of(
+    moves: Iterable[Move], similarity: Similarity, at_most: int | None = None
+) -> Similarity:
     """Return the similarity that lets just this change, and keeps all else."""
     given: dict[str, Any] = {"noise": {}, "vary": {}, "missing": [], "follow": []}
+    weights: dict[str | None, Any] = {}
     for move in moves:
         if move.key == "follow":
             item = {move.name: move.following} if move.following else move.name
             given["follow"].append(item)
+        elif move.weight is not None:
+            weights[move.name] = move.weight
         elif move.name is None:
             given["noise"] = move.amount
         elif move.amount is not None:
@@ -572,12 +717,20 @@ def _made_of(moves: Iterable[Move], similarity: Similarity) -> Similarity:
             given["vary"][move.name] = _plain(move.values)
         else:
             given["missing"].append(move.name)
-    return Similarity(**given, where=dict(similarity.where), exist=similarity.exist)
+    if similarity.distance is not None and weights:
+        given |= similarity.distance.plain() | {"distance": weights}
+    return Similarity(
+        **given,
+        where=dict(similarity.where),
+        exist=similarity.exist,
+        at_most=at_most,
+    )
 
 
 def _unnamed(similarity: Similarity, schema: Schema) -> list[str]:
-    """Return the numbers that noise for all is for: those that may not vary."""
-    said = [name for name, _ in (*similarity.vary, *similarity.follow)]
+    """Return the numbers that noise for all is for: those of which nothing is said."""
+    weights = () if similarity.distance is None else similarity.distance.weights
+    said = [name for name, _ in (*similarity.vary, *similarity.follow, *weights)]
     varied = _found(said, schema)
     return [name for name in schema.numeric if name not in varied]
 
@@ -673,6 +826,7 @@ def _in_words(relation: Relation, schema: Schema | None) -> str:
 
 def _describe(similarity: Similarity, schema: Schema | None, start: str) -> str:
     lines = [f"- {line}" for line in _changes(similarity, schema)]
+    last = _together(similarity, len(lines))
     conditions = [f"{name!r} {met.in_words()}" for name, met in similarity.where]
     only = f" for both of them {' and '.join(conditions)}, and" if conditions else ""
     exist = [
@@ -680,8 +834,26 @@ def _describe(similarity: Similarity, schema: Schema | None, start: str) -> str:
     ]
     both = [f"Both of them must exist: {'; '.join(exist)}."] if exist else []
     return "\n".join(
-        [f"{start} if{only} they agree in everything, except that:", *lines, *both]
+        [
+            f"{start} if{only} they agree in everything, except that:",
+            *lines,
+            *last,
+            *both,
+        ]
     )
+
+
+def _together(similarity: Similarity, n_lines: int) -> list[str]:
+    """Say how much may change at the same time, if not all that is listed."""
+    if similarity.distance is not None:
+        return [similarity.distance.in_words()]
+    most = similarity.at_most
+    if most is None:
+        return []
+    is_open = any(move.name is None for move in similarity.moves)
+    if most < n_lines or is_open:
+        return [f"and at most {most} of these at the same time"]
+    return [f"and at most {most} of these at the same time, which are all of them"]
 
 
 def _changes(similarity: Similarity, schema: Schema | None) -> list[str]:
@@ -689,6 +861,10 @@ def _changes(similarity: Similarity, schema: Schema | None) -> list[str]:
     for move in similarity.moves:
         if isinstance(move.following, Swaps):
             lines += move.following.in_words(str(move.name))
+        elif move.weight is not None and similarity.distance is not None:
+            lines.append(
+                _cost(str(move.name), move.weight, schema, similarity.distance)
+            )
         elif move.name is not None:
             lines.append(_change(move.name, move, schema))
         elif schema is not None:
@@ -698,6 +874,15 @@ def _changes(similarity: Similarity, schema: Schema | None) -> list[str]:
         elif move.amount is not None:
             lines.append(f"every number {move.amount.in_words()}")
     return lines
+
+
+def _cost(
+    name: str, weight: Weight | Table, schema: Schema | None, distance: Distance
+) -> str:
+    of = None if schema is None else schema.find(name)
+    is_number = None if of is None else isinstance(of, Number | Ordinal)
+    unit = "level" if isinstance(of, Ordinal) else "unit"
+    return distance.weight_in_words(name, weight, unit, is_number=is_number)
 
 
 def _change(name: str, move: Move, schema: Schema | None) -> str:

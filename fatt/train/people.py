@@ -363,7 +363,10 @@ def _has_gaps(boxes: Boxes, features: tuple[Feature, ...], n_people: int) -> Fla
     n_people
         Number of people.
     """
+    # What may be spent in a box leaves out some of its corners.
     found = np.zeros(len(boxes), dtype=bool)
+    if boxes.costs is not None:
+        found = boxes.costs.rule >= 0
     for index, feature in enumerate(features):
         missing = boxes.missing[:, index]
         if isinstance(feature, Categorical):

@@ -273,7 +273,7 @@ class JointVerifier:
             if self._is_stopped or account.is_over:
                 return
             mine, one = groups.pop(0)
-            one_each = boxes.take(mine, np.arange(len(mine)))
+            one_each = boxes.one_each(mine)
             lower, upper = one_each.hull(own[mine])
             fix = Fixed(
                 tuple(None if place < 0 else place for place in moving[one].tolist()),

@@ -105,7 +105,7 @@ def cost_of(costs: Costs, feature: Any, index: int, rule: int, pair: Any) -> flo
     if math.isnan(own) or math.isnan(other):
         return int(cost["missing"])
     if cost["kind"] == COUNT:
-        return 1
+        return int(cost["missing"])
     if cost["kind"] == TABLE:
         place = int(cost["table"]) + int(own) * feature.n_codes + int(other)
         return int(costs.tables[place])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -423,7 +424,7 @@ def test_what_boxes_say_of_themselves(seed: int) -> None:
     person = np.sort(
         np.concatenate([np.arange(n_people), rng.integers(n_people, size=20)])
     )
-    wide = alone.take(person, person)
+    wide = replace(alone.one_each(person), person=person)
     lower, upper, missing, codes = (
         array.copy() for array in (wide.lower, wide.upper, wide.missing, wide.codes)
     )

@@ -310,6 +310,7 @@ def test_people_and_boxes_of_another_space_are_refused() -> None:
     made = space.boxes(people)
     names = ("person", "lower", "upper", "missing", "codes")
     boxes = [np.array(getattr(made, name)) for name in names]
+    boxes.insert(1, np.zeros(1, dtype=np.int64))
     right = (people, np.ones(1), tuple(boxes))
     assert growth.grow(space._prepared, *right) == 1
     for place in range(len(boxes)):

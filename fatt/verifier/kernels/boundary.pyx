@@ -263,6 +263,9 @@ cdef int _check_own(
             is_inside = spending.missing[place] != 0
         elif variable.kind != CODES:
             is_inside = spending.lower[place] <= own <= spending.upper[place]
+            # A number that nobody else may have, and that counts as missing.
+            if variable.missing_low <= own <= variable.missing_high:
+                is_inside = is_inside or spending.missing[place] != 0
         else:
             is_inside = 0 <= own < <double>variable.n_cells
             if is_inside:

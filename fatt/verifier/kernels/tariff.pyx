@@ -66,7 +66,7 @@ cdef int64_t cost_of_number(
     if own != own:
         return min(cost.missing, most + 1)
     if cost.kind == COUNT:
-        return 1
+        return min(cost.missing, most + 1)
     size = cost.scale * fabs(number - own)
     if cost.kind == SQUARE:
         size = size * size
@@ -140,11 +140,9 @@ cdef int64_t _of_cell(
     if cell < variable.n_cells:
         if variable.kind != CODES:
             return _between(forest, tariff, index, cell, cell)
-        if own == variable.n_cells:
-            return min(cost.missing, best)
-        if cost.kind == TABLE:
+        if own != variable.n_cells and cost.kind == TABLE:
             return min(tariff.tables[cost.table + own * variable.n_cells + cell], best)
-        return min(1, best)
+        return min(cost.missing, best)
     if tariff.missing[index] != 0:
         best = _missing(tariff, index)
     if variable.hole_first <= variable.hole_last:
