@@ -1,7 +1,8 @@
 """The compiled step from people to boxes: each begins as its person alone, and grows.
 
 What there is to know of each variable, and what each alternative of a similarity says
-of it, stands in records; `fatt.region.neighbourhood` fills them in, and says what is meant.
+of it, stands in records; `fatt.region.neighbourhood` fills them in, and says what is
+meant.
 """
 
 import numpy as np
