@@ -13,7 +13,7 @@ import numpy as np
 
 import fatt
 from fatt.ensemble.joint import Formula, evaluate
-from fatt.importers.pipeline.mixtures import split_off
+from fatt.importers.columns.mixtures import split_off
 from fatt.model import Live, Model
 
 

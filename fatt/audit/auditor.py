@@ -30,7 +30,7 @@ from fatt.ensemble import Ensemble, Label, Prediction
 from fatt.ensemble.allowed import Allowed, Direction, allowed_of
 from fatt.ensemble.tables import as_frame, refuse_positions
 from fatt.importers import load
-from fatt.importers.pullback.joints import with_fixed
+from fatt.importers.columns.joints import with_fixed
 from fatt.markup import name_of, notebook
 from fatt.model import Model
 from fatt.people import People

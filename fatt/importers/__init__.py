@@ -135,7 +135,7 @@ def load(
     )
     if prepare is not None:
         # By its name: it knows scikit-learn, which whoever checks proofs need not have.
-        preparation = importlib.import_module("fatt.importers.preparation")
+        preparation = importlib.import_module("fatt.importers.columns.preparation")
         loaded = preparation.with_preparation(
             loaded, prepare, allow_pickle=allow_pickle
         )

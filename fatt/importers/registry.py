@@ -28,7 +28,7 @@ PACKAGES = {
     "xgboost": "xgboost",
     "lightgbm": "lightgbm",
     "catboost": "catboost",
-    "imblearn": "imblearn",
+    "imblearn": "columns.pipelines",
     "onnx": "onnx",
     "fatt": "native",
 }

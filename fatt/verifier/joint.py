@@ -2,7 +2,7 @@
 
 Around one person such a column hangs on one moving number or category, and on others
 that stay. So people are searched in groups with the same fixed values, each with the
-model that theirs leaves: see `fatt.importers.pullback.joints`. One box of a person is
+model that theirs leaves: see `fatt.importers.columns.joints`. One box of a person is
 searched at a time, since another may let another column move.
 """
 

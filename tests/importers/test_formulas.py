@@ -35,7 +35,7 @@ from fatt.ensemble import Numeric
 from fatt.ensemble.joint import Formula, Operation, Read
 from fatt.errors import DataError, UnsupportedModelError
 from fatt.export import export_text, to_onnx
-from fatt.importers.pullback.joints import require_followed
+from fatt.importers.columns.joints import require_followed
 from fatt.summary import summarize
 
 pandas = pytest.importorskip("pandas")

@@ -27,7 +27,7 @@ from fatt import Similarity
 from fatt.ensemble import Numeric
 from fatt.ensemble.floats import from_ordinal, to_ordinal
 from fatt.errors import DataError, SpecError, UnsupportedModelError
-from fatt.importers.pullback.columns import (
+from fatt.importers.columns.algebra import (
     Step,
     cuts_by_piece,
     follow,
@@ -291,7 +291,7 @@ def test_powers_computed_otherwise_are_refused(monkeypatch: Any) -> None:
         QuantileTransformer(n_quantiles=5, output_distribution="normal"), own[-1]
     )
     own.fit(table, granted(table))
-    monkeypatch.setattr("fatt.importers.pipeline.curves._BOUND", 1e-3)
+    monkeypatch.setattr("fatt.importers.columns.curves._BOUND", 1e-3)
     with pytest.raises(UnsupportedModelError, match="fit it with output_distribution"):
         fatt.load(own)
 

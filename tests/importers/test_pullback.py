@@ -23,8 +23,7 @@ from fatt.ensemble import (
     Trees,
 )
 from fatt.errors import DataError, UnsupportedModelError
-from fatt.importers.pullback import pull_back
-from fatt.importers.pullback.columns import (
+from fatt.importers.columns.algebra import (
     ANYTHING,
     Coded,
     Column,
@@ -36,6 +35,7 @@ from fatt.importers.pullback.columns import (
     table_of,
     takes,
 )
+from fatt.importers.columns.pullback import pull_back
 from tests.probes import candidates, same_bits
 
 Floats = NDArray[np.float64]

@@ -48,7 +48,7 @@ from fatt.errors import (
     UnsupportedModelError,
 )
 from fatt.importers import old_pickles, registry
-from fatt.importers.pullback import joints
+from fatt.importers.columns import joints
 from fatt.importers.sklearn import calibration, targets
 
 # category_encoders still sets an option that pandas 3 warns of.

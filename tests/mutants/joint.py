@@ -41,41 +41,41 @@ MUTANTS = tuple(
         ("verifier/intervals", "formula.missing, ends[0])", "ends[0], ends[0])"),
         # Both sides of zero, where their sign turns a quotient round.
         (
-            "importers/pullback/joints",
+            "importers/columns/joints",
             "edges=around([0.0]) if is_cut else (),",
             "edges=(),",
         ),
         (
-            "importers/pullback/joints",
+            "importers/columns/joints",
             "            _refuse_zeros(column, feature)\n",
             "            pass\n",
         ),
         # What is computed of a missing value.
         (
-            "importers/pullback/joints",
+            "importers/columns/joints",
             "missing=float(evaluate(formula, absent[np.newaxis])[0])",
             "missing=math.nan",
         ),
         # No number at one end of a range.
-        ("importers/pullback/joints", "if (first != last).any():", "if False:"),
+        ("importers/columns/joints", "if (first != last).any():", "if False:"),
         # A zero that loses its sign where it becomes a level.
         ("region/variables", "        self._require_own_zeros(rows, values)\n", ""),
         ("importers/naming", "    return number\n", "    return number + 0.0\n"),
         ("importers/naming", "if 0.0 in numbers and index in", "if False and index in"),
         # People whom the library refuses.
         (
-            "importers/pullback/joints",
+            "importers/columns/joints",
             "        _require_all_taken(ensemble, pulled, fixed, place)\n",
             "        pass\n",
         ),
         # A constant on the other side.
         (
-            "importers/pullback/joints",
+            "importers/columns/joints",
             "sides = (numbers, constant) if left else (constant, numbers)",
             "sides = (numbers, constant)",
         ),
         # Powers, as if they were monotone everywhere.
-        ("importers/pullback/joints", "function=sides, edges=(0.0,)", "function=sides"),
+        ("importers/columns/joints", "function=sides, edges=(0.0,)", "function=sides"),
     )
 ) + tuple(
     Mutant(f"fatt/{file}.py", old, new, _IMPORT)
@@ -84,13 +84,13 @@ MUTANTS = tuple(
         ("ensemble/tables", "held_in=held_in, native=native", "native=native"),
         # Integers that no float holds.
         (
-            "importers/pipeline/__init__",
+            "importers/columns/pipelines",
             "if any(chain.hands_on_integers for chain in table.columns):",
             "if False:",
         ),
-        ("importers/pipeline/__init__", "limit < exact", "False"),
+        ("importers/columns/pipelines", "limit < exact", "False"),
         (
-            "importers/pipeline/raw",
+            "importers/columns/raw",
             "                if step.into_floats:\n                    break\n",
             "                break\n",
         ),
@@ -108,7 +108,7 @@ MUTANTS = tuple(
         ),
         # Another formula of the same columns.
         (
-            "importers/pullback/joints",
+            "importers/columns/joints",
             'if formula.operator != "*" or len(set(map(key_of, factors))) != 1:',
             "if len(set(map(key_of, factors))) > 2:",
         ),

@@ -37,7 +37,7 @@ from fatt.ensemble.joint import (
     places_of,
 )
 from fatt.errors import DataError, SpecError
-from fatt.importers.pullback.joints import Fixed, with_fixed
+from fatt.importers.columns.joints import Fixed, with_fixed
 from fatt.region import Binary, Number
 from fatt.region.boxes import Boxes
 from fatt.verdict import BUDGET, UNKNOWN

@@ -20,13 +20,13 @@ from fatt.ensemble import (
     Source,
 )
 from fatt.errors import UnsupportedModelError
+from fatt.importers.columns.pullback import pull_back
 from fatt.importers.onnx import live
 from fatt.importers.onnx.answers import Answer, Labelled
 from fatt.importers.onnx.forest import LEAF, Forest, lay_out
 from fatt.importers.onnx.graph import Input, follow, inputs_of, refuse_without_trees
 from fatt.importers.onnx.proto import INT32, INT64, STRING, parse
 from fatt.importers.onnx.tensors import INT32_LIMIT, INTEGER_LIMIT, INTEGERS, Column
-from fatt.importers.pullback import pull_back
 from fatt.importers.registry import refuse_missing
 from fatt.importers.versions import TESTED, check_file, note_newer
 from fatt.model import Model

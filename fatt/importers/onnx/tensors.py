@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from fatt.ensemble import Feature, Label, Numeric
 from fatt.ensemble.floats import FLOAT32_LIMIT
 from fatt.errors import UnsupportedModelError
-from fatt.importers.onnx.proto import DTYPES, INT32, INT64, STRING, Call
-from fatt.importers.pullback.columns import (
+from fatt.importers.columns.algebra import (
     Coded,
     Floats,
     Mapped,
@@ -28,6 +27,7 @@ from fatt.importers.pullback.columns import (
     identity,
     table_of,
 )
+from fatt.importers.onnx.proto import DTYPES, INT32, INT64, STRING, Call
 
 Array = NDArray[Any]
 #: What onnxruntime does to an array of numbers, in their own type.

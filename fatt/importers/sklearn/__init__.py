@@ -88,9 +88,9 @@ def convert(model: Any, *, missing: float | None) -> Model:
         best = _best_of(model)
         return library_of(best).convert(best, missing=missing)
     if type(model) in {Pipeline, ColumnTransformer}:
-        from fatt.importers import pipeline
+        from fatt.importers.columns import pipelines
 
-        return pipeline.convert(model, missing=missing)
+        return pipelines.convert(model, missing=missing)
     wrapper = _wrapper_of(model)
     if wrapper is not None:
         made: Model = wrapper.convert(model, missing=missing)
@@ -183,7 +183,7 @@ def _converter_for(model: Any) -> Callable[[Any], Ensemble]:
 def _refusal(model: Any) -> UnsupportedModelError:
     name = type(model).__name__
     if name == "DictVectorizer":
-        from fatt.importers.pipeline.transformers import require_known
+        from fatt.importers.columns.transformers import require_known
 
         require_known(model)
     if hasattr(model, "transform") and not hasattr(model, "predict"):

@@ -28,7 +28,7 @@ from fatt.ensemble import (
 )
 from fatt.ensemble.trees import holds
 from fatt.errors import UnsupportedModelError
-from fatt.importers.pullback.columns import (
+from fatt.importers.columns.algebra import (
     Coded,
     Column,
     Flags,

@@ -8,41 +8,47 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
-from typing import Any
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Numeric
-from fatt.ensemble.joint import Operator
-from fatt.errors import UnsupportedModelError
-from fatt.importers.pipeline.curves import (
-    function_step,
-    power_steps,
-    quantile_steps,
+from fatt.ensemble.joint import (
+    Constant,
+    Formula,
+    Operation,
+    Operator,
+    Read,
+    evaluate,
+    places_of,
 )
-from fatt.importers.pipeline.encoders import category_encoder, encoder
-from fatt.importers.pipeline.formulas import polynomials
-from fatt.importers.pipeline.steps import (
+from fatt.errors import UnsupportedModelError
+from fatt.importers.columns.algebra import ANYTHING, Floats, below, identity
+from fatt.importers.columns.curves import function_step, power_steps, quantile_steps
+from fatt.importers.columns.encoders import category_encoder, encoder
+from fatt.importers.columns.joints import steps_along
+from fatt.importers.columns.steps import (
     FINITE_ONLY,
+    AnyStep,
     Arithmetic,
-    Flag,
+    Mixture,
     Numbers,
+    Path,
     Replace,
-    Work,
+    Table,
+    flag,
     is_nan,
     label_or_none,
 )
-from fatt.importers.pullback.columns import (
-    ANYTHING,
-    Floats,
-    below,
-    identity,
-)
 from fatt.importers.registry import library_of
 from fatt.importers.sklearn.members import check_members, plain_label
+
+#: What a class of transformers makes of a table.
+Behind: TypeAlias = Callable[[Any, Table], Table]
 
 #: What hands on some columns as they are; `SelectorMixin` does it for all of them.
 _SELECTORS = (
@@ -62,15 +68,15 @@ def is_passthrough(step: Any) -> bool:
     return is_identity and not step.validate
 
 
-def work_of(transformer: Any, *, sparse: bool, is_frame: bool = False) -> Work:
-    """Describe a fitted transformer.
+def behind(transformer: Any, table: Table, *, is_frame: bool = False) -> Table:
+    """Return the table behind a fitted transformer.
 
     Parameters
     ----------
     transformer
         Fitted transformer.
-    sparse
-        Whether it gets a sparse matrix.
+    table
+        The table that it gets.
     is_frame
         Whether it gets a frame of pandas and makes one, which a selector hands on
         without a look.
@@ -82,34 +88,32 @@ def work_of(transformer: Any, *, sparse: bool, is_frame: bool = False) -> Work:
     """
     kind = type(transformer)
     if kind.__module__.startswith("category_encoders."):
-        return category_encoder(transformer)
+        return category_encoder(transformer, table)
     require_known(transformer)
     check_members(transformer)
     on_sparse, others = _known()
     if is_frame and on_sparse.get(kind) is _selector:
-        return _selected(transformer, ANYTHING, sparse=False)
-    if kind in on_sparse:
-        return on_sparse[kind](transformer, sparse)
-    if sparse:
+        return _selected(transformer, ANYTHING, table)
+    if table.sparse and kind not in on_sparse:
         raise UnsupportedModelError(
             f"the step {kind.__name__} gets a sparse matrix, which is not supported. "
             "Fit the pipeline with sparse_output=False in the encoder before it."
         )
-    return others[kind](transformer)
+    return (on_sparse | others)[kind](transformer, table)
 
 
 @functools.cache
-def _known() -> tuple[dict[type, Callable[..., Work]], dict[type, Callable[..., Work]]]:
+def _known() -> tuple[dict[type, Behind], dict[type, Behind]]:
     """Return what describes steps: those that take sparse matrices, and others."""
     from sklearn import feature_selection, impute, preprocessing
 
-    on_sparse: dict[type, Callable[..., Work]] = {
+    on_sparse: dict[type, Behind] = {
         preprocessing.StandardScaler: _standard_scaler,
         preprocessing.MaxAbsScaler: _max_abs_scaler,
         preprocessing.RobustScaler: _robust_scaler,
     }
     on_sparse |= {getattr(feature_selection, name): _selector for name in _SELECTORS}
-    others: dict[type, Callable[..., Work]] = {
+    others: dict[type, Behind] = {
         preprocessing.MinMaxScaler: _min_max_scaler,
         preprocessing.OneHotEncoder: encoder,
         preprocessing.OrdinalEncoder: encoder,
@@ -119,7 +123,7 @@ def _known() -> tuple[dict[type, Callable[..., Work]], dict[type, Callable[..., 
         preprocessing.FunctionTransformer: _function,
         preprocessing.QuantileTransformer: _quantiles,
         preprocessing.PowerTransformer: _powers,
-        preprocessing.PolynomialFeatures: polynomials,
+        preprocessing.PolynomialFeatures: _polynomials,
         impute.SimpleImputer: _imputer,
         impute.MissingIndicator: _missing_indicator,
         impute.KNNImputer: _neighbours,
@@ -194,12 +198,12 @@ def _require_finite(numbers: Any) -> None:
         )
 
 
-def _scaled(
+def _scalings(
     scaler: Any,
     *operations: tuple[Operator, Any],
     sparse: bool = False,
     clip: tuple[float, float] | None = None,
-) -> Work:
+) -> list[tuple[Numbers, ...]]:
     """Do operations one after the other, each with a number per column or None."""
     done: list[tuple[Operator, NDArray[Any]]] = []
     for operator, numbers in operations:
@@ -218,34 +222,45 @@ def _scaled(
             done.append((operator, numbers))
         _require_finite(done[-1][1])
     more = () if clip is None else (_clipped(*map(float, clip)),)
-    work = Work(sparse=sparse)
-    for i in range(scaler.n_features_in_):
-        function = Arithmetic(tuple((one, float(numbers[i])) for one, numbers in done))
-        work.outputs.append((i, (Numbers(function=function, into_floats=True), *more)))
-    return work
+    each = [
+        Arithmetic(tuple((one, float(numbers[i])) for one, numbers in done))
+        for i in range(scaler.n_features_in_)
+    ]
+    return [(Numbers(function=one, into_floats=True), *more) for one in each]
 
 
-def _standard_scaler(scaler: Any, sparse: bool) -> Work:
+def _scaled(table: Table, steps: Sequence[tuple[AnyStep, ...]]) -> Table:
+    return table.behind(enumerate(steps), sparse=table.sparse)
+
+
+def _standard_scaler(scaler: Any, table: Table) -> Table:
+    return _scaled(table, _standard(scaler, sparse=table.sparse))
+
+
+def _standard(scaler: Any, *, sparse: bool = False) -> list[tuple[Numbers, ...]]:
     offset = scaler.mean_ if scaler.with_mean else None
     scale = scaler.scale_ if scaler.with_std else None
-    return _scaled(scaler, ("-", offset), ("/", scale), sparse=sparse)
+    return _scalings(scaler, ("-", offset), ("/", scale), sparse=sparse)
 
 
-def _robust_scaler(scaler: Any, sparse: bool) -> Work:
+def _robust_scaler(scaler: Any, table: Table) -> Table:
     offset = scaler.center_ if scaler.with_centering else None
     scale = scaler.scale_ if scaler.with_scaling else None
-    return _scaled(scaler, ("-", offset), ("/", scale), sparse=sparse)
+    pairs: tuple[tuple[Operator, Any], ...] = ("-", offset), ("/", scale)
+    return _scaled(table, _scalings(scaler, *pairs, sparse=table.sparse))
 
 
-def _max_abs_scaler(scaler: Any, sparse: bool) -> Work:
+def _max_abs_scaler(scaler: Any, table: Table) -> Table:
     # Older versions have no clip.
     clip = (-1.0, 1.0) if getattr(scaler, "clip", False) else None
-    return _scaled(scaler, ("/", scaler.scale_), sparse=sparse, clip=clip)
+    steps = _scalings(scaler, ("/", scaler.scale_), sparse=table.sparse, clip=clip)
+    return _scaled(table, steps)
 
 
-def _min_max_scaler(scaler: Any) -> Work:
+def _min_max_scaler(scaler: Any, table: Table) -> Table:
     clip = scaler.feature_range if scaler.clip else None
-    return _scaled(scaler, ("*", scaler.scale_), ("+", scaler.min_), clip=clip)
+    pairs: tuple[tuple[Operator, Any], ...] = ("*", scaler.scale_), ("+", scaler.min_)
+    return table.each(_scalings(scaler, *pairs, clip=clip))
 
 
 def _clipped(low: float, high: float) -> Numbers:
@@ -253,16 +268,16 @@ def _clipped(low: float, high: float) -> Numbers:
     return Numbers(function=lambda numbers: np.clip(numbers, low, high), taker=ANYTHING)
 
 
-def _binarizer(binarizer: Any) -> Work:
+def _binarizer(binarizer: Any, table: Table) -> Table:
     threshold = float(binarizer.threshold)
     step = Numbers(
         function=lambda numbers: np.where(numbers > threshold, 1.0, 0.0),
         taker=FINITE_ONLY,
     )
-    return Work(outputs=[(i, (step,)) for i in range(binarizer.n_features_in_)])
+    return table.each([(step,)] * binarizer.n_features_in_)
 
 
-def _bins(binner: Any) -> Work:
+def _bins(binner: Any, table: Table) -> Table:
     if binner.dtype not in {None, np.float64}:
         raise UnsupportedModelError(
             "a KBinsDiscretizer with dtype=float32 rounds the numbers first, which is "
@@ -275,13 +290,13 @@ def _bins(binner: Any) -> Work:
         )
     if binner.encode != "ordinal":
         check_members(binner._encoder)
-    work = Work(sparse=binner.encode == "onehot")
+    outputs: list[tuple[int, tuple[Numbers]]] = []
     for i, edges in enumerate(binner.bin_edges_):
         inner = edges[1:-1]
         place = functools.partial(_bin, inner=inner)
         if binner.encode == "ordinal":
             step = Numbers(place, FINITE_ONLY, into_floats=True)
-            work.outputs.append((i, (step,)))
+            outputs.append((i, (step,)))
             continue
         # A bin begins at its edge: the cell before ends just below.
         ends = below(inner)
@@ -292,8 +307,8 @@ def _bins(binner: Any) -> Work:
                 edges=tuple(ends[max(number - 1, 0) : number + 1].tolist()),
                 into_floats=True,
             )
-            work.outputs.append((i, (step,)))
-    return work
+            outputs.append((i, (step,)))
+    return table.behind(outputs, sparse=binner.encode == "onehot")
 
 
 def _bin(numbers: Floats, *, inner: NDArray[Any]) -> Floats:
@@ -306,57 +321,53 @@ def _in_bin(
     return np.where(place(numbers) == number, 1.0, 0.0)
 
 
-def _function(transformer: Any) -> Work:
+def _function(transformer: Any, table: Table) -> Table:
     """Follow a function of numpy, column by column."""
     taker = FINITE_ONLY if transformer.validate else ANYTHING
     step = Numbers(function=identity, taker=taker)
     if transformer.func is not None:
         step = function_step(transformer, taker)
-    return Work(outputs=[(i, (step,)) for i in range(transformer.n_features_in_)])
+    return table.each([(step,)] * transformer.n_features_in_)
 
 
-def _quantiles(transformer: Any) -> Work:
+def _quantiles(transformer: Any, table: Table) -> Table:
     _require_finite(transformer.quantiles_)
-    quantiles = enumerate(transformer.quantiles_.T)
-    return Work(outputs=[(i, quantile_steps(transformer, own)) for i, own in quantiles])
+    columns = transformer.quantiles_.T
+    return table.each(quantile_steps(transformer, own) for own in columns)
 
 
-def _powers(transformer: Any) -> Work:
+def _powers(transformer: Any, table: Table) -> Table:
     """Follow a power of each column, and the scaler that may stand behind it."""
     _require_finite(transformer.lambdas_)
-    powers = enumerate(transformer.lambdas_)
-    work = Work(outputs=[(i, power_steps(transformer, own)) for i, own in powers])
-    if transformer.standardize:
-        check_members(transformer._scaler)
-        scaled = _standard_scaler(transformer._scaler, False).outputs
-        work.outputs = [
-            (i, (*steps, *more))
-            for (i, steps), (_, more) in zip(work.outputs, scaled, strict=True)
-        ]
-    return work
+    powers = [power_steps(transformer, own) for own in transformer.lambdas_]
+    if not transformer.standardize:
+        return table.each(powers)
+    check_members(transformer._scaler)
+    scaled = _standard(transformer._scaler)
+    return table.each(a + b for a, b in zip(powers, scaled, strict=True))
 
 
-def _imputer(imputer: Any) -> Work:
+def _imputer(imputer: Any, table: Table) -> Table:
     old = label_or_none(imputer.missing_values, "missing_values of a SimpleImputer")
     keeps_integers = imputer.strategy in {"most_frequent", "constant"}
-    work = Work()
+    outputs: list[tuple[int, tuple[AnyStep]]] = []
+    idle = []
     for i, statistic in enumerate(imputer.statistics_):
         if is_nan(statistic) and not imputer.keep_empty_features:
-            work.idle.append((i, Replace(old=old, new=0)))
+            idle.append((i, Replace(old=old, new=0)))
             continue
         # Newer versions cast statistics to the type of the data they were fitted on.
         stored = np.array([statistic], dtype=object)
         stored = stored.astype(getattr(imputer, "_fill_dtype", object))
         new = plain_label(stored.tolist()[0], "a statistic of a SimpleImputer")
-        step = Replace(old, new, into_integers=keeps_integers)
-        work.outputs.append((i, (step,)))
+        outputs.append((i, (Replace(old, new, into_integers=keeps_integers),)))
     if imputer.add_indicator:
         check_members(imputer.indicator_)
-        work.outputs += [(int(i), (Flag(old),)) for i in imputer.indicator_.features_]
-    return work
+        outputs += [(int(i), (flag(old),)) for i in imputer.indicator_.features_]
+    return table.behind(outputs, idle)
 
 
-def _neighbours(imputer: Any) -> Work:
+def _neighbours(imputer: Any, table: Table) -> Table:
     """Follow a `KNNImputer` where a row has no gap: then it hands on all cells."""
     is_plain = is_nan(imputer.missing_values) and not imputer.add_indicator
     if not is_plain or not imputer._valid_mask.all():
@@ -366,40 +377,39 @@ def _neighbours(imputer: Any) -> Work:
             "other cells than NaN. Fit it without these, or use a SimpleImputer."
         )
     step = Numbers(function=identity, taker=FINITE_ONLY, into_floats=True)
-    return Work(outputs=[(i, (step,)) for i in range(imputer.n_features_in_)])
+    return table.each([(step,)] * imputer.n_features_in_)
 
 
-def _missing_indicator(indicator: Any) -> Work:
+def _missing_indicator(indicator: Any, table: Table) -> Table:
     value = label_or_none(indicator.missing_values, "missing_values of an indicator")
     found = [int(i) for i in indicator.features_]
-    work = Work(sparse=indicator.sparse is True)
-    work.outputs = [(i, (Flag(value),)) for i in found]
+    others = set(range(indicator.n_features_in_)) - set(found)
     is_strict = indicator.features == "missing-only" and indicator.error_on_new
-    for i in set(range(indicator.n_features_in_)) - set(found):
-        work.idle.append((i, Flag(value, refused=is_strict)))
-    return work
+    return table.behind(
+        [(i, (flag(value),)) for i in found],
+        [(i, flag(value, refused=is_strict)) for i in others],
+        sparse=indicator.sparse is True,
+    )
 
 
-def _selector(selector: Any, sparse: bool) -> Work:
+def _selector(selector: Any, table: Table) -> Table:
     """Ask a selector for its columns; it looks at the numbers of all."""
     if hasattr(selector, "__sklearn_tags__"):
         takes_nan = selector.__sklearn_tags__().input_tags.allow_nan
     else:  # scikit-learn 1.5
         takes_nan = selector._get_tags()["allow_nan"]
-    taker = ANYTHING if takes_nan else FINITE_ONLY
-    return _selected(selector, taker, sparse=sparse)
+    return _selected(selector, ANYTHING if takes_nan else FINITE_ONLY, table)
 
 
-def _selected(selector: Any, taker: Numeric, *, sparse: bool) -> Work:
+def _selected(selector: Any, taker: Numeric, table: Table) -> Table:
     """Hand on some columns, after a look at all."""
     step = Numbers(function=identity, taker=taker)
-    work = Work(sparse=sparse)
-    for i, is_kept in enumerate(_support(selector).tolist()):
-        if is_kept:
-            work.outputs.append((i, (step,)))
-        else:
-            work.idle.append((i, step))
-    return work
+    kept = _support(selector)
+    return table.behind(
+        [(i, (step,)) for i in np.flatnonzero(kept).tolist()],
+        [(i, step) for i in np.flatnonzero(~kept).tolist()],
+        sparse=table.sparse,
+    )
 
 
 def _support(selector: Any) -> NDArray[np.bool_]:
@@ -424,3 +434,88 @@ def _support(selector: Any) -> NDArray[np.bool_]:
     # A file may ask for any number of threads.
     with joblib.parallel_config(backend="sequential"):
         return np.asarray(selector.get_support())
+
+
+#: On how many rows formulas are compared with the fitted step.
+_TRIED = 400
+
+_PASSED = Numbers(function=identity, taker=FINITE_ONLY)
+_COMPUTED_WITH = Numbers(function=Arithmetic(), taker=FINITE_ONLY)
+
+
+def _polynomials(transformer: Any, table: Table) -> Table:
+    """Follow a `PolynomialFeatures`, whose products scikit-learn computes from behind.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the installed scikit-learn computes them otherwise.
+    """
+    width = transformer.n_features_in_
+    formulas = [
+        _product([i for i, power in enumerate(powers) for _ in range(power)])
+        for powers in transformer.powers_.tolist()
+    ]
+    rows = _rows(width)
+    with warnings.catch_warnings():
+        # It may have been fitted on names.
+        warnings.simplefilter("ignore")
+        made = transformer.transform(rows)
+    wanted = np.array([evaluate(formula, rows) for formula in formulas]).T
+    if not np.array_equal(made, wanted, equal_nan=True):
+        raise UnsupportedModelError(
+            "the installed scikit-learn computes the products of PolynomialFeatures in "
+            "a way that is not known here. Make them columns of the table, and train "
+            "without it."
+        )
+    read = {place for formula in formulas for place in places_of(formula)}
+    idle = [(i, _PASSED) for i in range(width) if i not in read]
+    checked = table.behind([(i, (_COMPUTED_WITH,)) for i in range(width)], idle)
+    columns = [_computed(one, table, checked.columns) for one in formulas]
+    return Table(columns, idle=checked.idle)
+
+
+def _product(columns: Sequence[int]) -> Formula:
+    if not columns:
+        return Constant(1.0)
+    first, *others = columns
+    read = Read(place=first)
+    return Operation(read, "*", _product(others)) if others else read
+
+
+def _computed(formula: Formula, table: Table, checked: Sequence[Path]) -> Path:
+    """Return the column of a product; a power of one column is made by steps."""
+    match formula:
+        case Constant(value=value):
+            step = Numbers(
+                function=lambda numbers: np.full_like(numbers, value),
+                taker=FINITE_ONLY,
+                missing=value,
+            )
+            return table.columns[0].then(step)
+        case Read(place=place):
+            return table.columns[place].then(_PASSED)
+    places = places_of(formula)
+    if len(places) == 1:
+        powers = steps_along(formula, places[0], np.ones(places[0] + 1))
+        return checked[places[0]].after(
+            Numbers(one.function, ANYTHING, edges=one.edges) for one in powers
+        )
+    mixture = Mixture(formula, tuple(checked))
+    if any(isinstance(path.source, Mixture) for path in mixture.read):
+        raise UnsupportedModelError(
+            "it computes with a column that another step has computed of several. Let "
+            "one step compute both (PolynomialFeatures with a higher degree), or make "
+            "it a column of the table."
+        )
+    return Path(mixture)
+
+
+def _rows(width: int) -> Floats:
+    """Return rows of all kinds: small and large numbers, whole ones, zeros."""
+    rng = np.random.default_rng(0)
+    shape = _TRIED, width
+    rows = rng.normal(size=shape) * 10.0 ** rng.integers(-3, 7, size=shape)
+    rows = np.where(rng.random(shape) < 0.4, np.rint(rows), rows)
+    odd = np.array([0.0, -0.0, 1.0, -1.0, 1e200])
+    return np.where(rng.random(shape) < 0.2, rng.choice(odd, size=shape), rows)

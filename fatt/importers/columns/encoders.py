@@ -9,21 +9,22 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fatt.ensemble import Label
 from fatt.errors import UnsupportedModelError
-from fatt.importers.pipeline.steps import (
+from fatt.importers.columns.algebra import Floats
+from fatt.importers.columns.steps import (
     UNKNOWN,
-    Lookup,
-    Work,
+    AnyStep,
+    Levels,
+    Table,
     is_nan,
     label_or_none,
 )
-from fatt.importers.pullback.columns import Floats
 from fatt.importers.registry import refuse_replaced
 
 _NARROW = {np.dtype("f2"), np.dtype("f4")}
@@ -44,33 +45,99 @@ _ALONE = 50
 _CELLS = 2**28
 
 
-def encoder(encoder: Any) -> Work:
+class _Column(NamedTuple):
+    """A column that an encoder encodes.
+
+    Attributes
+    ----------
+    place
+        Where it stands.
+    labels
+        The labels that the encoder knows.
+    others
+        Which other cells it takes: see `Levels`.
+    answers : ndarray of shape (n_labels + n_others, n_outputs)
+        What it makes of a row with each of these cells, all else being equal.
+    of_one_kind
+        As in `fatt.ensemble.Categorical`.
+    """
+
+    place: int
+    labels: Sequence[Label]
+    others: Sequence[object]
+    answers: Floats
+    of_one_kind: bool = False
+
+    def step(self, output: int) -> Levels:
+        """Return what becomes of the column in one output."""
+        known, rest = np.split(self.answers[:, output], [len(self.labels)])
+        return self._levels(known, rest.tolist())
+
+    def check(self) -> Levels:
+        """Return the step that only refuses what the encoder refuses."""
+        return self._levels(np.zeros(len(self.labels)), [0.0] * len(self.others))
+
+    def _levels(self, known: Floats, rest: Sequence[float]) -> Levels:
+        places: dict[Label | None, int] = {}
+        places |= ((label, place) for place, label in enumerate(self.labels))
+        others = dict(zip(self.others, rest, strict=True))
+        return Levels(places, known, others, of_one_kind=self.of_one_kind)
+
+
+def _tabulated(
+    columns: Iterable[_Column],
+    made: dict[int, tuple[int, tuple[AnyStep, ...]]],
+    name: str,
+) -> tuple[list[tuple[int, tuple[AnyStep, ...]]], list[tuple[int, AnyStep]]]:
+    """Return the outputs of an encoder, and what it checks besides, as tables.
+
+    Parameters
+    ----------
+    columns
+        What it makes of each column.
+    made
+        Outputs that are known already.
+    name
+        What it is called.
+    """
+    checks: dict[int, AnyStep] = {}
+    first = None
+    for column in columns:
+        start = column.answers[0]
+        same = (column.answers == start) | (np.isnan(column.answers) & np.isnan(start))
+        if first is None:
+            # An output that never varies is taken for one of the first column.
+            still = np.flatnonzero(same.all(axis=0)).tolist()
+            first = {j: column.step(j) for j in still}
+            of_first = column.place
+        for j in np.flatnonzero(~same.all(axis=0)).tolist():
+            if j in made:
+                raise UnsupportedModelError(
+                    f"{name} joins columns: its output {j} is made of column "
+                    f"{column.place} and of another one."
+                )
+            made[j] = column.place, (column.step(j),)
+        checks[column.place] = column.check()
+    for j, step in (first or {}).items():
+        made.setdefault(j, (of_first, (step,)))
+    used = {place for place, _ in made.values()}
+    idle = [(place, check) for place, check in checks.items() if place not in used]
+    return [made[j] for j in sorted(made)], idle
+
+
+def encoder(encoder: Any, table: Table) -> Table:
     """Ask an encoder what it makes of each category, of unknown and missing cells."""
     columns = [_labels_of(encoder, i) for i in range(len(encoder.categories_))]
     cells = [[*labels, *others.values()] for labels, others in columns]
-    dtype = np.dtype(getattr(encoder, "dtype", float))
-    work = Work(
-        sparse=bool(getattr(encoder, "sparse_output", False)), narrow=dtype in _NARROW
+    asked = (
+        _Column(i, labels, list(others), _asked(encoder, cells, i))
+        for i, (labels, others) in enumerate(columns)
     )
-    made: dict[int, tuple[int, tuple[Lookup, ...]]] = {}
-    for i, (labels, others) in enumerate(columns):
-        places = {label: place for place, label in enumerate(labels)}
-        outputs = np.ascontiguousarray(_asked(encoder, cells, i).T)
-        start = outputs[:, :1]
-        varies = (outputs != start) & ~(np.isnan(outputs) & np.isnan(start))
-        # An output that never varies is taken for one of the first column.
-        mine = np.flatnonzero(varies.any(axis=1)) if i else range(len(outputs))
-        for j in mine:
-            known, rest = np.split(outputs[j], [len(labels)])
-            told = dict(zip(others, rest.tolist(), strict=True))
-            step = Lookup(places, known, told)
-            made[int(j)] = i, (step,)
-        idle = Lookup(places, np.zeros(len(labels)), dict.fromkeys(others, 0.0))
-        work.idle.append((i, idle))
-    work.outputs = [made[j] for j in sorted(made)]
-    used = {i for i, _ in work.outputs}
-    work.idle = [(i, step) for i, step in work.idle if i not in used]
-    return work
+    return table.behind(
+        *_tabulated(asked, {}, type(encoder).__name__),
+        sparse=bool(getattr(encoder, "sparse_output", False)),
+        narrow=np.dtype(getattr(encoder, "dtype", float)) in _NARROW,
+    )
 
 
 def _asked(encoder: Any, cells: list[list[Any]], i: int) -> Floats:
@@ -136,7 +203,7 @@ def _unknown_labels(labels: Sequence[Label]) -> list[Label]:
     return [new, new + 0.5, -1e9 - new]
 
 
-def category_encoder(encoder: Any) -> Work:
+def category_encoder(encoder: Any, table: Table) -> Table:
     """Ask an encoder of category_encoders what it makes of each level of its columns.
 
     Raises
@@ -160,7 +227,7 @@ def category_encoder(encoder: Any) -> Work:
             f"{name} joins columns (composite_cols), and what it makes says nothing "
             "about one raw column. Fit it without."
         )
-    return _Tabulation(encoder, name).work()
+    return table.behind(*_Tabulation(encoder, name).outputs())
 
 
 class _Tabulation:
@@ -171,47 +238,18 @@ class _Tabulation:
         self.columns = list(encoder.feature_names_in_)
         self.levels = {column: self._levels(column) for column in encoder.cols}
 
-    def work(self) -> Work:
+    def outputs(self) -> tuple[Any, Any]:
+        """Return the outputs, and what it checks besides."""
         rest = self._ask([{}])
-        checks: dict[int, Lookup] = {}
-        made: dict[int, tuple[int, tuple[Lookup, ...]]] = {}
+        made: dict[int, tuple[int, tuple[AnyStep, ...]]] = {}
         for place, column in enumerate(self.columns):
             if column not in self.levels:
-                for j in self._copies(column, rest[0]):
-                    made[j] = place, ()
-        free = [j for j in range(rest.shape[1]) if j not in made]
-        for column, labels in self.levels.items():
-            place = self.columns.index(column)
-            known, others = self._table(column, labels)
-            both = np.array([*known, *others.values()])
-            same = (both == both[0]) | (np.isnan(both) & np.isnan(both[0]))
-            keys = {label: code for code, label in enumerate(labels)}
-            for j in np.flatnonzero(~same.all(axis=0)).tolist():
-                if j in made:
-                    raise UnsupportedModelError(
-                        f"{self.name} joins columns: its output {j} is made of "
-                        f"{column!r} and of another one."
-                    )
-                told = {kind: float(row[j]) for kind, row in others.items()}
-                step = Lookup(keys, known[:, j], told, of_one_kind=True)
-                made[j] = place, (step,)
-            nothing = dict.fromkeys(others, 0.0)
-            zeros = np.zeros(len(labels))
-            checks[place] = Lookup(keys, zeros, nothing, of_one_kind=True)
-        for j in free:
-            # An output that never varies is taken for one of the first column.
-            place, check = next(iter(checks.items()))
-            value = float(rest[0, j])
-            constant = np.full(len(check.values), value)
-            told = dict.fromkeys(check.others, value)
-            made.setdefault(j, (place, (Lookup(check.labels, constant, told),)))
-        used = {place for place, _ in made.values()}
-        return Work(
-            outputs=[made[j] for j in sorted(made)],
-            idle=[
-                (place, check) for place, check in checks.items() if place not in used
-            ],
+                made |= dict.fromkeys(self._copies(column, rest[0]), (place, ()))
+        asked = (
+            self._asked_of(column, labels) for column, labels in self.levels.items()
         )
+        outputs, idle = _tabulated(asked, made, self.name)
+        return outputs, idle
 
     def _levels(self, column: Any) -> list[Label]:
         """Return the levels that the encoder knows in a column."""
@@ -268,9 +306,7 @@ class _Tabulation:
             )
         return list(changed.tolist())
 
-    def _table(
-        self, column: Any, labels: list[Label]
-    ) -> tuple[Floats, dict[object, Floats]]:
+    def _asked_of(self, column: Any, labels: list[Label]) -> _Column:
         """Return what becomes of each level, and of other cells that are taken."""
         others: dict[object, Floats] = {}
         asked: list[tuple[Any, Floats]] = []
@@ -305,7 +341,10 @@ class _Tabulation:
         together = self._ask([{column: cell} for cell, _ in reversed(asked)])
         for (_, row), found in zip(reversed(asked), together, strict=True):
             self._require_same(row, found, column)
-        return known, others
+        answers = np.array([*known, *others.values()])
+        return _Column(
+            self.columns.index(column), labels, list(others), answers, of_one_kind=True
+        )
 
     def _require_same(self, one: Floats, other: Floats, column: Any) -> None:
         if not np.array_equal(one, other, equal_nan=True):

@@ -16,8 +16,7 @@ import numpy as np
 
 from fatt.ensemble import Feature
 from fatt.errors import Arg, UnsupportedModelError
-from fatt.importers.pipeline.steps import FINITE, Numbers
-from fatt.importers.pullback.columns import (
+from fatt.importers.columns.algebra import (
     ANYTHING,
     Floats,
     above,
@@ -25,6 +24,7 @@ from fatt.importers.pullback.columns import (
     below,
     last_units,
 )
+from fatt.importers.columns.steps import FINITE, Numbers
 
 #: Logarithms of numpy, by their poles. These and other functions are monotone up to
 #: rounding.

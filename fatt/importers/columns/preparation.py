@@ -22,9 +22,12 @@ from fatt.errors import (
     UntrustedModelError,
 )
 from fatt.importers.bundles import is_aside, left_aside, only_step
+from fatt.importers.columns.pipelines import in_raw_columns, raw_columns
+from fatt.importers.columns.steps import Path as RawPath
+from fatt.importers.columns.steps import Table
+from fatt.importers.columns.wiring import inside, through
 from fatt.importers.naming import with_texts
 from fatt.importers.pickles import unpickle
-from fatt.importers.pipeline import Part, prepared
 from fatt.model import Around, Live, Model
 
 _CODES = (
@@ -175,7 +178,7 @@ def _behind(step: Any, model: Model) -> Model:
         part = _part_of(own, [str(name) for name in names], _made_names(step))
     if inner.inputs.named:
         _require_order(step, own if part is None else part.made)
-    ensemble, part = prepared(step, inner, part)
+    ensemble, part = _prepared(step, inner, part)
     opened = functools.partial(_open, model.opened, step, inner, part)
     return replace(model, ensemble=ensemble, opened=opened, given=model.given or step)
 
@@ -223,6 +226,107 @@ def _made_names(step: Any) -> list[str]:
     except (ValueError, AttributeError, TypeError):
         # Fitted without names, or a part of it has none, such as a function.
         return []
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a transformer does that makes some of a model's columns by their names.
+
+    Attributes
+    ----------
+    raw
+        All columns before it.
+    read
+        Those that it reads.
+    made
+        Those that it makes; the model's others are raw ones.
+    """
+
+    raw: Sequence[str]
+    read: Sequence[str]
+    made: Sequence[str]
+
+
+def _prepared(
+    step: Any, inner: Ensemble, part: Part | None
+) -> tuple[Ensemble, Part | None]:
+    """Return a model in the raw columns of a transformer that stands before it.
+
+    Parameters
+    ----------
+    step
+        The fitted transformer; what it makes reaches the model dense.
+    inner
+        The model.
+    part
+        Which of the model's columns it makes, if not all.
+
+    Returns
+    -------
+    ensemble : Ensemble
+    part : Part, or None
+        None if the transformer makes more columns than it was said to make, or fewer:
+        then it makes all of the model's.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the step mixes columns, is of an unknown kind, is not fitted, or makes other
+        columns than the model reads.
+    """
+    own = [feature.name for feature in inner.features]
+    if part is None:
+        steps = [("prepare", step)]
+        names, width = raw_columns(steps, inner)
+        read = list(range(width))
+    else:
+        steps, names, width = [], list(part.raw), len(part.raw)
+        read = [names.index(name) for name in part.read]
+    raw = list(map(RawPath, range(width)))
+    with inside("the preparation"):
+        made = through(step, Table([raw[place] for place in read]))
+    columns = made.columns
+    if part is not None:
+        if len(columns) != len(part.made):
+            return _prepared(step, inner, None)
+        by_name = dict(zip(part.raw, raw, strict=True))
+        by_name |= zip(part.made, columns, strict=True)
+        columns = [by_name[name] for name in own]
+    if len(columns) != len(own):
+        raise UnsupportedModelError(
+            f"the preparation makes {len(columns)} columns, and the model reads "
+            f"{len(own)}. Pass all that stands before the model, such as the "
+            "ColumnTransformer."
+        )
+    if names is not None and inner.inputs.named:
+        _require_places(columns, names, own)
+    table = Table(columns, idle=made.idle)
+    ensemble = in_raw_columns(inner, table, names, width, steps)
+    if part is not None:
+        # Its columns stand among others and are found by name. The order is known only
+        # where it changes columns in their places.
+        is_known = list(part.raw) == own and inner.inputs.by_position != "names"
+        inputs = msgspec.structs.replace(
+            ensemble.inputs, by_position="none" if is_known else "names"
+        )
+        ensemble = replace(ensemble, inputs=inputs)
+    return ensemble, part
+
+
+def _require_places(
+    columns: Sequence[RawPath], names: Sequence[str], own: Sequence[str]
+) -> None:
+    """Refuse to put what is made of one of a model's columns into another's place."""
+    for chain, name in zip(columns, own, strict=True):
+        if not isinstance(chain.source, int):
+            continue
+        raw = names[chain.source]
+        if raw != name and {raw, name} <= set(own) & set(names):
+            raise UnsupportedModelError(
+                f"the preparation makes of {raw!r} what would stand in the place where "
+                f"the model reads {name!r}. Let it make its columns in the model's "
+                f"order, which is {', '.join(own)}."
+            )
 
 
 def _open(

@@ -23,10 +23,17 @@ from fatt.ensemble.joint import (
     replaced,
 )
 from fatt.errors import UnsupportedModelError
-from fatt.importers.pipeline.steps import Arithmetic, Numbers, Replace, is_nan
-from fatt.importers.pipeline.table import Chain, Mixture, Table
-from fatt.importers.pullback.columns import Coded, Column, Mapped, Same, identity
-from fatt.importers.pullback.joints import require_followed
+from fatt.importers.columns.algebra import Coded, Column, Mapped, Same, identity
+from fatt.importers.columns.joints import require_followed
+from fatt.importers.columns.steps import (
+    Arithmetic,
+    Mixture,
+    Numbers,
+    Path,
+    Replace,
+    Table,
+    is_nan,
+)
 
 #: So many of them are named in the notes on a model.
 _NAMED = 3
@@ -46,7 +53,7 @@ def computed_with(column: Column) -> Column:
     return column
 
 
-def _read(chain: Chain, column: Column | None) -> Read:
+def _read(chain: Path, column: Column | None) -> Read:
     """Return how a formula reads a raw column, which has passed some steps."""
     if isinstance(column, Coded):
         return Read(

@@ -6,37 +6,42 @@ at one that a step computed of several. The model is pulled back through the cha
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from fatt.ensemble import Ensemble, Inputs
 from fatt.ensemble.features import ByPosition, strictest
 from fatt.errors import Arg, MalformedModelError, UnsupportedModelError
-from fatt.importers.pipeline.live import WholePipeline
-from fatt.importers.pipeline.mixtures import (
+from fatt.importers.columns.algebra import Floats
+from fatt.importers.columns.mixtures import (
     computed_with,
     formula_of,
     mixtures_of,
     name_of,
     split_off,
 )
-from fatt.importers.pipeline.raw import Raw, as_numbers, chains_from, raw_features
-from fatt.importers.pipeline.steps import Numbers
-from fatt.importers.pipeline.table import Chain, Table, inside, through
-from fatt.importers.pipeline.transformers import is_passthrough, require_known
-from fatt.importers.pullback import pull_back
-from fatt.importers.registry import library_of
+from fatt.importers.columns.pullback import pull_back
+from fatt.importers.columns.raw import Raw, as_numbers, chains_from, raw_features
+from fatt.importers.columns.steps import Numbers, Path, Table
+from fatt.importers.columns.transformers import is_passthrough, require_known
+from fatt.importers.columns.wiring import inside, through
+from fatt.importers.registry import library_of, refuse_replaced
 from fatt.importers.sklearn.members import check_members
 from fatt.importers.versions import note_newer
-from fatt.model import Model
+from fatt.model import Live, Model
 
 
 def convert(model: Any, *, missing: float | None) -> Model:
     """Convert a fitted `Pipeline` that ends in a tree model.
+
+    Samplers of imbalanced-learn take no part in `predict`: what remains of a pipeline
+    is one of scikit-learn.
 
     Parameters
     ----------
@@ -52,12 +57,23 @@ def convert(model: Any, *, missing: float | None) -> Model:
     """
     from sklearn.pipeline import Pipeline
 
-    if type(model) is not Pipeline:
+    kind, rest = type(model), model
+    if kind.__module__.partition(".")[0] == "imblearn":
+        if (kind.__module__, kind.__name__) != ("imblearn.pipeline", "Pipeline"):
+            raise UnsupportedModelError(
+                f"cannot import an imbalanced-learn {kind.__name__}: fatt reads its "
+                "Pipeline, and does not know what its other models compute. Use a "
+                "sampler and a model of scikit-learn, XGBoost, LightGBM or CatBoost in "
+                "such a Pipeline."
+            )
+        refuse_replaced(model)
+        rest = Pipeline([one for one in model.steps if not _samples(one[1])])
+    elif kind is not Pipeline:
         raise UnsupportedModelError(
-            f"a {type(model).__name__} alone predicts nothing. Pass the whole Pipeline "
+            f"a {kind.__name__} alone predicts nothing. Pass the whole Pipeline "
             f"with its classifier, or the model, and this as {Arg('prepare')}."
         )
-    steps = _flat_steps(model)
+    steps = _flat_steps(rest)
     final = steps.pop()[1]
     if is_passthrough(final):
         raise UnsupportedModelError(
@@ -67,8 +83,8 @@ def convert(model: Any, *, missing: float | None) -> Model:
     library = library_of(final)
     last = library.convert(final, missing=missing)
     inner = last.ensemble
-    names, width = _raw_columns(steps, inner)
-    table = Table(list(map(Chain, range(width))))
+    names, width = raw_columns(steps, inner)
+    table = Table(list(map(Path, range(width))))
     for name, step in steps:
         with inside(f"step {name!r}"):
             table = through(step, table)
@@ -82,111 +98,15 @@ def convert(model: Any, *, missing: float | None) -> Model:
         inner = library.on_sparse_rows(inner, final)
     return replace(
         last,
-        ensemble=_in_raw_columns(inner, table, names, width, steps),
-        opened=partial(WholePipeline, model, last),
+        ensemble=in_raw_columns(inner, table, names, width, steps),
+        opened=partial(WholePipeline, model, rest, last),
         given=model,
     )
 
 
-@dataclass(frozen=True)
-class Part:
-    """What a transformer does that makes some of a model's columns by their names.
-
-    Attributes
-    ----------
-    raw
-        All columns before it.
-    read
-        Those that it reads.
-    made
-        Those that it makes; the model's others are raw ones.
-    """
-
-    raw: Sequence[str]
-    read: Sequence[str]
-    made: Sequence[str]
-
-
-def prepared(
-    step: Any, inner: Ensemble, part: Part | None
-) -> tuple[Ensemble, Part | None]:
-    """Return a model in the raw columns of a transformer that stands before it.
-
-    Parameters
-    ----------
-    step
-        The fitted transformer; what it makes reaches the model dense.
-    inner
-        The model.
-    part
-        Which of the model's columns it makes, if not all.
-
-    Returns
-    -------
-    ensemble : Ensemble
-    part : Part, or None
-        None if the transformer makes more columns than it was said to make, or fewer:
-        then it makes all of the model's.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the step mixes columns, is of an unknown kind, is not fitted, or makes other
-        columns than the model reads.
-    """
-    own = [feature.name for feature in inner.features]
-    if part is None:
-        steps = [("prepare", step)]
-        names, width = _raw_columns(steps, inner)
-        read = list(range(width))
-    else:
-        steps, names, width = [], list(part.raw), len(part.raw)
-        read = [names.index(name) for name in part.read]
-    raw = list(map(Chain, range(width)))
-    with inside("the preparation"):
-        made = through(step, Table([raw[place] for place in read]))
-    columns = made.columns
-    if part is not None:
-        if len(columns) != len(part.made):
-            return prepared(step, inner, None)
-        by_name = dict(zip(part.raw, raw, strict=True))
-        by_name |= zip(part.made, columns, strict=True)
-        columns = [by_name[name] for name in own]
-    if len(columns) != len(own):
-        raise UnsupportedModelError(
-            f"the preparation makes {len(columns)} columns, and the model reads "
-            f"{len(own)}. Pass all that stands before the model, such as the "
-            "ColumnTransformer."
-        )
-    if names is not None and inner.inputs.named:
-        _require_places(columns, names, own)
-    table = Table(columns, idle=made.idle)
-    ensemble = _in_raw_columns(inner, table, names, width, steps)
-    if part is not None:
-        # Its columns stand among others and are found by name. The order is known only
-        # where it changes columns in their places.
-        is_known = list(part.raw) == own and inner.inputs.by_position != "names"
-        inputs = msgspec.structs.replace(
-            ensemble.inputs, by_position="none" if is_known else "names"
-        )
-        ensemble = replace(ensemble, inputs=inputs)
-    return ensemble, part
-
-
-def _require_places(
-    columns: Sequence[Chain], names: Sequence[str], own: Sequence[str]
-) -> None:
-    """Refuse to put what is made of one of a model's columns into another's place."""
-    for chain, name in zip(columns, own, strict=True):
-        if not isinstance(chain.source, int):
-            continue
-        raw = names[chain.source]
-        if raw != name and {raw, name} <= set(own) & set(names):
-            raise UnsupportedModelError(
-                f"the preparation makes of {raw!r} what would stand in the place where "
-                f"the model reads {name!r}. Let it make its columns in the model's "
-                f"order, which is {', '.join(own)}."
-            )
+def _samples(step: Any) -> bool:
+    """Tell whether a step changes training rows only."""
+    return hasattr(step, "fit_resample")
 
 
 def _flat_steps(model: Any) -> list[tuple[str, Any]]:
@@ -199,7 +119,7 @@ def _flat_steps(model: Any) -> list[tuple[str, Any]]:
     return [*steps, *last]
 
 
-def _raw_columns(
+def raw_columns(
     steps: Sequence[tuple[str, Any]], inner: Ensemble
 ) -> tuple[list[str] | None, int]:
     """Return the names of the raw columns, if they have any, and their number."""
@@ -248,7 +168,7 @@ def _order(step: Any) -> ByPosition:
     return "whole" if is_function or is_foreign else "none"
 
 
-def _in_raw_columns(
+def in_raw_columns(
     inner: Ensemble,
     table: Table,
     names: list[str] | None,
@@ -317,3 +237,59 @@ def _inputs(
         open_below=tuple(raw.open_below),
         open_above=tuple(raw.open_above),
     )
+
+
+@dataclass(frozen=True)
+class WholePipeline(Live):
+    """A fitted `Pipeline`: asked for labels; the leaf values are of its last step.
+
+    Attributes
+    ----------
+    pipeline
+        The fitted object.
+    rest
+        The pipeline without samplers, of the same fitted steps.
+    last
+        The model at its end.
+    """
+
+    pipeline: Any
+    rest: Any
+    last: Model
+
+    def labels(self, table: Any) -> Any:
+        """Return what the pipeline predicts."""
+        answers = np.asarray(self.pipeline.predict(table))
+        # CatBoost answers several classes in a column.
+        return answers.reshape(len(answers))
+
+    def probabilities(self, table: Any) -> Any:
+        """Return the pipeline's probabilities."""
+        return self.pipeline.predict_proba(table)
+
+    def scores(self, table: Any) -> Any:
+        """Return the scores of the last step, on what the others make of the rows."""
+        steps = self.rest
+        while type(steps).__name__ == "Pipeline":
+            if len(steps) > 1:
+                table = steps[:-1].transform(table)
+            steps = steps[-1]
+        return self.last.live.scores(table)
+
+    def leaves(self) -> Floats | None:
+        """Return what each leaf of the last step adds to the scores."""
+        return self.last.live.leaves()
+
+    def with_leaves(self, values: Floats) -> Any:
+        """Return a copy of the pipeline whose last step has other leaf values."""
+        return _with_last(self.pipeline, self.last.live.with_leaves(values))
+
+
+def _with_last(pipeline: Any, model: Any) -> Any:
+    """Return a copy of a pipeline with another model at its end."""
+    *steps, (name, last) = pipeline.steps
+    if type(last).__name__ == "Pipeline":
+        model = _with_last(last, model)
+    changed = copy.copy(pipeline)
+    changed.steps = [*copy.deepcopy(steps), (name, model)]
+    return changed

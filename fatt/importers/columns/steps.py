@@ -1,4 +1,4 @@
-"""What a fitted transformer does to the cells of one column, as numbers and as labels.
+"""What a fitted transformer does to one column, and the columns on their way.
 
 Whether a raw column holds numbers or labels is known only when all its uses are: a
 column of whole numbers that is only one-hot encoded is a categorical one. So a step can
@@ -7,10 +7,10 @@ tell both what it makes of numbers and what it makes of labels.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import compress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import msgspec
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Feature, Label, Numeric
 from fatt.ensemble.features import NumberTypes
-from fatt.ensemble.joint import Formula, Operations, operate
+from fatt.ensemble.joint import Formula, Operations, operate, places_of
 from fatt.errors import UnsupportedModelError
-from fatt.importers.pullback.columns import (
+from fatt.importers.columns.algebra import (
     Flags,
     Floats,
     Step,
@@ -140,56 +140,17 @@ class Replace:
 
     def of_cells(self, cells: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
         """Return what becomes of cells, and which of them the step takes."""
-        same = np.array([equal(cell, self.old) for cell in cells], dtype=bool)
-        replaced = cells.copy()
-        replaced[same] = self.new
+        gaps = np.array([is_nan(cell) for cell in cells], dtype=bool)
+        fills_gaps, replaced = is_nan(self.old), cells.copy()
+        same = np.array([bool(cell == self.old) for cell in cells], dtype=bool)
+        replaced[gaps if fills_gaps else same] = self.new
         # NaN is refused unless it is the value to replace.
-        taken = np.array([not is_nan(cell) for cell in cells]) | is_nan(self.old)
-        return replaced, taken
+        return replaced, ~gaps | fills_gaps
 
 
 @dataclass(frozen=True)
-class Flag:
-    """A missing indicator: 1 where a cell has a value, 0 elsewhere.
-
-    Attributes
-    ----------
-    value
-        The value: a label, NaN or None.
-    refused
-        Whether cells with the value are refused, since none had it in training.
-    """
-
-    value: Label | None
-    refused: bool = False
-
-    def as_numbers(self) -> Numbers:
-        """Return the step on a column of numbers."""
-        if is_nan(self.value):
-            taker = FINITE_ONLY if self.refused else FINITE
-            return Numbers(function=np.zeros_like, taker=taker, missing=1.0)
-        value = _number(self.value)
-        if self.refused:
-            raise UnsupportedModelError(
-                f"a MissingIndicator refuses {value:g} in a column that had none in "
-                "training, and takes all other numbers. Fit it with error_on_new=False."
-            )
-        return Numbers(
-            function=lambda numbers: np.where(numbers == value, 1.0, 0.0),
-            taker=FINITE_ONLY,
-            edges=around([value]),
-        )
-
-    def of_cells(self, cells: NDArray[Any]) -> tuple[Floats, Flags]:
-        """Return what becomes of cells, and which of them the step takes."""
-        same = np.array([equal(cell, self.value) for cell in cells], dtype=bool)
-        _, taken = Replace(self.value, 0).of_cells(cells)
-        return same.astype(np.float64), taken & ~(same & self.refused)
-
-
-@dataclass(frozen=True)
-class Lookup:
-    """An encoder: a number for each label it knows.
+class Levels:
+    """A finite table, as of an encoder: a number for each label that it knows.
 
     Attributes
     ----------
@@ -202,18 +163,22 @@ class Lookup:
         (``"none"``); what is absent is refused.
     of_one_kind
         As in `fatt.ensemble.Categorical`.
+    encodes
+        Whether this makes a column one of labels, as encoders do and flags do not.
     """
 
-    labels: Mapping[Label, int]
+    labels: Mapping[Label | None, int]
     values: Floats
     others: Mapping[object, float] = field(default_factory=dict)
     of_one_kind: bool = False
+    encodes: bool = True
 
     def as_numbers(self) -> Numbers:
         """Return the step on a column of numbers."""
         unknown = self.others.get(UNKNOWN, math.nan)
         takes_missing = "nan" in self.others
         taker: Feature = FINITE if takes_missing else FINITE_ONLY
+        numbers = np.array([_number(label) for label in self.labels], dtype=np.float64)
         told = np.ones(len(self.values), dtype=bool)
         if UNKNOWN in self.others:
             # A label that becomes what unknown numbers become needs no cell of its own.
@@ -221,18 +186,17 @@ class Lookup:
         else:
             taker = Categorical(
                 name="",
-                categories=tuple(self.labels),
+                categories=tuple(label for label in self.labels if label is not None),
                 lower=taker.lower,
                 upper=taker.upper,
                 accepts_unknown=False,
                 accepts_missing=takes_missing,
             )
-        numbers = np.array([_number(label) for label in compress(self.labels, told)])
         return Numbers(
-            function=table_of(numbers, self.values[told], unknown),
+            function=table_of(numbers[told], self.values[told], unknown),
             taker=taker,
             missing=self.others.get("nan", math.nan),
-            edges=around(numbers),
+            edges=around(numbers[told]),
         )
 
     def of_cells(self, cells: NDArray[Any]) -> tuple[Floats, Flags]:
@@ -248,36 +212,171 @@ class Lookup:
         return values, taken
 
 
-AnyStep: TypeAlias = Numbers | Replace | Flag | Lookup
+def flag(value: Label | None, *, refused: bool = False) -> Levels:
+    """Return what a missing indicator makes: 1 where a cell has a value, 0 elsewhere.
+
+    Parameters
+    ----------
+    value
+        The value: a label, NaN or None.
+    refused
+        Whether cells with the value are refused, since none had it in training.
+    """
+    others: dict[object, float] = {UNKNOWN: 0.0, "none": 0.0}
+    if is_nan(value):
+        others |= {} if refused else {"nan": 1.0}
+        return Levels({}, np.zeros(0), others, encodes=False)
+    if refused:
+        raise UnsupportedModelError(
+            f"a MissingIndicator refuses {value!r} in a column that had none in "
+            "training, and takes all others. Fit it with error_on_new=False."
+        )
+    return Levels({value: 0}, np.ones(1), others, encodes=False)
 
 
-@dataclass
-class Work:
-    """What a transformer does.
+AnyStep: TypeAlias = Numbers | Replace | Levels
+
+
+@dataclass(frozen=True)
+class Path:
+    """A column on its way to the model: a raw column and the steps it has passed.
 
     Attributes
     ----------
-    outputs
-        For each output column, the input column it is made of and the steps between;
-        none if it is the input column as it is. Of several columns it is computed by a
-        formula, whose places are those of the input columns.
-    idle
-        Input columns without any output, and the step that yet checks their cells.
-    check
-        What formulas take.
-    sparse
-        Whether the output is a sparse matrix.
+    source
+        Index of the raw column; or how it was computed of several.
+    steps
+        The steps.
     narrow
-        Whether the output has fewer digits than float64.
+        Whether it has fewer digits than float64, in which scikit-learn would compute.
+    framed
+        Behind how many steps the column was put into a frame of pandas, which may turn
+        None into NaN beside texts.
     """
 
-    outputs: list[tuple[int | Formula, tuple[AnyStep, ...]]] = field(
-        default_factory=list
-    )
-    idle: list[tuple[int, AnyStep]] = field(default_factory=list)
-    check: Numbers = Numbers(function=Arithmetic())
-    sparse: bool = False
+    source: int | Mixture
+    steps: tuple[AnyStep, ...] = ()
     narrow: bool = False
+    framed: tuple[int, ...] = ()
+
+    def after(self, steps: Iterable[AnyStep], *, narrow: bool = False) -> Path:
+        """Return the column behind some steps, and whether they make it narrow."""
+        return functools.reduce(
+            lambda path, step: path.then(step, narrow=narrow), steps, self
+        )
+
+    def then(self, step: AnyStep, *, narrow: bool = False) -> Path:
+        """Return the column behind one more step, and whether that makes it narrow."""
+        if isinstance(step, Numbers) and step.function is identity:
+            return replace(self, steps=(*self.steps, step))
+        if self.narrow and not is_encoder(step):
+            raise UnsupportedModelError(
+                "it computes with the codes of an encoder in float32 or float16, which "
+                "is not supported. Fit the encoder without dtype."
+            )
+        return replace(self, steps=(*self.steps, step), narrow=narrow)
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether some step has looked at its cells."""
+        return bool(self.steps) or isinstance(self.source, Mixture)
+
+    @property
+    def hands_on_integers(self) -> bool:
+        """Whether what it makes of integers may be integers."""
+        return not any(
+            step.into_floats if isinstance(step, Numbers) else is_encoder(step)
+            for step in self.steps
+        )
+
+    @property
+    def is_in_frame(self) -> bool:
+        """Whether it comes in a frame of pandas."""
+        return self.framed[-1:] == (len(self.steps),)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some step takes numbers that are not followed."""
+        return any(isinstance(step, Numbers) and step.is_open for step in self.steps)
+
+    def in_frame(self) -> Path:
+        """Return the column after it was put into a frame of pandas."""
+        return replace(self, framed=(*self.framed, len(self.steps)))
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A column that a step computes of several others.
+
+    Attributes
+    ----------
+    formula
+        How; its places are those of `chains`.
+    chains
+        The columns that the step gets.
+    """
+
+    formula: Formula
+    chains: tuple[Path, ...]
+
+    @property
+    def read(self) -> list[Path]:
+        """The columns that the formula reads."""
+        return [self.chains[place] for place in places_of(self.formula)]
+
+
+@dataclass
+class Table:
+    """The table between two steps.
+
+    Attributes
+    ----------
+    columns
+        Its columns.
+    sparse
+        Whether it is a sparse matrix.
+    idle
+        Columns that lead nowhere, but whose cells some step has checked.
+    """
+
+    columns: list[Path]
+    sparse: bool = False
+    idle: list[Path] = field(default_factory=list)
+
+    def behind(
+        self,
+        outputs: Iterable[tuple[int, tuple[AnyStep, ...]]],
+        idle: Iterable[tuple[int, AnyStep]] = (),
+        *,
+        sparse: bool = False,
+        narrow: bool = False,
+    ) -> Table:
+        """Return the table behind a transformer.
+
+        Parameters
+        ----------
+        outputs
+            For each column that it makes, the place of the one it is made of, and the
+            steps between.
+        idle
+            Columns of which it makes none, and the step that yet checks their cells.
+        sparse
+            Whether it makes a sparse matrix.
+        narrow
+            Whether what it makes has fewer digits than float64.
+        """
+        made = [self.columns[i].after(steps, narrow=narrow) for i, steps in outputs]
+        checked = [self.columns[i].then(step) for i, step in idle]
+        return Table(made, sparse, self.idle + checked)
+
+    def each(self, steps: Iterable[tuple[AnyStep, ...]]) -> Table:
+        """Return the table behind steps, some for each column."""
+        return self.behind(enumerate(steps))
+
+
+def is_encoder(step: AnyStep | None) -> bool:
+    """Tell whether a step makes numbers of labels."""
+    return isinstance(step, Levels) and step.encodes
 
 
 def is_nan(cell: object) -> bool:
@@ -291,14 +390,10 @@ def _holds(kind: str, label: Label | None) -> bool:
         return False
     if kind in "ef":
         with np.errstate(over="ignore"):
-            return equal(float(np.dtype(kind).type(label)), float(label))
+            cast = float(np.dtype(kind).type(label))
+        return cast == float(label) or (is_nan(cast) and is_nan(label))
     limits = np.iinfo(kind)
     return limits.min <= label <= limits.max and label == int(label)
-
-
-def equal(cell: object, value: object) -> bool:
-    """Tell whether a cell has a value, where NaN counts as equal to NaN."""
-    return bool(cell == value) or (is_nan(cell) and is_nan(value))
 
 
 def label_or_none(value: Any, what: str) -> Label | None:

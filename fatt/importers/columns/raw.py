@@ -23,25 +23,27 @@ from numpy.typing import NDArray
 from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric
 from fatt.ensemble.features import NumberTypes
 from fatt.errors import UnsupportedModelError
-from fatt.importers.pipeline.mixtures import computed_with, mixtures_of
-from fatt.importers.pipeline.steps import (
-    FINITE,
-    UNKNOWN,
-    AnyStep,
-    Flag,
-    Lookup,
-    Numbers,
-    Replace,
-    is_nan,
-)
-from fatt.importers.pipeline.table import Chain, Mixture, Table
-from fatt.importers.pullback.columns import (
+from fatt.importers.columns.algebra import (
     Coded,
     Column,
     Flags,
     Floats,
     Same,
     follow,
+)
+from fatt.importers.columns.mixtures import computed_with, mixtures_of
+from fatt.importers.columns.steps import (
+    FINITE,
+    UNKNOWN,
+    AnyStep,
+    Levels,
+    Mixture,
+    Numbers,
+    Path,
+    Replace,
+    Table,
+    is_encoder,
+    is_nan,
 )
 
 
@@ -103,8 +105,8 @@ def raw_features(
 
 
 def chains_from(
-    source: int | Mixture, chains: Sequence[Chain], idle: Sequence[Chain]
-) -> tuple[list[int], list[Chain]]:
+    source: int | Mixture, chains: Sequence[Path], idle: Sequence[Path]
+) -> tuple[list[int], list[Path]]:
     """Return the places of the chains that start at a column, and those left out."""
     return (
         [place for place, chain in enumerate(chains) if chain.source == source],
@@ -112,7 +114,7 @@ def chains_from(
     )
 
 
-def _number_types(chains: Sequence[Chain]) -> NumberTypes:
+def _number_types(chains: Sequence[Path]) -> NumberTypes:
     """Tell which types of numbers the steps take as they take float64."""
     found: set[NumberTypes] = {"any"}
     for chain in chains:
@@ -133,7 +135,7 @@ def _number_types(chains: Sequence[Chain]) -> NumberTypes:
 
 
 def _resolve(
-    name: str, index: int, chains: Sequence[Chain], idle: Sequence[Chain]
+    name: str, index: int, chains: Sequence[Path], idle: Sequence[Path]
 ) -> tuple[Feature, list[Column]]:
     """Decide what a raw column holds; return its feature and the columns made of it."""
     uses = [*chains, *idle]
@@ -150,7 +152,7 @@ def _resolve(
 
 
 def as_numbers(
-    name: str, index: int, chains: Sequence[Chain], idle: Sequence[Chain]
+    name: str, index: int, chains: Sequence[Path], idle: Sequence[Path]
 ) -> tuple[Feature, list[Column]]:
     """Return the numeric feature of a column and the columns made of it."""
     feature = Numeric(name=name)
@@ -165,33 +167,30 @@ def as_numbers(
     return feature, columns[: len(chains)]
 
 
-def _holds_labels(chains: Sequence[Chain], idle: Sequence[Chain]) -> bool:
+def _holds_labels(chains: Sequence[Path], idle: Sequence[Path]) -> bool:
     """Tell whether encoders are the only readers of a raw column, behind imputers."""
     readers = [
         next((step for step in chain.steps if not isinstance(step, Replace)), None)
         for chain in chains
     ]
     more = [step for chain in idle for step in chain.steps[:1]]
-    return any(isinstance(step, Lookup) for step in [*readers, *more]) and not any(
-        isinstance(step, Numbers | None) for step in [*readers, *more]
+    found = [*readers, *more]
+    return any(map(is_encoder, found)) and not any(
+        isinstance(step, Numbers | None) for step in found
     )
 
 
 def _has_text(step: AnyStep) -> bool:
-    match step:
-        case Numbers():
-            return False
-        case Replace():
-            labels: list[Label | None] = [step.old, step.new]
-        case Flag():
-            labels = [step.value]
-        case Lookup():
-            labels = list(step.labels)
+    labels: list[Label | None] = []
+    if isinstance(step, Replace):
+        labels = [step.old, step.new]
+    elif isinstance(step, Levels):
+        labels = list(step.labels)
     return any(label is None or isinstance(label, str) for label in labels)
 
 
 def _as_labels(
-    name: str, index: int, chains: Sequence[Chain], idle: Sequence[Chain]
+    name: str, index: int, chains: Sequence[Path], idle: Sequence[Path]
 ) -> tuple[Feature, list[Column]]:
     """Return the categorical feature of a raw column and the columns made of it."""
     labels = _labels(*chains, *idle)
@@ -244,7 +243,7 @@ def _as_labels(
         accepts_missing=takes_none if missing == "none" else takes_nan,
         missing_as=missing,  # type: ignore[arg-type]
         of_one_kind=any(
-            isinstance(step, Lookup) and step.of_one_kind
+            isinstance(step, Levels) and step.of_one_kind
             for chain in (*chains, *idle)
             for step in chain.steps
         ),
@@ -258,23 +257,22 @@ def _as_labels(
     return feature, columns
 
 
-def _labels(*chains: Chain) -> list[Label]:
+def _labels(*chains: Path) -> list[Label]:
     """Return all labels that the steps of a raw column know, in their order."""
-    labels: dict[Label, None] = {}
-    replaced: dict[Label, None] = {}
+    encoded: list[Label | None] = []
+    others: list[Label | None] = []
     for chain in chains:
         for step in chain.steps:
-            if isinstance(step, Lookup):
-                labels |= dict.fromkeys(step.labels)
+            if isinstance(step, Levels):
+                (encoded if step.encodes else others).extend(step.labels)
                 break
-            old = step.old if isinstance(step, Replace) else None
-            if old is not None and not is_nan(old):
-                replaced[old] = None
-    return [*labels, *(label for label in replaced if label not in labels)]
+            others += [step.old] if isinstance(step, Replace) else []
+    labels = dict.fromkeys([*encoded, *others])
+    return [label for label in labels if label is not None and not is_nan(label)]
 
 
 def _fold(
-    chain: Chain, cells: NDArray[Any], *, none: Any = None
+    chain: Path, cells: NDArray[Any], *, none: Any = None
 ) -> tuple[Floats, Flags]:
     """Send cells through a chain; return what becomes of them and which are taken.
 
@@ -292,7 +290,7 @@ def _fold(
     return np.asarray(cells, dtype=np.float64), taken
 
 
-def _depends_on_other_rows(chain: Chain) -> bool:
+def _depends_on_other_rows(chain: Path) -> bool:
     """Tell whether what becomes of None depends on the other rows of a table."""
     if not chain.framed:
         return False

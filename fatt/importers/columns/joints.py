@@ -29,8 +29,7 @@ from fatt.ensemble.joint import (
     places_of,
 )
 from fatt.errors import Arg, SpecError, UnsupportedModelError
-from fatt.importers.pullback import pull_back
-from fatt.importers.pullback.columns import (
+from fatt.importers.columns.algebra import (
     Coded,
     Column,
     Floats,
@@ -43,6 +42,7 @@ from fatt.importers.pullback.columns import (
     identity,
     pieces,
 )
+from fatt.importers.columns.pullback import pull_back
 
 
 @dataclass(frozen=True)
