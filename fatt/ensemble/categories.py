@@ -53,9 +53,8 @@ def codes_of(column: Column, feature: Categorical) -> Matrix:
     elif column.in_frame and feature.labelled:
         # Numbers in a frame could be labels or codes; the libraries take neither.
         raise DataError(
-            f"column {feature.name!r} holds plain numbers, and the model knows "
-            "labels; make it a category column of the frame, or pass an array of "
-            "codes."
+            f"column {feature.name!r} holds plain numbers, and the model knows labels; "
+            "make it a category column of the frame, or pass an array of codes."
         )
     else:
         codes = _codes_of_numbers(column.cells.astype(np.float64), feature)

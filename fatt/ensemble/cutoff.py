@@ -204,9 +204,8 @@ def probability_of(ensemble: Ensemble, label: Label | None) -> Ensemble:
     if isinstance(link.calibration, Isotonic):
         raise SpecError(
             "tolerance is about probabilities, and isotonic calibration makes them in "
-            "steps that rounding takes up and down: cut them with "
-            f"{Arg('threshold')} or {Arg('cuts')}, "
-            "or ask about the model that is calibrated."
+            f"steps that rounding takes up and down: cut them with {Arg('threshold')} "
+            f"or {Arg('cuts')}, or ask about the model that is calibrated."
         )
     if isinstance(decision, Argmax):
         ensemble = one_output(ensemble, place)
@@ -327,15 +326,45 @@ def _link(ensemble: Ensemble, said: str, label: Label | None) -> Link:
         source = ensemble.source
         of = "" if label is None else f" of {label!r}"
         raise SpecError(
-            f"{said}, and the {source.kind} of "
-            f"{source.library} with the objective {source.objective or '(none)'!r} "
-            f"gives no probability{of} that is known to the last bit as a function of "
-            "one score alone: that of AdaBoost is a softmax by NumPy, and those of "
-            "several boosted classes depend on all their scores. If its library hands "
-            f"its score out, cut that: {CUT_SCORE}. Or train a forest or a gradient "
-            "boosted model of two classes."
+            f"{said}, and the {source.kind} of {source.library} with the objective "
+            f"{source.objective or '(none)'!r} gives no probability{of} that is known "
+            "to the last bit as a function of one score alone: that of AdaBoost is a "
+            "softmax by NumPy, and those of several boosted classes depend on all "
+            f"their scores. If its library hands its score out, cut that: {CUT_SCORE}. "
+            "Or train a forest or a gradient boosted model of two classes."
         )
     return ensemble.link
+
+
+def above(limit: float, dtype: Any = np.float64) -> Cut:
+    """Return the rule that takes the second class iff the score exceeds a limit.
+
+    Parameters
+    ----------
+    limit
+        The limit, a number of the type.
+    dtype
+        The type of the score.
+    """
+    kind = np.dtype(dtype).type
+    return Cut(at=float(np.nextafter(kind(limit), kind(np.inf))))
+
+
+def likelier(link: Link, dtype: Any = np.float64) -> Cut:
+    """Return the rule that takes the second class iff it is likelier than the first.
+
+    Parameters
+    ----------
+    link
+        How the probability of the second class is made of the score.
+    dtype
+        The type of the score.
+    """
+
+    def is_second(scores: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.asarray(link(scores) > link.of_first(scores))
+
+    return Cut(at=turn(is_second, link, np.dtype(dtype).type))
 
 
 def turn(

@@ -174,10 +174,9 @@ class Ensemble:
         """
         if isinstance(self.decision, Prediction):
             raise SpecError(
-                f"the {self.source.kind} predicts a number, and has no "
-                "labels: this is about labels, so pass a classifier. "
-                f"{Arg('fatt.verify')} asks "
-                "with a tolerance how far the number moves."
+                f"the {self.source.kind} predicts a number, and has no labels: this is "
+                f"about labels, so pass a classifier. {Arg('fatt.verify')} asks with a "
+                "tolerance how far the number moves."
             )
         return self.decision
 

@@ -265,12 +265,11 @@ def refuse_positions(frame: Any, features: Sequence[Feature]) -> None:
     pairs = by_position(frame, features)
     shown = first([f"{own} = {name}" for own, name in pairs])
     raise DataError(
-        "the model has no names of columns and the table has, so that only their "
-        "order would tell which is which, and a wrong order gives a clean verdict "
-        f"about something else. By position it would be {shown}. If that is "
-        f"how the model was trained, say so: {Arg('by_position', True)}; or name the "
-        f"columns of the model in its order, {Arg('columns', ...)}, and the table may "
-        "have any order."
+        "the model has no names of columns and the table has, so that only their order "
+        "would tell which is which, and a wrong order gives a clean verdict about "
+        f"something else. By position it would be {shown}. If that is how the model "
+        f"was trained, say so: {Arg('by_position', True)}; or name the columns of the "
+        f"model in its order, {Arg('columns', ...)}, and the table may have any order."
     )
 
 

@@ -18,7 +18,7 @@ from fatt.errors import (
     SpecError,
     UntrustedModelError,
 )
-from fatt.importers.foreign import folder, refuse_foreign
+from fatt.importers.files.foreign import folder, refuse_foreign
 from fatt.importers.naming import Answers, Codes, Rename, with_names
 from fatt.importers.registry import HEAD, format_of, library_of
 from fatt.model import Model

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from importlib import resources
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 import msgspec
@@ -14,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
-from fatt.errors import Arg, SpecError, UnsupportedModelError
+from fatt.errors import Arg, ModelError, SpecError, UnsupportedModelError
 from fatt.model import Model
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -165,7 +167,7 @@ _PICKLES = (
 
 FORMATS = (
     Format("native", (".fatt",), lambda head: head.startswith(b"fatt-ensemble-")),
-    Format("skops", (".skops",), lambda head: head.startswith(b"PK\x03\x04")),
+    Format("files.skops", (".skops",), lambda head: head.startswith(b"PK\x03\x04")),
     Format("lightgbm", (".txt", ".lgb"), lambda head: head.startswith(b"tree")),
     Format("catboost", (".cbm",), _is_catboost),
     Format(
@@ -174,7 +176,7 @@ FORMATS = (
         _is_xgboost,
     ),
     Format(
-        "pickles",
+        "files.pickles",
         (".pkl", ".pickle", ".joblib"),
         lambda head: head.startswith(_PICKLES),
         runs_code=True,
@@ -245,6 +247,26 @@ def loaded_versions() -> dict[str, str]:
 
 def _module(name: str) -> Library:
     return cast(Library, importlib.import_module(f"fatt.importers.{name}"))
+
+
+@contextmanager
+def inside(place: str) -> Iterator[None]:
+    """Say in refusals what they are about."""
+    try:
+        yield
+    except ModelError as error:
+        raise type(error)(f"{place}: {error}") from error.__cause__
+
+
+def listed(package: str, file: str) -> dict[str, list[str]]:
+    """Return the names that a text file of a package lists, by what stands above them.
+
+    Its paragraphs begin with a line that ends with a colon; the first is a comment.
+    """
+    path = resources.files(f"fatt.importers.{package}") / file
+    entries = path.read_text(encoding="utf-8").split("\n\n")[1:]
+    parts = (f"{entry}\n".partition(":\n") for entry in entries)
+    return {above: names.split() for above, _, names in parts}
 
 
 def refuse_missing(missing: float | None, what: str) -> None:

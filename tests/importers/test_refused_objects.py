@@ -47,9 +47,10 @@ from fatt.errors import (
     SpecError,
     UnsupportedModelError,
 )
-from fatt.importers import old_pickles, registry
+from fatt.importers import registry
 from fatt.importers.columns import joints
-from fatt.importers.sklearn import calibration, targets
+from fatt.importers.files import pickles
+from fatt.importers.sklearn import calibration, wrappers
 
 # category_encoders still sets an option that pandas 3 warns of.
 pytestmark = pytest.mark.filterwarnings("ignore:.*no_silent_downcasting")
@@ -291,7 +292,7 @@ def test_leaves_that_weigh_nearly_the_same() -> None:
     """Counts that differ, and whose shares in float64 do not."""
     counts = np.array([[[1.9, np.nextafter(1.9, 2), 0.39045226130653266]]])
     with pytest.raises(UnsupportedModelError, match="weigh so nearly the same"):
-        old_pickles._turn_into_shares(counts)
+        pickles._turn_into_shares(counts)
 
 
 def test_an_exponential_that_falls(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,7 +303,7 @@ def test_an_exponential_that_falls(monkeypatch: pytest.MonkeyPatch) -> None:
     fatt.load(model)
     own = SimpleNamespace(**vars(np))
     own.diff = lambda line, axis: -np.ones_like(line)
-    monkeypatch.setattr(targets, "np", own)
+    monkeypatch.setattr(wrappers, "np", own)
     with pytest.raises(UnsupportedModelError, match="NumPy's expm1 goes down"):
         fatt.load(model)
 
@@ -387,10 +388,10 @@ def test_an_isotonic_calibrator_that_falls(monkeypatch: pytest.MonkeyPatch) -> N
     model.fit(X, Y)
     fatt.load(model)
 
-    def turn(*_: Any) -> float:
+    def likelier(*_: Any) -> None:
         raise SpecError("it turns twice")
 
-    monkeypatch.setattr(calibration, "turn", turn)
+    monkeypatch.setattr(calibration, "likelier", likelier)
     with pytest.raises(UnsupportedModelError, match="goes up and down by the last bit"):
         fatt.load(model)
 
@@ -402,7 +403,7 @@ def test_a_label_that_one_step_refuses_and_another_knows() -> None:
     flags = MissingIndicator(missing_values="X", features="missing-only")
     columns = ColumnTransformer([("a", codes, ["sex"]), ("b", flags, ["sex"])])
     model = make_pipeline(columns, DecisionTreeClassifier(**SMALL)).fit(PEOPLE, Y)
-    with pytest.raises(UnsupportedModelError, match="one step refuses 'X', and all"):
+    with pytest.raises(UnsupportedModelError, match="MissingIndicator refuses 'X'"):
         fatt.load(model)
 
 

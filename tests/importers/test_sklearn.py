@@ -50,7 +50,7 @@ from fatt.errors import (
     SpecError,
     UnsupportedModelError,
 )
-from fatt.importers import pickles
+from fatt.importers.files import pickles
 from tests.probes import probe_rows, same_bits
 
 drawn = settings(max_examples=100, deadline=None, derandomize=True)

@@ -67,28 +67,26 @@ def assert_same(model: fatt.Model, fitted: Any, X: Any) -> None:
     assert [fitted.predict(row[np.newaxis])[0] for row in some] == given[:8]
 
 
-@pytest.mark.parametrize("voting", ["soft", "hard"])
 @for_seeds(25)
-def test_votes_of_trees(voting: str, seed: int) -> None:
+def test_votes_of_trees(seed: int) -> None:
     rng = np.random.default_rng(seed)
     count, n_classes = int(rng.integers(1, 12)), int(rng.integers(2, 5))
     X, y = rows(seed, n_classes)
     fitted = forests.VotingClassifier(
-        trees(seed, count), voting=voting, weights=weights(rng, count)
+        trees(seed, count), voting="soft", weights=weights(rng, count)
     ).fit(X, y)
     model = fatt.load(fitted)
     assert model.ensemble.scoring.ordered
     probes = np.concatenate([X, probe_rows(model.ensemble, rng, 40)])
     assert_same(model, fitted, probes)
-    if voting == "soft":
-        given = fitted.predict_proba(probes)
-        assert np.array_equal(model.predict_proba(probes), given)
-        one = [fitted.predict_proba(row[np.newaxis])[0] for row in probes[:8]]
-        assert np.array_equal(one, given[:8])
-        limit = float(rng.choice(given[:, 0]))
-        cut = model.deciding(threshold=limit, pos_label=model.classes[0])
-        expected = np.where(given[:, 0] >= limit, *reversed(cut.classes))
-        assert cut.predict(probes).tolist() == cut.ask(probes) == expected.tolist()
+    given = fitted.predict_proba(probes)
+    assert np.array_equal(model.predict_proba(probes), given)
+    one = [fitted.predict_proba(row[np.newaxis])[0] for row in probes[:8]]
+    assert np.array_equal(one, given[:8])
+    limit = float(rng.choice(given[:, 0]))
+    cut = model.deciding(threshold=limit, pos_label=model.classes[0])
+    expected = np.where(given[:, 0] >= limit, *reversed(cut.classes))
+    assert cut.predict(probes).tolist() == cut.ask(probes) == expected.tolist()
 
 
 @for_seeds(20)

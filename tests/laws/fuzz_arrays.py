@@ -32,7 +32,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from fatt.importers.skops import TRUSTED, checked
+from fatt.importers.files.skops import TRUSTED, checked
 from tests.laws.fuzz import outcome, time_is_up
 
 #: Absurd indices and numbers, each as far as the type of an array can say it.

@@ -128,31 +128,31 @@ MUTANTS = (
         for file, test, old, new in (
             # Curves that rounding turns, taken for monotone ones.
             (
-                "pullback/columns",
+                "columns/algebra",
                 "functions",
                 "at_most[:-1] != at_most[1:]",
                 "at_most[:-1] & ~at_most[1:]",
             ),
             # What a scaler makes minus infinity of.
             (
-                "pullback/columns",
+                "columns/algebra",
                 "functions",
                 "cuts_by_piece(column.before, raw, wanted)",
                 "cuts_by_piece(column.before, raw, np.maximum(wanted, -1e300))",
             ),
             # Numbers below the pole of a logarithm.
             (
-                "pipeline/curves",
+                "columns/curves",
                 "functions",
                 "lowest = float(above(_POLES[function]))",
                 "lowest = -1e9",
             ),
             # Gaps that are filled from other columns.
             (
-                "pipeline/transformers",
+                "columns/transformers",
                 "preparation",
-                "taker=FINITE_ONLY, into_floats=True)\n    return Work(outputs=",
-                "taker=ANYTHING, into_floats=True)\n    return Work(outputs=",
+                "taker=FINITE_ONLY, into_floats=True)\n    return table.each([(step,)] * imp",
+                "taker=ANYTHING, into_floats=True)\n    return table.each([(step,)] * imp",
             ),
         )
     )

@@ -31,6 +31,7 @@ from fatt.ensemble import (
     Source,
     Trees,
 )
+from fatt.ensemble.cutoff import above
 from fatt.ensemble.table_exp import LEAST
 from fatt.errors import UnsupportedModelError
 from fatt.importers.catboost import cbm, live
@@ -308,12 +309,12 @@ def _decision(file: ModelFile) -> tuple[tuple[Label, ...], Decision]:
         raise fail(f"the loss {loss} has {n_outputs} outputs")
     labels = _labels(file)
     if n_outputs == 1:
-        return labels, Cut(at=_cut(file))
+        return labels, _cut(file)
     return labels, Argmax()
 
 
-def _cut(file: ModelFile) -> float:
-    """Return the smallest score of the second class.
+def _cut(file: ModelFile) -> Cut:
+    """Return the rule that takes the second class.
 
     The score must be greater than the one that has the probability of the threshold.
     """
@@ -324,7 +325,7 @@ def _cut(file: ModelFile) -> float:
         threshold = math.nan
     if not 0 < threshold < 1:
         raise fail(f"its probability threshold is {told[:40]!r}")
-    return float(np.nextafter(-math.log(1 / threshold - 1), math.inf))
+    return above(-math.log(1 / threshold - 1))
 
 
 def _labels(file: ModelFile) -> tuple[Label, ...]:

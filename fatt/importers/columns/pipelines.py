@@ -30,8 +30,8 @@ from fatt.importers.columns.pullback import pull_back
 from fatt.importers.columns.raw import Raw, as_numbers, chains_from, raw_features
 from fatt.importers.columns.steps import Numbers, Path, Table
 from fatt.importers.columns.transformers import is_passthrough, require_known
-from fatt.importers.columns.wiring import inside, through
-from fatt.importers.registry import library_of, refuse_replaced
+from fatt.importers.columns.wiring import through
+from fatt.importers.registry import inside, library_of, refuse_replaced
 from fatt.importers.sklearn.members import check_members
 from fatt.importers.versions import note_newer
 from fatt.model import Live, Model

@@ -21,13 +21,14 @@ from fatt.errors import (
     UnsupportedModelError,
     UntrustedModelError,
 )
-from fatt.importers.bundles import is_aside, left_aside, only_step
 from fatt.importers.columns.pipelines import in_raw_columns, raw_columns
 from fatt.importers.columns.steps import Path as RawPath
 from fatt.importers.columns.steps import Table
-from fatt.importers.columns.wiring import inside, through
+from fatt.importers.columns.wiring import through
+from fatt.importers.files.bundles import is_aside, left_aside, only_step
+from fatt.importers.files.pickles import unpickle
 from fatt.importers.naming import with_texts
-from fatt.importers.pickles import unpickle
+from fatt.importers.registry import inside
 from fatt.model import Around, Live, Model
 
 _CODES = (

@@ -180,12 +180,11 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
         f"the step {name} is not supported: {why}. Supported are StandardScaler, "
         "MinMaxScaler, RobustScaler, MaxAbsScaler, OneHotEncoder, OrdinalEncoder, "
         "TargetEncoder, SimpleImputer, KNNImputer (rows without gaps), "
-        "MissingIndicator, KBinsDiscretizer, Binarizer, "
-        "QuantileTransformer, PowerTransformer, PolynomialFeatures, "
-        "FunctionTransformer with numpy's logarithms and roots, selectors such as "
-        "SelectKBest, ColumnTransformer, FeatureUnion, Pipeline, 'passthrough', and "
-        "encoders of category_encoders; or load the model behind the step, in its own "
-        "columns."
+        "MissingIndicator, KBinsDiscretizer, Binarizer, QuantileTransformer, "
+        "PowerTransformer, PolynomialFeatures, FunctionTransformer with numpy's "
+        "logarithms and roots, selectors such as SelectKBest, ColumnTransformer, "
+        "FeatureUnion, Pipeline, 'passthrough', and encoders of category_encoders; or "
+        "load the model behind the step, in its own columns."
     )
 
 

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
+from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.columns.steps import Table
 from fatt.importers.columns.transformers import behind, is_passthrough
+from fatt.importers.registry import inside
 from fatt.importers.sklearn.members import check_members
-
-
-@contextmanager
-def inside(place: str) -> Iterator[None]:
-    """Say in refusals which step is meant."""
-    try:
-        yield
-    except ModelError as error:
-        raise type(error)(f"{place}: {error}") from error.__cause__
 
 
 def through(step: Any, table: Table) -> Table:

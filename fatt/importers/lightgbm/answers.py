@@ -6,10 +6,8 @@ import math
 import re
 from typing import Literal
 
-import numpy as np
-
-from fatt.ensemble import Argmax, Cut, Decision, Link, Prediction
-from fatt.ensemble.floats import smallest_float
+from fatt.ensemble import Argmax, Decision, Link, Prediction
+from fatt.ensemble.cutoff import likelier
 from fatt.errors import UnsupportedModelError
 from fatt.importers.lightgbm.text import Text, fail
 
@@ -69,12 +67,7 @@ def decision(text: Text, n_outputs: int) -> tuple[str, Decision, Link | None]:
     link = Link(function="sigmoid", scale=scale, divisor=divisor)
     if is_multiclass:
         return name, Argmax(link="sigmoid", scale=scale, divisor=divisor), link
-
-    def is_second(score: float) -> bool:
-        probability = float(link(np.array([score]))[0])
-        return probability > 1.0 - probability
-
-    return name, Cut(at=smallest_float(is_second, np.float64)), link
+    return name, likelier(link), link
 
 
 def _refuse_objective(name: str, settings: dict[str, str]) -> None:

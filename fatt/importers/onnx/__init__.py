@@ -27,7 +27,7 @@ from fatt.importers.onnx.forest import LEAF, Forest, lay_out
 from fatt.importers.onnx.graph import Input, follow, inputs_of, refuse_without_trees
 from fatt.importers.onnx.proto import INT32, INT64, STRING, parse
 from fatt.importers.onnx.tensors import INT32_LIMIT, INTEGER_LIMIT, INTEGERS, Column
-from fatt.importers.registry import refuse_missing
+from fatt.importers.registry import inside, refuse_missing
 from fatt.importers.versions import TESTED, check_file, note_newer
 from fatt.model import Model
 
@@ -66,7 +66,8 @@ def _import(model: Any, form: str) -> Ensemble:
     refuse_without_trees(model)
     inputs = inputs_of(model.graph)
     answer = follow(model, inputs)
-    made = answer.table.numbers(f"the {answer.operator}")
+    with inside(f"the {answer.operator}"):
+        made = answer.table.numbers()
     forest, columns = _only_read(answer.labelled.scored.forest, made)
     features = _raw_features(inputs, made, columns)
     source = _source(model, form, answer, inputs)

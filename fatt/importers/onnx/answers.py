@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Argmax, Cut, Decision, Label, Link, Prediction, Scoring
+from fatt.ensemble.cutoff import above
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.onnx.forest import (
     Floats,
@@ -126,7 +127,7 @@ class Classifier:
             plain = 1 in forest.always_weighted()
         if not plain:
             raise UnsupportedModelError(
-                f"{forest.where}: a label is made of its probabilities, and these are "
+                "a label is made of its probabilities, and these are "
                 "not the plain sum of leaves that can be represented. Use the label "
                 "of the operator itself."
             )
@@ -147,12 +148,6 @@ def add_up(forest: Forest, base: Floats, *, average: bool = False) -> Scored:
         ordered=forest.n_trees <= _ORDERED_TREES,
     )
     return Scored(forest, values, targets, scoring)
-
-
-def above(limit: float, scored: Scored) -> Cut:
-    """Return the decision for the second class iff the score exceeds the limit."""
-    dtype = np.dtype(scored.scoring.dtype).type
-    return Cut(at=float(np.nextafter(dtype(limit), dtype(np.inf))))
 
 
 def _binary(classifier: Classifier) -> Labelled:
@@ -186,7 +181,7 @@ def _binary(classifier: Classifier) -> Labelled:
             f"onnxruntime answers 0 and 1 for the classes {labels[0]} and {labels[1]}, "
             "because the leaves have weights for both.",
         )
-    decision = above(0.5 if positive else 0.0, scored)
+    decision = above(0.5 if positive else 0.0, scored.scoring.dtype)
     return Labelled(scored, decision, classes, notes, _link(classifier))
 
 
@@ -239,10 +234,9 @@ def _many(classifier: Classifier) -> Labelled:
 
 def _unclear(classifier: Classifier) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"{classifier.forest.where}: some leaves have no weight for some classes, and "
-        "onnxruntime leaves a class without weights out of the contest, so that the "
-        "rule for the label depends on the row. Give every leaf a weight, if only 0, "
-        "for every class."
+        "some leaves have no weight for some classes, and onnxruntime leaves a class "
+        "without weights out of the contest, so that the rule for the label depends on "
+        "the row. Give every leaf a weight, if only 0, for every class."
     )
 
 
@@ -302,33 +296,33 @@ Outcome = Labels | Scores | Stack | Flags
 OUTCOMES = (Labels, Scores, Stack, Flags)
 
 
-def cast(value: Outcome, after: int, where: str) -> Outcome:
+def cast(value: Outcome, after: int) -> Outcome:
     """Follow a cast of labels, flags or scores."""
     if isinstance(value, Flags) and after in INTEGERS:
         return Labels(value.answer)
     if isinstance(value, Labels) and after in INTEGERS:
-        _refuse_other_labels(value.answer.labelled.classes, after, where)
+        _refuse_other_labels(value.answer.labelled.classes, after)
         return value
     if isinstance(value, Flags) and after == BOOL:
         return value
     own = {"float32": FLOAT, "float64": DOUBLE}
     if isinstance(value, Scores) and after == own[value.scored.scoring.dtype]:
         return value
-    raise UnsupportedModelError(f"{where}: it casts scores or labels to type {after}.")
+    raise UnsupportedModelError(f"it casts scores or labels to type {after}.")
 
 
-def _refuse_other_labels(classes: tuple[Any, ...], after: int, where: str) -> None:
+def _refuse_other_labels(classes: tuple[Any, ...], after: int) -> None:
     """Refuse casts after which a label is another one."""
     if any(isinstance(label, str) for label in classes):
-        raise UnsupportedModelError(f"{where}: it casts text to integers.")
+        raise UnsupportedModelError("it casts text to integers.")
     lowest = -INT32_LIMIT - 1
     if after == INT32 and not all(lowest <= c <= INT32_LIMIT for c in classes):
         raise UnsupportedModelError(
-            f"{where}: a label is too large for the type int32, and becomes another."
+            "a label is too large for the type int32, and becomes another."
         )
 
 
-def reshape(value: Outcome, shape: list[int], where: str) -> Outcome:
+def reshape(value: Outcome, shape: list[int]) -> Outcome:
     """Follow a change of shape that keeps one label, or one row of scores, per row."""
     if isinstance(value, Labels | Flags) and shape in ([-1], [-1, 1], [0]):
         return value
@@ -338,57 +332,55 @@ def reshape(value: Outcome, shape: list[int], where: str) -> Outcome:
             return replace(value, stacked=True)
         if shape == [-1, width]:
             return replace(value, stacked=False)
-    raise UnsupportedModelError(
-        f"{where}: it changes scores or labels into the shape {shape}."
-    )
+    raise UnsupportedModelError(f"it changes scores or labels into the shape {shape}.")
 
 
-def stack(values: Sequence[Any], axis: int, where: str) -> Outcome:
+def stack(values: Sequence[Any], axis: int) -> Outcome:
     """Follow a concatenation of the scores of several ensembles along a new axis."""
     parts = [v for v in values if isinstance(v, Scores) and v.stacked]
     widths = {part.scored.n_outputs for part in parts}
     if axis != 0 or len(parts) != len(values) or len(widths) != 1:
         raise UnsupportedModelError(
-            f"{where}: it puts scores together in a way that cannot be followed."
+            "it puts scores together in a way that cannot be followed."
         )
     if len({id(part.scored.forest) for part in parts}) < len(parts):
-        raise UnsupportedModelError(f"{where}: it repeats the scores of an ensemble.")
+        raise UnsupportedModelError("it repeats the scores of an ensemble.")
     return Stack(tuple(parts))
 
 
-def compare(values: Sequence[Any], name: str, where: str) -> Outcome:
+def compare(values: Sequence[Any], name: str) -> Outcome:
     """Follow the comparison of a single score with a constant."""
     score, limit = values[0], values[1]
     fits = isinstance(score, Scores) and isinstance(limit, np.ndarray)
     if not fits or limit.size != 1 or score.scored.n_outputs != 1:
         raise UnsupportedModelError(
-            f"{where}: only a single score can be compared, with one constant."
+            "only a single score can be compared, with one constant."
         )
     number = float(limit.ravel()[0])
     if limit.dtype != np.dtype(score.scored.scoring.dtype) or not np.isfinite(number):
-        raise MalformedModelError(f"{where}: the constant has another type or value.")
+        raise MalformedModelError("the constant has another type or value.")
     strict = name in ("Greater", "LessOrEqual")
-    decision = above(number, score.scored) if strict else Cut(at=number)
+    decision = above(number, score.scored.scoring.dtype) if strict else Cut(at=number)
     classes = (0, 1) if name.startswith("Greater") else (1, 0)
     labelled = Labelled(score.scored, decision, classes)
     return Flags(Answer(labelled, score.table, score.operator))
 
 
-def predict(value: Scores, where: str) -> Answer:
+def predict(value: Scores, output: str) -> Answer:
     """Take the only score for what the model predicts."""
     if value.stacked or value.scored.n_outputs != 1:
         raise UnsupportedModelError(
-            f"{where} holds {value.scored.n_outputs} numbers for each row, and fatt "
-            "reads models that predict one. Export one model per number."
+            f"the output {output!r} holds {value.scored.n_outputs} numbers for each "
+            "row, and fatt reads models that predict one. Export one model per number."
         )
     labelled = Labelled(value.scored, Prediction(), ())
     return Answer(labelled, value.table, value.operator)
 
 
-def winner(value: Outcome, axis: int, last: bool, where: str) -> Outcome:
+def winner(value: Outcome, axis: int, last: bool) -> Outcome:
     """Follow the position of the largest score."""
     if not isinstance(value, Scores) or value.stacked or axis not in (1, -1):
-        raise UnsupportedModelError(f"{where}: it does not choose among scores.")
+        raise UnsupportedModelError("it does not choose among scores.")
     classes = tuple(range(value.scored.n_outputs))
     decision = Argmax(ties="last" if last else "first")
     return Labels(
@@ -396,57 +388,51 @@ def winner(value: Outcome, axis: int, last: bool, where: str) -> Outcome:
     )
 
 
-def name_classes(value: Outcome, labels: NDArray[Any], where: str) -> Outcome:
+def name_classes(value: Outcome, labels: NDArray[Any]) -> Outcome:
     """Follow the choice of a label by the position of its class."""
     if not isinstance(value, Labels) or labels.shape[-1:] != (labels.size,):
-        raise UnsupportedModelError(f"{where}: it does not choose among labels.")
+        raise UnsupportedModelError("it does not choose among labels.")
     positions = value.answer.labelled.classes
     names = labels.ravel().tolist()
     chosen = [p for p in positions if isinstance(p, int) and 0 <= p < len(names)]
     if len(chosen) != len(positions):
         raise MalformedModelError(
-            f"{where}: {len(names)} labels for the classes {list(positions)}."
+            f"{len(names)} labels for the classes {list(positions)}."
         )
-    return _renamed(value, tuple(names[p] for p in chosen), where)
+    return _renamed(value, tuple(names[p] for p in chosen))
 
 
-def rename(
-    value: Outcome, keys: list[Any], values: list[Any], default: Any, where: str
-) -> Outcome:
+def rename(value: Outcome, keys: list[Any], values: list[Any], default: Any) -> Outcome:
     """Follow a table from labels to labels."""
     if not isinstance(value, Labels):
-        raise UnsupportedModelError(f"{where}: it looks up scores.")
+        raise UnsupportedModelError("it looks up scores.")
     table = dict(zip(keys, values, strict=True))
     classes = value.answer.labelled.classes
     if type(keys[0]) is not type(classes[0]):
-        raise MalformedModelError(f"{where}: its keys have another type than labels.")
-    return _renamed(value, tuple(table.get(c, default) for c in classes), where)
+        raise MalformedModelError("its keys have another type than labels.")
+    return _renamed(value, tuple(table.get(c, default) for c in classes))
 
 
-def _renamed(value: Labels, classes: tuple[Any, ...], where: str) -> Labels:
+def _renamed(value: Labels, classes: tuple[Any, ...]) -> Labels:
     if any(isinstance(label, float) for label in classes):
-        raise UnsupportedModelError(f"{where}: it makes floats of labels.")
+        raise UnsupportedModelError("it makes floats of labels.")
     if len(set(classes)) < len(classes):
-        raise UnsupportedModelError(
-            f"{where}: it gives the same label to several classes."
-        )
+        raise UnsupportedModelError("it gives the same label to several classes.")
     labelled = replace(value.answer.labelled, classes=classes, notes=())
     return Labels(replace(value.answer, labelled=labelled))
 
 
-def mean(value: Outcome, where: str) -> Outcome:
+def mean(value: Outcome) -> Outcome:
     """Follow the mean of the scores of several ensembles, as that of one forest."""
     if not isinstance(value, Stack):
         raise UnsupportedModelError(
-            f"{where}: only the mean of the scores of several ensembles can be "
-            "represented."
+            "only the mean of the scores of several ensembles can be represented."
         )
     parts = value.parts
     widths = {part.scored.values.shape[1] for part in parts}
     if len(widths) > 1 or not all(_is_one_leaf(part.scored) for part in parts):
         raise UnsupportedModelError(
-            f"{where}: only the mean of single trees, without base values, can be "
-            "represented."
+            "only the mean of single trees, without base values, can be represented."
         )
     tables: list[Table] = []
     forests, values = [], []

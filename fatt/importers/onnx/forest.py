@@ -30,8 +30,6 @@ class Forest:
 
     Attributes
     ----------
-    where
-        The operator's node in the graph, for messages.
     roots
         The root of each tree.
     mode, feature, value, true, false, tracks
@@ -50,7 +48,6 @@ class Forest:
         Whether numbers are compared and added in float64.
     """
 
-    where: str
     roots: Integers
     mode: Integers
     feature: Integers
@@ -72,8 +69,7 @@ class Forest:
         while level.size:
             if (tree[level] >= 0).any() or len(np.unique(level)) != len(level):
                 raise MalformedModelError(
-                    f"{self.where}: a node is reached twice: the trees share nodes or "
-                    "have a cycle."
+                    "a node is reached twice: the trees share nodes or have a cycle."
                 )
             tree[level] = owner
             inner = self.mode[level] != LEAF
@@ -149,38 +145,37 @@ def checked(forest: Forest) -> Forest:
         If onnxruntime computes something else than the trees say.
     """
     if np.isnan(forest.value[forest.mode != LEAF]).any():
-        raise MalformedModelError(f"{forest.where}: a threshold is not a number.")
+        raise MalformedModelError("a threshold is not a number.")
     forest = _fold_chains(forest)
     _ = forest.tree  # raises if the trees are no trees
     _refuse_lookalikes(forest)
-    where, inner = forest.where, forest.mode != LEAF
+    inner = forest.mode != LEAF
     node, target, weight = forest.weights
     if not forest.n_trees:
-        raise MalformedModelError(f"{where}: there are no trees.")
+        raise MalformedModelError("there are no trees.")
     if not 0 < forest.n_targets <= _TARGET_LIMIT:
         raise UnsupportedModelError(
-            f"{where}: it has {forest.n_targets} targets; 1 to {_TARGET_LIMIT} are "
-            "supported."
+            f"it has {forest.n_targets} targets; 1 to {_TARGET_LIMIT} are supported."
         )
-    in_range(target, forest.n_targets, where)
+    in_range(target, forest.n_targets)
     if inner[node].any():
-        raise MalformedModelError(f"{where}: a weight belongs to a node with a split.")
+        raise MalformedModelError("a weight belongs to a node with a split.")
     pairs = np.stack([node, target], axis=1)
     if len(np.unique(pairs, axis=0)) != len(pairs):
         raise UnsupportedModelError(
-            f"{where}: a leaf has two weights for the same target. Add them up."
+            "a leaf has two weights for the same target. Add them up."
         )
     if not np.isfinite(np.concatenate([weight, forest.base])).all():
-        raise MalformedModelError(f"{where}: a weight is not a finite number.")
+        raise MalformedModelError("a weight is not a finite number.")
     return forest
 
 
-def in_range(indices: Integers, count: int, where: str) -> None:
+def in_range(indices: Integers, count: int) -> None:
     """Refuse indices that point nowhere."""
     if indices.size and (indices.min() < 0 or indices.max() >= count):
         wrong = indices[(indices < 0) | (indices >= count)][0]
         raise MalformedModelError(
-            f"{where}: the index {wrong} is outside the {count} entries there are."
+            f"the index {wrong} is outside the {count} entries there are."
         )
 
 
@@ -213,11 +208,11 @@ def _fold_chains(forest: Forest) -> Forest:
             steps += 1
             if forest.tracks[node] != forest.tracks[head]:
                 raise UnsupportedModelError(
-                    f"{forest.where}: a chain of equalities treats missing values in "
+                    "a chain of equalities treats missing values in "
                     "two ways, of which onnxruntime forgets one."
                 )
             if steps > len(mode):
-                raise MalformedModelError(f"{forest.where}: trees share nodes.")
+                raise MalformedModelError("trees share nodes.")
         folded[head], false[head] = MEMBER, forest.false[node]
         members[head] = np.unique(values)
     # Nodes that became part of another one are no nodes any more.
@@ -266,7 +261,7 @@ def _refuse_lookalikes(forest: Forest) -> None:
         elif any(f[ends[0]] != f[ends[1]] for f in (forest.feature, forest.value)):
             continue
         raise UnsupportedModelError(
-            f"{forest.where}: two equalities on the same column follow each other and "
+            "two equalities on the same column follow each other and "
             "lead to nodes that look alike, which onnxruntime mistakes for one. Merge "
             "them into one set."
         )
@@ -353,7 +348,7 @@ def dense_table(forest: Forest) -> Floats:
     node, target, weight = forest.weights
     if len(forest.mode) * forest.n_targets > 2**22 + 64 * len(node):
         raise UnsupportedModelError(
-            f"{forest.where}: {len(forest.mode)} nodes with {forest.n_targets} scores "
+            f"{len(forest.mode)} nodes with {forest.n_targets} scores "
             "each are more than can be represented."
         )
     table = np.zeros((len(forest.mode), forest.n_targets))
@@ -386,7 +381,7 @@ def _sets(
         values = np.unique(np.concatenate(asked))
         if np.isneginf(values[0]):
             raise UnsupportedModelError(
-                f"{forest.where}: a node asks whether a number is minus infinity."
+                "a node asks whether a number is minus infinity."
             )
         tops = at_most_float32(values) if single else values
         edges = np.unique(np.concatenate([_below(values, single), tops]))
@@ -394,7 +389,7 @@ def _sets(
         room -= len(mine) * (len(edges) + 1)
         if room < 0:
             raise UnsupportedModelError(
-                f"{forest.where}: the equalities on column {features[index].name!r} "
+                f"the equalities on column {features[index].name!r} "
                 "are too many to be represented."
             )
         feature = features[index]

@@ -33,6 +33,7 @@ from fatt.importers.onnx.tensors import (
     raw_column,
     refuse_width,
 )
+from fatt.importers.registry import inside
 
 Value: TypeAlias = Table | NDArray[Any] | answers.Outcome
 
@@ -111,7 +112,8 @@ def inputs_of(graph: Any) -> tuple[Input, ...]:
         )
     if len({item.name for item in inputs}) < len(inputs):
         raise MalformedModelError("two inputs of the graph have the same name.")
-    refuse_width(sum(item.width for item in inputs), "the inputs of the graph")
+    with inside("the inputs of the graph"):
+        refuse_width(sum(item.width for item in inputs))
     return tuple(inputs)
 
 
@@ -131,7 +133,8 @@ def _width_read(graph: Any, name: str) -> int:
             told = max(told, int(ids.max(initial=-1)) + 1)
         elif node.op_type in {"ArrayFeatureExtractor", "Gather"}:
             for other in set(node.input) & set(constants):
-                places = tensor_array(constants[other], f"constant {other!r}")
+                with inside(f"constant {other!r}"):
+                    places = tensor_array(constants[other])
                 told = max(told, int(np.max(places, initial=-1)) + 1)
         elif node.op_type in {"Cast", "Identity", "Imputer", "Scaler"}:
             tables |= set(node.output)
@@ -156,7 +159,8 @@ def follow(model: Any, inputs: tuple[Input, ...]) -> Answer:
         If an operator on the way to the label cannot be represented exactly.
     """
     graph = model.graph
-    refuse_unknown(model, "the model")
+    with inside("the model"):
+        refuse_unknown(model)
     opsets = _opsets(model)
     target = _label_output(graph, inputs)
     needed, nodes = _needed(graph, target)
@@ -168,22 +172,24 @@ def follow(model: Any, inputs: tuple[Input, ...]) -> Answer:
         source += item.width
     for tensor in graph.initializer:
         if tensor.name in needed:
-            values[tensor.name] = tensor_array(tensor, f"constant {tensor.name!r}")
+            with inside(f"constant {tensor.name!r}"):
+                values[tensor.name] = tensor_array(tensor)
     n_columns = 0
     for node in nodes:
-        results = _run(node, needed, values, opsets)
-        n_columns += _n_columns(results, describe(node))
-        if n_columns > _COLUMN_LIMIT:
-            raise UnsupportedModelError(
-                f"{describe(node)}: the tables up to here have more than "
-                f"{_COLUMN_LIMIT} columns together, which is more than is supported."
-            )
+        with inside(describe(node)):
+            results = _run(node, needed, values, opsets)
+            n_columns += _n_columns(results)
+            if n_columns > _COLUMN_LIMIT:
+                raise UnsupportedModelError(
+                    f"the tables up to here have more than {_COLUMN_LIMIT} columns "
+                    "together, which is more than is supported."
+                )
         values.update(zip(node.output, results, strict=False))
     answer = values.get(target)
     if isinstance(answer, answers.Labels):
         return answer.answer
     if isinstance(answer, answers.Scores):
-        return answers.predict(answer, f"the output {target!r}")
+        return answers.predict(answer, target)
     raise UnsupportedModelError(
         f"the output {target!r} is neither the label nor the prediction of a tree "
         "ensemble."
@@ -209,7 +215,6 @@ def _run(
     node: Any, needed: set[str], values: dict[str, Value], opsets: Mapping[str, int]
 ) -> tuple[Any, ...]:
     """Return what a node makes of its inputs."""
-    where = describe(node)
     domain = _DOMAINS.get(node.domain)
     handler = None if domain is None else _HANDLERS.get((domain, node.op_type))
     if handler is None or domain is None:
@@ -217,27 +222,22 @@ def _run(
         origin = f" of {node.domain!r}" if node.domain else ""
         mixes = " It mixes columns." if node.op_type in _MIXES else ""
         raise UnsupportedModelError(
-            f"{where}: the operator {node.op_type!r}{origin} stands between the "
-            f"inputs and the label and is not supported.{mixes} Make what it computes "
-            "columns of the table, and export the model behind it. Supported are "
-            f"{known}."
+            f"the operator {node.op_type!r}{origin} stands between the inputs and the "
+            f"label and is not supported.{mixes} Make what it computes columns of the "
+            f"table, and export the model behind it. Supported are {known}."
         )
     if domain not in opsets:
-        raise MalformedModelError(
-            f"{where}: the file names no version of its operators."
-        )
+        raise MalformedModelError("the file names no version of its operators.")
     if domain == "ai.onnx.ml":
-        _check_age(node.op_type, opsets[domain], where)
+        _check_age(node.op_type, opsets[domain])
     if len(node.input) > _MOST_INPUTS.get(node.op_type, 1):
         raise UnsupportedModelError(
-            f"{where}: its input {node.input[-1]!r} is one more than the operator is "
+            f"its input {node.input[-1]!r} is one more than the operator is "
             "known to have, and may change what it answers."
         )
     absent = [name for name in node.input if name and name not in values]
     if absent:
-        raise MalformedModelError(
-            f"{where}: its input {absent[0]!r} is not computed before it."
-        )
+        raise MalformedModelError(f"its input {absent[0]!r} is not computed before it.")
     call = Call(
         attributes=Attributes(node),
         inputs=tuple(values[name] if name else None for name in node.input),
@@ -246,26 +246,26 @@ def _run(
     return handler(call)
 
 
-def _check_age(operator: str, version: int, where: str) -> None:
+def _check_age(operator: str, version: int) -> None:
     """Refuse tree operators in versions that do not have them."""
     is_old = operator in {"TreeEnsembleClassifier", "TreeEnsembleRegressor"}
     if (is_old and version >= _RENEWED) or (
         operator == "TreeEnsemble" and version < _RENEWED
     ):
         raise UnsupportedModelError(
-            f"{where}: version {version} of the operators ai.onnx.ml does not have it, "
+            f"version {version} of the operators ai.onnx.ml does not have it, "
             "and onnxruntime does not take such a model. Export the model again."
         )
 
 
-def _n_columns(results: tuple[Any, ...], where: str) -> int:
+def _n_columns(results: tuple[Any, ...]) -> int:
     """Count the columns that a node makes, each of bounded length."""
     tables = [value for value in results if isinstance(value, Table)]
     columns = [column for table in tables for column in table.columns]
     longest = max((c.length for c in columns if isinstance(c, Column)), default=0)
     if longest > _LENGTH_LIMIT:
         raise UnsupportedModelError(
-            f"{where}: it follows {_LENGTH_LIMIT} other operations on the same column, "
+            f"it follows {_LENGTH_LIMIT} other operations on the same column, "
             "which is more than is supported."
         )
     return len(columns)

@@ -70,7 +70,7 @@ def _cast(call: Call) -> tuple[Any, ...]:
     after = call.attributes.integer("to", 0)
     value = call.input(0)
     if isinstance(value, answers.OUTCOMES):
-        return (answers.cast(value, after, call.where),)
+        return (answers.cast(value, after),)
     if isinstance(value, np.ndarray) and after in DTYPES and value.dtype != object:
         return (value.astype(DTYPES[after]),)
     table = input_table(call)
@@ -78,13 +78,9 @@ def _cast(call: Call) -> tuple[Any, ...]:
         return (table,)
     if after not in {FLOAT, DOUBLE, *INTEGERS} or table.kind == STRING:
         raise UnsupportedModelError(
-            f"{call.where}: a cast from type {table.kind} to type {after} cannot be "
-            "followed."
+            f"a cast from type {table.kind} to type {after} cannot be followed."
         )
-    columns = [
-        cast(column, table.kind, after, call.where)
-        for column in table.numbers(call.where)
-    ]
+    columns = [cast(column, table.kind, after) for column in table.numbers()]
     return (replace(table, columns=tuple(columns), kind=after),)
 
 
@@ -92,33 +88,31 @@ def _concat(call: Call) -> tuple[Any, ...]:
     call.attributes.only("axis")
     axis = call.attributes.integer("axis", 1)
     if any(isinstance(value, answers.OUTCOMES) for value in call.inputs):
-        return (answers.stack(call.inputs, axis, call.where),)
+        return (answers.stack(call.inputs, axis),)
     first = input_table(call)
     tables = [input_table(call, index) for index in range(len(call.inputs))]
     if any((t.kind, t.rank) != (first.kind, first.rank) for t in tables):
-        raise MalformedModelError(f"{call.where}: its inputs have different types.")
+        raise MalformedModelError("its inputs have different types.")
     _last_axis(call, axis, first)
-    refuse_width(sum(len(table.columns) for table in tables), call.where)
+    refuse_width(sum(len(table.columns) for table in tables))
     columns = tuple(column for table in tables for column in table.columns)
     return (replace(first, columns=columns),)
 
 
 def _last_axis(call: Call, axis: int, table: Table) -> None:
     if axis not in (-1, table.rank - 1):
-        raise UnsupportedModelError(
-            f"{call.where}: it works along axis {axis}, across people."
-        )
+        raise UnsupportedModelError(f"it works along axis {axis}, across people.")
 
 
 def _pick(call: Call, table: Table, indices: Array) -> Table:
     width = len(table.columns)
     places = indices.ravel()
-    refuse_width(len(places), call.where)
+    refuse_width(len(places))
     if places.dtype.kind not in "iu" or (
         places.size and (places.min() < -width or places.max() >= width)
     ):
         raise MalformedModelError(
-            f"{call.where}: it picks a column beyond the {width} that there are."
+            f"it picks a column beyond the {width} that there are."
         )
     columns = tuple(table.columns[place] for place in places.tolist())
     return replace(table, columns=columns)
@@ -130,14 +124,12 @@ def _gather(call: Call) -> tuple[Any, ...]:
     if isinstance(call.input(1), answers.OUTCOMES):
         labels = constant_of(call, 0)
         if labels.ndim != 1 or axis not in (0, -1):
-            raise UnsupportedModelError(
-                f"{call.where}: its labels are not a plain list."
-            )
-        return (answers.name_classes(call.input(1), labels, call.where),)
+            raise UnsupportedModelError("its labels are not a plain list.")
+        return (answers.name_classes(call.input(1), labels),)
     table, indices = input_table(call), constant_of(call, 1)
     _last_axis(call, axis, table)
     if indices.ndim != 1:
-        raise UnsupportedModelError(f"{call.where}: it changes the number of axes.")
+        raise UnsupportedModelError("it changes the number of axes.")
     return (_pick(call, table, indices),)
 
 
@@ -145,7 +137,7 @@ def _extract(call: Call) -> tuple[Any, ...]:
     call.attributes.only()
     if isinstance(call.input(1), answers.OUTCOMES):
         labels = constant_of(call, 0)
-        return (answers.name_classes(call.input(1), labels, call.where),)
+        return (answers.name_classes(call.input(1), labels),)
     return (_pick(call, input_table(call), constant_of(call, 1)),)
 
 
@@ -154,14 +146,14 @@ def _reshape(call: Call) -> tuple[Any, ...]:
     shape = constant_of(call, 1).ravel().tolist()
     value = call.input(0)
     if isinstance(value, answers.OUTCOMES):
-        return (answers.reshape(value, shape, call.where),)
+        return (answers.reshape(value, shape),)
     table = input_table(call)
     rows_kept = shape[:1] == [-1] or (
         shape[:1] == [0] and not call.attributes.integer("allowzero", 0)
     )
     if len(shape) != 2 or not rows_kept or shape[1] not in (len(table.columns), -1):
         raise UnsupportedModelError(
-            f"{call.where}: it changes a table of {len(table.columns)} columns into "
+            f"it changes a table of {len(table.columns)} columns into "
             f"the shape {shape}."
         )
     return (replace(table, rank=2),)
@@ -170,7 +162,7 @@ def _reshape(call: Call) -> tuple[Any, ...]:
 def _flatten(call: Call) -> tuple[Any, ...]:
     call.attributes.only("axis")
     if call.attributes.integer("axis", 1) != 1:
-        raise UnsupportedModelError(f"{call.where}: it mixes people.")
+        raise UnsupportedModelError("it mixes people.")
     return (replace(input_table(call), rank=2),)
 
 
@@ -180,14 +172,14 @@ def _clip(call: Call) -> tuple[Any, ...]:
     ends = [constant_of(call, index) for index in (1, 2)]
     if any(end.size != 1 or end.dtype != DTYPES.get(table.kind) for end in ends):
         raise UnsupportedModelError(
-            f"{call.where}: only numbers of one type can be clipped, at two constants."
+            "only numbers of one type can be clipped, at two constants."
         )
     low, high = (end.ravel()[0] for end in ends)
     if not low <= high:
-        raise UnsupportedModelError(f"{call.where}: its ends are crossed.")
+        raise UnsupportedModelError("its ends are crossed.")
     columns = [
         column.then(lambda numbers: np.clip(numbers, low, high))
-        for column in table.numbers(call.where)
+        for column in table.numbers()
     ]
     return (replace(table, columns=tuple(columns)),)
 
@@ -199,13 +191,11 @@ def _arithmetic(operation: Callable[[Array, Array], Array], name: str) -> Handle
         table, numbers, flipped = _with_constants(call)
         stepped = _beside(operation, flipped)
         if name == "Div" and (flipped or not numbers.all()):
-            raise UnsupportedModelError(
-                f"{call.where}: it divides by a column or by zero."
-            )
+            raise UnsupportedModelError("it divides by a column or by zero.")
 
         columns = []
-        for column, number in zip(table.numbers(call.where), numbers, strict=True):
-            changed = compute(column, stepped(number), call.where)
+        for column, number in zip(table.numbers(), numbers, strict=True):
+            changed = compute(column, stepped(number))
             if name == "Mul" and number == 0:
                 changed = replace(changed, constant=True)
             columns.append(changed)
@@ -221,7 +211,7 @@ def _refuse_two_columns(call: Call) -> None:
     places = sorted({place for table in sources for place in table})
     if len(tables) > 1 and len(sources) == 1:
         raise UnsupportedModelError(
-            f"{call.where}: it computes with a column of the table and the same column "
+            f"it computes with a column of the table and the same column "
             f"once more, as a square does (at position {places[0]}), and what rises "
             "and falls again is not followed. Make what it makes a column of the "
             "table, and train the model on that."
@@ -229,7 +219,7 @@ def _refuse_two_columns(call: Call) -> None:
     if len(tables) > 1:
         which = " and ".join(map(str, places))
         raise UnsupportedModelError(
-            f"{call.where}: it computes with two columns of the table at once (among "
+            f"it computes with two columns of the table at once (among "
             f"those at position {which}), so that a split of what it makes is about "
             "none of them alone. Make what it makes a column of the table, and train "
             "the model on that."
@@ -255,7 +245,7 @@ def _with_constants(call: Call) -> tuple[Table, Array, bool]:
     numbers = constant_of(call, 0 if flipped else 1)
     if table.kind not in {FLOAT, DOUBLE} or numbers.dtype != DTYPES[table.kind]:
         raise UnsupportedModelError(
-            f"{call.where}: it computes with other numbers than floats of one type."
+            "it computes with other numbers than floats of one type."
         )
     if (
         numbers.size != max(numbers.shape, default=1)
@@ -263,19 +253,18 @@ def _with_constants(call: Call) -> tuple[Table, Array, bool]:
         or (numbers.ndim and numbers.shape[-1] != numbers.size)
     ):
         raise UnsupportedModelError(
-            f"{call.where}: its constant has the shape {list(numbers.shape)}, not one "
+            f"its constant has the shape {list(numbers.shape)}, not one "
             "number per column."
         )
     if not np.isfinite(numbers).all():
-        raise UnsupportedModelError(f"{call.where}: a constant is not finite.")
+        raise UnsupportedModelError("a constant is not finite.")
     width = max(len(table.columns), numbers.size)
-    refuse_width(width, call.where)
+    refuse_width(width)
     if len(table.columns) == 1:
         table = replace(table, columns=table.columns * width)
     if numbers.size not in (1, width) or len(table.columns) != width:
         raise MalformedModelError(
-            f"{call.where}: there are {numbers.size} constants for "
-            f"{len(table.columns)} columns."
+            f"there are {numbers.size} constants for {len(table.columns)} columns."
         )
     return table, np.broadcast_to(numbers.ravel(), width), flipped
 
@@ -284,12 +273,12 @@ def _compare(operation: Callable[[Array, Array], Array], name: str) -> Handler:
     def handler(call: Call) -> tuple[Any, ...]:
         call.attributes.only()
         if any(isinstance(value, answers.OUTCOMES) for value in call.inputs):
-            return (answers.compare(call.inputs, name, call.where),)
+            return (answers.compare(call.inputs, name),)
         table, numbers, flipped = _with_constants(call)
         stepped, flags = _beside(operation, flipped), np.array([0.0, 1.0])
         columns = [
             column.stepwise(stepped(number), [float(number)], flags)
-            for column, number in zip(table.numbers(call.where), numbers, strict=True)
+            for column, number in zip(table.numbers(), numbers, strict=True)
         ]
         return (replace(table, columns=tuple(columns), kind=BOOL),)
 
@@ -301,12 +290,12 @@ def _argmax(call: Call) -> tuple[Any, ...]:
     last = call.attributes.integer("select_last_index", 0) != 0
     axis = call.attributes.integer("axis", 0)
     if isinstance(call.input(0), answers.OUTCOMES):
-        return (answers.winner(call.input(0), axis, last, call.where),)
+        return (answers.winner(call.input(0), axis, last),)
     table = input_table(call)
     _last_axis(call, axis, table)
     if last or not call.attributes.integer("keepdims", 1):
-        raise UnsupportedModelError(f"{call.where}: its options are not supported.")
-    column = argmax(table.numbers(call.where), call.where)
+        raise UnsupportedModelError("its options are not supported.")
+    column = argmax(table.numbers())
     return (Table((column,), INT64, table.rank),)
 
 
@@ -316,8 +305,8 @@ def _mean(call: Call) -> tuple[Any, ...]:
     if call.input(1) is not None:
         axes = constant_of(call, 1).ravel()
     if axes.tolist() != [0] or call.attributes.integer("keepdims", 1):
-        raise UnsupportedModelError(f"{call.where}: its options are not supported.")
-    return (answers.mean(call.input(0), call.where),)
+        raise UnsupportedModelError("its options are not supported.")
+    return (answers.mean(call.input(0)),)
 
 
 def _scaler(call: Call) -> tuple[Any, ...]:
@@ -329,7 +318,7 @@ def _scaler(call: Call) -> tuple[Any, ...]:
         numbers = call.attributes.floats(name)
         if len(numbers) not in (1, width) or not np.isfinite(numbers).all():
             raise MalformedModelError(
-                f"{call.where}: {name} has {len(numbers)} numbers for {width} columns, "
+                f"{name} has {len(numbers)} numbers for {width} columns, "
                 "or one that is not finite."
             )
         pairs.append(np.broadcast_to(numbers, width))
@@ -346,8 +335,8 @@ def _scaler(call: Call) -> tuple[Any, ...]:
         return step
 
     columns = [
-        compute(column, scaled(offset, scale), call.where)
-        for column, offset, scale in zip(table.numbers(call.where), *pairs, strict=True)
+        compute(column, scaled(offset, scale))
+        for column, offset, scale in zip(table.numbers(), *pairs, strict=True)
     ]
     return (replace(table, columns=tuple(columns), kind=FLOAT),)
 
@@ -358,13 +347,11 @@ def _imputer(call: Call) -> tuple[Any, ...]:
     values = call.attributes.floats("imputed_value_floats")
     if table.kind != FLOAT or len(values) not in (1, len(table.columns)):
         raise UnsupportedModelError(
-            f"{call.where}: only missing floats can be imputed, each column with its "
+            "only missing floats can be imputed, each column with its "
             "own number or all with one."
         )
     if not math.isnan(call.attributes.number("replaced_value_float", 0.0)):
-        raise UnsupportedModelError(
-            f"{call.where}: it replaces a number, not missing values."
-        )
+        raise UnsupportedModelError("it replaces a number, not missing values.")
 
     def filled(number: np.float32) -> Operation:
         return lambda numbers: np.where(np.isnan(numbers), number, numbers)
@@ -372,7 +359,7 @@ def _imputer(call: Call) -> tuple[Any, ...]:
     columns = [
         column.then(filled(number))
         for column, number in zip(
-            table.numbers(call.where),
+            table.numbers(),
             np.broadcast_to(values, len(table.columns)),
             strict=True,
         )
@@ -386,24 +373,23 @@ def _one_hot(call: Call) -> tuple[Any, ...]:
     names = call.attributes.strings("cats_strings")
     numbers = call.attributes.integers("cats_int64s").tolist()
     keys: list[Any] = names if table.kind == STRING else numbers
-    _refuse_long(keys, call.where)
+    _refuse_long(keys)
     fits = table.kind == STRING or table.kind in INTEGERS
     if not fits or not keys or (names and numbers) or len(table.columns) != 1:
         raise UnsupportedModelError(
-            f"{call.where}: only one column of strings or of integers can be encoded "
+            "only one column of strings or of integers can be encoded "
             "at a time, by its own categories."
         )
     if len(set(keys)) != len(keys):
-        raise MalformedModelError(f"{call.where}: a category is listed twice.")
+        raise MalformedModelError("a category is listed twice.")
     if len(keys) > _CATEGORY_LIMIT:
         raise UnsupportedModelError(
-            f"{call.where}: {len(keys)} categories; up to {_CATEGORY_LIMIT} are "
-            "supported."
+            f"{len(keys)} categories; up to {_CATEGORY_LIMIT} are supported."
         )
     strict = not call.attributes.integer("zeros", 1)
     if strict and table.kind != STRING:
         raise UnsupportedModelError(
-            f"{call.where}: it refuses unknown numbers, which cannot be represented."
+            "it refuses unknown numbers, which cannot be represented."
         )
     columns = [
         replace(column, unknown=not strict)
@@ -416,18 +402,18 @@ def _label_encoder(call: Call) -> tuple[Any, ...]:
     keys, values, default = _encoder_table(call)
     value = call.input(0)
     if isinstance(value, answers.OUTCOMES):
-        return (answers.rename(value, keys, values, default, call.where),)
+        return (answers.rename(value, keys, values, default),)
     table = input_table(call)
-    _refuse_long([*keys, *values, default], call.where)
+    _refuse_long([*keys, *values, default])
     kinds = {str: {STRING}, int: INTEGERS, float: {FLOAT}}
     if table.kind not in kinds[type(keys[0])] or isinstance(values[0], str):
         raise UnsupportedModelError(
-            f"{call.where}: only strings, integers and floats can be looked up in a "
+            "only strings, integers and floats can be looked up in a "
             "list of their own kind, for numbers."
         )
     if len(keys) * len(table.columns) > _CELL_LIMIT:
         raise UnsupportedModelError(
-            f"{call.where}: {len(keys)} keys for {len(table.columns)} columns are more "
+            f"{len(keys)} keys for {len(table.columns)} columns are more "
             "than is supported."
         )
     kind = FLOAT if isinstance(values[0], float) else INT64
@@ -446,13 +432,11 @@ def _encoder_table(call: Call) -> tuple[list[Any], list[Any], Any]:
     (_, keys), (kind, values) = (_entries(call, side) for side in ("keys", "values"))
     if len(keys) != len(values):
         raise MalformedModelError(
-            f"{call.where}: there are {len(keys)} keys and {len(values)} values."
+            f"there are {len(keys)} keys and {len(values)} values."
         )
     missing = any(isinstance(key, float) and math.isnan(key) for key in keys)
     if missing or len(set(keys)) != len(keys):
-        raise UnsupportedModelError(
-            f"{call.where}: a key is listed twice, or is not a number."
-        )
+        raise UnsupportedModelError("a key is listed twice, or is not a number.")
     defaults: dict[str, Any] = {
         "strings": get.string("default_string", "_Unused"),
         "int64s": get.integer("default_int64", -1),
@@ -472,18 +456,17 @@ def _entries(call: Call, side: str) -> tuple[str, list[Any]]:
     given = [(kind, entries) for kind, entries in lists.items() if entries]
     if len(given) != 1:
         raise UnsupportedModelError(
-            f"{call.where}: its {side} are not one list of strings, integers or floats."
+            f"its {side} are not one list of strings, integers or floats."
         )
     return given[0]
 
 
-def _refuse_long(entries: list[Any], where: str) -> None:
+def _refuse_long(entries: list[Any]) -> None:
     """Refuse integers that cannot be told from their neighbours in float64."""
     long = [e for e in entries if isinstance(e, int) and abs(e) > INTEGER_LIMIT]
     if long:
         raise UnsupportedModelError(
-            f"{where}: the integer {long[0]} is beyond 2**53 - 1, which cannot be "
-            "represented."
+            f"the integer {long[0]} is beyond 2**53 - 1, which cannot be represented."
         )
 
 

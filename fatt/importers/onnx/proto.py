@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.errors import MalformedModelError, UnsupportedModelError, needs
+from fatt.importers.registry import inside
 
 Array: TypeAlias = NDArray[Any]
 
@@ -77,15 +78,13 @@ _APART = {
 }
 
 
-def refuse_unknown(message: Any, where: str) -> None:
+def refuse_unknown(message: Any) -> None:
     """Refuse a message with a field whose meaning is not known, or below it.
 
     Parameters
     ----------
     message
         A message of the format.
-    where
-        What it is, for messages to people.
 
     Raises
     ------
@@ -103,14 +102,14 @@ def refuse_unknown(message: Any, where: str) -> None:
     unknown += [field.name for field, _ in fields if field.name not in known]
     if unknown:
         raise UnsupportedModelError(
-            f"{where}: its field {unknown[0]} ({kind}) is not supported, and may "
+            f"its field {unknown[0]} ({kind}) is not supported, and may "
             "change what the model answers. Export the model without it."
         )
     for field, value in fields:
         if field.message_type is None or field.name in _APART:
             continue
         for part in [value] if isinstance(value, Message) else value:
-            refuse_unknown(part, where)
+            refuse_unknown(part)
 
 
 def parse(data: bytes) -> Any:
@@ -135,15 +134,15 @@ def describe(node: Any) -> str:
     return f"node{name} ({node.op_type})"
 
 
-def text(value: bytes, where: str) -> str:
+def text(value: bytes) -> str:
     """Decode a string of the file."""
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise MalformedModelError(f"{where}: a string is not UTF-8.") from error
+        raise MalformedModelError("a string is not UTF-8.") from error
 
 
-def tensor_array(tensor: Any, where: str) -> Array:
+def tensor_array(tensor: Any) -> Array:
     """Return the values of a tensor; strings become an array of objects.
 
     Raises
@@ -155,28 +154,28 @@ def tensor_array(tensor: Any, where: str) -> Array:
     """
     if tensor.external_data or tensor.data_location:
         raise UnsupportedModelError(
-            f"{where}: its values are in another file. Save the model as one file, "
+            "its values are in another file. Save the model as one file, "
             "without external data."
         )
-    refuse_unknown(tensor, where)
+    refuse_unknown(tensor)
     kind, shape = tensor.data_type, [int(size) for size in tensor.dims]
     if kind not in _FIELDS:
-        raise UnsupportedModelError(f"{where}: element type {kind} is not supported.")
+        raise UnsupportedModelError(f"element type {kind} is not supported.")
     if kind == STRING:
         array = np.empty(len(tensor.string_data), dtype=object)
-        array[:] = [text(value, where) for value in tensor.string_data]
+        array[:] = [text(value) for value in tensor.string_data]
     elif tensor.raw_data:
         if any(len(getattr(tensor, field)) for field in {*_FIELDS.values()}):
-            raise MalformedModelError(f"{where}: its values are given twice.")
+            raise MalformedModelError("its values are given twice.")
         dtype = DTYPES[kind]
         if len(tensor.raw_data) % dtype.itemsize:
-            raise MalformedModelError(f"{where}: its values are cut off.")
+            raise MalformedModelError("its values are cut off.")
         array = np.frombuffer(tensor.raw_data, dtype=dtype)
     else:
         array = np.array(getattr(tensor, _FIELDS[kind])).astype(DTYPES[kind])
     if min(shape, default=1) < 0 or math.prod(shape) != len(array):
         raise MalformedModelError(
-            f"{where}: the shape {shape} does not fit its {len(array)} values."
+            f"the shape {shape} does not fit its {len(array)} values."
         )
     return array.reshape(shape)
 
@@ -191,20 +190,19 @@ class Attributes:
     """
 
     def __init__(self, node: Any) -> None:
-        self.where = describe(node)
         self._values: dict[str, Any] = {}
         for attribute in node.attribute:
             if attribute.name in self._values:
                 raise MalformedModelError(
-                    f"{self.where}: attribute {attribute.name!r} is given twice."
+                    f"attribute {attribute.name!r} is given twice."
                 )
             if attribute.type not in _KINDS:
                 raise UnsupportedModelError(
-                    f"{self.where}: attribute {attribute.name!r} holds a graph or "
+                    f"attribute {attribute.name!r} holds a graph or "
                     "another thing that no tree model needs."
                 )
             self._values[attribute.name] = attribute
-        refuse_unknown(node, self.where)
+        refuse_unknown(node)
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
@@ -214,9 +212,7 @@ class Attributes:
         # A damaged name is bytes.
         unknown = sorted(set(self._values) - set(names), key=str)
         if unknown:
-            raise UnsupportedModelError(
-                f"{self.where}: attribute {unknown[0]!r} is not supported."
-            )
+            raise UnsupportedModelError(f"attribute {unknown[0]!r} is not supported.")
 
     def _get(self, name: str, kind: str) -> Any:
         attribute = self._values.get(name)
@@ -224,7 +220,7 @@ class Attributes:
             return None
         if _KINDS[attribute.type] != kind:
             raise MalformedModelError(
-                f"{self.where}: attribute {name!r} has another type than it should."
+                f"attribute {name!r} has another type than it should."
             )
         return getattr(attribute, kind)
 
@@ -241,7 +237,7 @@ class Attributes:
     def string(self, name: str, default: str) -> str:
         """Return a string attribute."""
         value = self._get(name, "s")
-        return default if value is None else text(value, self.where)
+        return default if value is None else text(value)
 
     def integers(self, name: str) -> NDArray[np.int64]:
         """Return a list of integers; empty if it is absent."""
@@ -254,14 +250,15 @@ class Attributes:
     def strings(self, name: str) -> list[str]:
         """Return a list of strings; empty if it is absent."""
         values = self._get(name, "strings") or []
-        return [text(value, self.where) for value in values]
+        return [text(value) for value in values]
 
     def tensor(self, name: str) -> Array | None:
         """Return a tensor attribute; None if it is absent."""
         value = self._get(name, "t")
         if value is None:
             return None
-        return tensor_array(value, f"{self.where}, attribute {name!r}")
+        with inside(f"attribute {name!r}"):
+            return tensor_array(value)
 
 
 @dataclass(frozen=True)
@@ -285,11 +282,6 @@ class Call:
     def input(self, index: int) -> Any:
         """Return an input; None if it is absent."""
         return self.inputs[index] if index < len(self.inputs) else None
-
-    @property
-    def where(self) -> str:
-        """The operator, for messages."""
-        return self.attributes.where
 
 
 #: Follows an operator: from what goes in to what comes out.

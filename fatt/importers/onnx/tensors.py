@@ -120,7 +120,7 @@ class Column:
             raw = step.of(raw)
         return raw
 
-    def within(self, limit: float, where: str) -> Column:
+    def within(self, limit: float) -> Column:
         """Return the column where it stays within a limit.
 
         A monotone column does so for raw numbers up to the limit; one with few values
@@ -133,7 +133,7 @@ class Column:
             extremes = self.of(np.array([-most, most]))
         if not (np.abs(extremes) <= limit).all():
             raise UnsupportedModelError(
-                f"{where}: what it makes of large numbers cannot be followed."
+                "what it makes of large numbers cannot be followed."
             )
         if self.values is not None:
             return self
@@ -229,11 +229,11 @@ class Table:
     kind: int
     rank: int = 2
 
-    def numbers(self, where: str) -> tuple[Column, ...]:
+    def numbers(self) -> tuple[Column, ...]:
         """Return the columns, which must hold numbers."""
         columns = [column for column in self.columns if isinstance(column, Column)]
         if len(columns) != len(self.columns):
-            raise UnsupportedModelError(f"{where}: it reads text where numbers belong.")
+            raise UnsupportedModelError("it reads text where numbers belong.")
         return tuple(columns)
 
 
@@ -248,29 +248,29 @@ def raw_column(source: int, kind: int) -> Column | Text:
     return Column(source, dtype, (reading,))
 
 
-def cast(column: Column, before: int, after: int, where: str) -> Column:
+def cast(column: Column, before: int, after: int) -> Column:
     """Follow a cast of numbers; one that loses digits of floats is refused."""
     if before == after:
         return column
     if after in INTEGERS:
         if before not in INTEGERS:
-            column = column.within(_WHOLE_LIMIT, where)
+            column = column.within(_WHOLE_LIMIT)
         elif after == INT32:
             # A larger integer would lose its upper bits.
-            column = column.within(INT32_LIMIT, where)
+            column = column.within(INT32_LIMIT)
         return column.then(lambda values: np.trunc(values.astype(np.float64)))
     dtype = DTYPES[after]
     return column.then(lambda values: values.astype(dtype))
 
 
-def compute(column: Column, operation: Operation, where: str) -> Column:
+def compute(column: Column, operation: Operation) -> Column:
     """Follow an operation with a constant that keeps or reverses the order."""
     changed = column.then(operation)
     if column.labels is not None:
         return changed
     # Infinity times zero is no number: then the raw column must be finite.
     if np.isnan(changed.of(np.array([-np.inf, np.inf]))).any():
-        return changed.within(FLOAT32_LIMIT, where)
+        return changed.within(FLOAT32_LIMIT)
     return changed
 
 
@@ -288,13 +288,13 @@ class _Largest(Step):
         return replace(after, edges=tuple(sorted(edges))), raw
 
 
-def argmax(columns: tuple[Column, ...], where: str) -> Column:
+def argmax(columns: tuple[Column, ...]) -> Column:
     """Follow the position of the largest of several step columns of one raw column."""
     varying = [column for column in columns if not column.constant]
     sources = {column.source for column in varying}
     if len(sources) != 1 or any(c.values is None or c.labels for c in varying):
         raise UnsupportedModelError(
-            f"{where}: it compares columns with each other, and a column the trees "
+            "it compares columns with each other, and a column the trees "
             "read must come from one raw column."
         )
     # A constant column may come from another raw column: ask it only for its number.
@@ -337,12 +337,11 @@ def look_up(
     )
 
 
-def refuse_width(width: int, where: str) -> None:
+def refuse_width(width: int) -> None:
     """Refuse a table with more columns than any model has."""
     if width > WIDTH_LIMIT:
         raise UnsupportedModelError(
-            f"{where}: its table has {width} columns; up to {WIDTH_LIMIT} are "
-            "supported."
+            f"its table has {width} columns; up to {WIDTH_LIMIT} are supported."
         )
 
 
@@ -364,7 +363,7 @@ def input_table(call: Call, index: int = 0) -> Table:
     value = call.input(index)
     if not isinstance(value, Table):
         raise UnsupportedModelError(
-            f"{call.where}: its input {index} is not made of the model's input columns."
+            f"its input {index} is not made of the model's input columns."
         )
     return value
 
@@ -374,6 +373,6 @@ def constant_of(call: Call, index: int) -> Array:
     value = call.input(index)
     if not isinstance(value, np.ndarray):
         raise UnsupportedModelError(
-            f"{call.where}: its input {index} is not a constant of the model."
+            f"its input {index} is not a constant of the model."
         )
     return value

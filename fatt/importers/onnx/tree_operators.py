@@ -76,11 +76,9 @@ def _reads(call: Call) -> tuple[Table, bool]:
     """Return the table that a tree operator reads, and whether it holds float64."""
     table = call.input(0)
     if not isinstance(table, Table) or table.kind not in {FLOAT, DOUBLE, *INTEGERS}:
-        raise UnsupportedModelError(
-            f"{call.where}: it does not read a table of numbers."
-        )
+        raise UnsupportedModelError("it does not read a table of numbers.")
     if table.rank != 2:
-        raise UnsupportedModelError(f"{call.where}: its input is not a plain table.")
+        raise UnsupportedModelError("its input is not a plain table.")
     return table, table.kind == DOUBLE
 
 
@@ -89,8 +87,7 @@ def _fitting(forest: Forest, table: Table) -> Forest:
     used = forest.feature[inner]
     if used.size and (used.min() < 0 or used.max() >= len(table.columns)):
         raise MalformedModelError(
-            f"{forest.where}: a node reads a column beyond the {len(table.columns)} "
-            "that there are."
+            f"a node reads a column beyond the {len(table.columns)} that there are."
         )
     return forest
 
@@ -115,28 +112,24 @@ def _read_classifier(attributes: Attributes, *, double: bool) -> Classifier:
     integers = attributes.integers("classlabels_int64s").tolist()
     if strings and integers:
         raise MalformedModelError(
-            f"{attributes.where}: the classes have both strings and numbers as labels."
+            "the classes have both strings and numbers as labels."
         )
     labels = tuple(strings or integers)
     if len(labels) < 2:
         raise UnsupportedModelError(
-            f"{attributes.where}: there are {len(labels)} classes, and a classifier "
-            "needs two."
+            f"there are {len(labels)} classes, and a classifier needs two."
         )
     transform = attributes.string("post_transform", "NONE")
     if transform not in _TRANSFORMS:
-        raise MalformedModelError(
-            f"{attributes.where}: the post_transform {transform!r} is unknown."
-        )
+        raise MalformedModelError(f"the post_transform {transform!r} is unknown.")
     forest = _read_nodes(attributes, "class", len(labels), double=double)
     lengths = (0, 1, 2) if len(labels) == 2 else (0, len(labels))
     if len(forest.base) not in lengths:
         raise MalformedModelError(
-            f"{attributes.where}: there are {len(forest.base)} base values for "
-            f"{len(labels)} classes."
+            f"there are {len(forest.base)} base values for {len(labels)} classes."
         )
     if not len(forest.weights[0]):
-        raise MalformedModelError(f"{attributes.where}: no leaf has a weight.")
+        raise MalformedModelError("no leaf has a weight.")
     return Classifier(forest, labels, transform)
 
 
@@ -146,17 +139,16 @@ def _regressor(call: Call) -> tuple[Any, ...]:
     get = call.attributes
     if double:
         raise UnsupportedModelError(
-            f"{call.where}: it adds in float64 and rounds to float32 at the end, which "
+            "it adds in float64 and rounds to float32 at the end, which "
             "cannot be represented. Use float inputs."
         )
     name = get.string("aggregate_function", "SUM")
     if name not in _AGGREGATES:
-        raise MalformedModelError(f"{call.where}: aggregate_function {name!r}.")
+        raise MalformedModelError(f"aggregate_function {name!r}.")
     forest = _read_nodes(get, "target", get.integer("n_targets", 0), double=False)
     if len(forest.base) not in (0, forest.n_targets):
         raise MalformedModelError(
-            f"{call.where}: {len(forest.base)} base values for {forest.n_targets} "
-            "targets."
+            f"{len(forest.base)} base values for {forest.n_targets} targets."
         )
     _refuse_transform(forest, get.string("post_transform", "NONE"))
     scored = _aggregated(_fitting(forest, table), _AGGREGATES.index(name))
@@ -167,12 +159,12 @@ def _ensemble(call: Call) -> tuple[Any, ...]:
     call.attributes.only(*_LEAVES)
     table, double = _reads(call)
     if table.kind in INTEGERS:
-        raise UnsupportedModelError(f"{call.where}: it does not take integers.")
+        raise UnsupportedModelError("it does not take integers.")
     get = call.attributes
     forest = _read_ensemble(get, double=double)
     transform = get.integer("post_transform", 0)
     if not 0 <= transform < len(_TRANSFORMS):
-        raise MalformedModelError(f"{call.where}: post_transform is {transform}.")
+        raise MalformedModelError(f"post_transform is {transform}.")
     _refuse_transform(forest, _TRANSFORMS[transform])
     scored = _aggregated(
         _fitting(forest, table), get.integer("aggregate_function", _SUM)
@@ -185,7 +177,7 @@ def _refuse_transform(forest: Forest, name: str) -> None:
     if name == "NONE" or (forest.n_targets == 1 and name != "PROBIT"):
         return
     raise UnsupportedModelError(
-        f"{forest.where}: a label is made of scores behind post_transform {name}, "
+        f"a label is made of scores behind post_transform {name}, "
         "whose rounding cannot be represented. Export it with post_transform NONE: the "
         "largest score stays the largest."
     )
@@ -193,15 +185,15 @@ def _refuse_transform(forest: Forest, name: str) -> None:
 
 def _aggregated(forest: Forest, how: int) -> Scored:
     if not 0 <= how < len(_AGGREGATES):
-        raise MalformedModelError(f"{forest.where}: aggregate_function is {how}.")
+        raise MalformedModelError(f"aggregate_function is {how}.")
     base = forest.base if forest.base.size else np.zeros(forest.n_targets)
     if how == _AVERAGE and base.any():
         raise UnsupportedModelError(
-            f"{forest.where}: an average with base values cannot be represented."
+            "an average with base values cannot be represented."
         )
     if how not in (_AVERAGE, _SUM):
         raise UnsupportedModelError(
-            f"{forest.where}: the aggregate function {_AGGREGATES[how]} is not a sum."
+            f"the aggregate function {_AGGREGATES[how]} is not a sum."
         )
     return add_up(forest, base, average=how == _AVERAGE)
 
@@ -222,9 +214,9 @@ def _read_nodes(
     double
         Whether the operator's input is float64.
     """
-    where, get = attributes.where, attributes.integers
+    get = attributes.integers
     trees, nodes = get("nodes_treeids"), get("nodes_nodeids")
-    mode = _modes(attributes.strings("nodes_modes"), where)
+    mode = _modes(attributes.strings("nodes_modes"))
     values = _numbers(attributes, "nodes_values", double)
     feature = get("nodes_featureids")
     true, false = get("nodes_truenodeids"), get("nodes_falsenodeids")
@@ -232,19 +224,18 @@ def _read_nodes(
     if not tracks.size:
         tracks = np.zeros_like(nodes)
     arrays = (trees, nodes, mode, values, feature, true, false, tracks)
-    _same_length(where, "nodes_*", *arrays)
+    _same_length("nodes_*", *arrays)
     owner = get(f"{prefix}_treeids"), get(f"{prefix}_nodeids")
     targets = get(f"{prefix}_ids")
     weights = _numbers(attributes, f"{prefix}_weights", double)
-    _same_length(where, f"{prefix}_*", targets, *owner, weights)
+    _same_length(f"{prefix}_*", targets, *owner, weights)
 
-    find = _finder(trees, nodes, where)
+    find = _finder(trees, nodes)
     inner = mode != LEAF
     starts = np.flatnonzero(np.diff(trees, prepend=-1))
     if len(np.unique(trees)) != len(starts):
-        raise MalformedModelError(f"{where}: the nodes of a tree are not together.")
+        raise MalformedModelError("the nodes of a tree are not together.")
     forest = Forest(
-        where=where,
         roots=starts,
         mode=mode,
         feature=feature,
@@ -261,14 +252,14 @@ def _read_nodes(
     forest = checked(forest)
     if (forest.tree < 0).any():
         raise MalformedModelError(
-            f"{where}: a tree has several roots, or its root is not its first node."
+            "a tree has several roots, or its root is not its first node."
         )
     return forest
 
 
 def _read_ensemble(attributes: Attributes, *, double: bool) -> Forest:
     """Read a ``TreeEnsemble``, in which leaves are apart from the other nodes."""
-    where, get = attributes.where, attributes.integers
+    get = attributes.integers
     mode = _mode_numbers(attributes)
     splits = _tensor(attributes, "nodes_splits", double)
     feature = get("nodes_featureids")
@@ -277,16 +268,16 @@ def _read_ensemble(attributes: Attributes, *, double: bool) -> Forest:
     tracks = get("nodes_missing_value_tracks_true")
     if not tracks.size:
         tracks = np.zeros_like(feature)
-    _same_length(where, "nodes_*", feature, mode, splits, *children, *is_leaf, tracks)
+    _same_length("nodes_*", feature, mode, splits, *children, *is_leaf, tracks)
     targets = get("leaf_targetids")
     weights = _tensor(attributes, "leaf_weights", double)
-    _same_length(where, "leaf_*", targets, weights)
+    _same_length("leaf_*", targets, weights)
     roots = get("tree_roots")
-    in_range(roots, len(mode), where)
-    _refuse_lone_leaves(roots, children, is_leaf, where)
+    in_range(roots, len(mode))
+    _refuse_lone_leaves(roots, children, is_leaf)
     for ids, leaf in zip(children, is_leaf, strict=True):
-        in_range(ids[leaf], len(weights), where)
-        in_range(ids[~leaf], len(mode), where)
+        in_range(ids[leaf], len(weights))
+        in_range(ids[~leaf], len(mode))
 
     # Several nodes may point to the same leaf: each side of each node gets its own.
     own = len(mode) + np.arange(2 * len(mode)).reshape(2, -1)
@@ -298,7 +289,6 @@ def _read_ensemble(attributes: Attributes, *, double: bool) -> Forest:
 
     return checked(
         Forest(
-            where=where,
             roots=roots,
             mode=widen(mode, LEAF),
             feature=widen(feature, 0),
@@ -319,13 +309,11 @@ def _mode_numbers(attributes: Attributes) -> Integers:
     """Return the modes of a ``TreeEnsemble``, which are numbers."""
     modes = attributes.tensor("nodes_modes")
     if modes is None or modes.dtype != np.uint8:
-        raise MalformedModelError(
-            f"{attributes.where}: nodes_modes is no tensor of small numbers."
-        )
+        raise MalformedModelError("nodes_modes is no tensor of small numbers.")
     mode = modes.ravel().astype(np.int64)
     if mode.size and mode.max() >= MEMBER:
         raise UnsupportedModelError(
-            f"{attributes.where}: a node has the mode {mode.max()}; fatt reads 0 to "
+            f"a node has the mode {mode.max()}; fatt reads 0 to "
             f"{MEMBER - 1}. Write membership in a set ({MEMBER}) as equalities."
         )
     return mode
@@ -335,7 +323,6 @@ def _refuse_lone_leaves(
     roots: Integers,
     children: tuple[Integers, Integers],
     is_leaf: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    where: str,
 ) -> None:
     """Refuse trees of one leaf, unless onnxruntime reads the leaf that is meant.
 
@@ -345,17 +332,15 @@ def _refuse_lone_leaves(
     alone = (children[0] == children[1]) & is_leaf[0] & is_leaf[1]
     if (alone[roots] & (children[0][roots] != roots)).any():
         raise UnsupportedModelError(
-            f"{where}: a tree is a single leaf, for which onnxruntime reads the number "
+            "a tree is a single leaf, for which onnxruntime reads the number "
             "of another leaf. Give the tree a split, or add its number elsewhere."
         )
 
 
-def _modes(names: list[str], where: str) -> Integers:
+def _modes(names: list[str]) -> Integers:
     unknown = sorted(set(names) - set(_MODES))
     if unknown:
-        raise UnsupportedModelError(
-            f"{where}: the node mode {unknown[0]!r} is unknown."
-        )
+        raise UnsupportedModelError(f"the node mode {unknown[0]!r} is unknown.")
     return np.array([_MODES[name] for name in names], dtype=np.int64)
 
 
@@ -364,7 +349,7 @@ def _numbers(attributes: Attributes, name: str, double: bool) -> Floats:
     if f"{name}_as_tensor" not in attributes:
         return attributes.floats(name).astype(np.float64)
     if name in attributes and attributes.floats(name).size:
-        raise MalformedModelError(f"{attributes.where}: {name} is given twice.")
+        raise MalformedModelError(f"{name} is given twice.")
     return _tensor(attributes, f"{name}_as_tensor", double)
 
 
@@ -374,41 +359,39 @@ def _tensor(attributes: Attributes, name: str, double: bool) -> Floats:
         return np.zeros(0)
     if array.dtype != (np.float64 if double else np.float32):
         raise MalformedModelError(
-            f"{attributes.where}: {name} has the type {array.dtype}, which is not the "
+            f"{name} has the type {array.dtype}, which is not the "
             "type of the operator's input; onnxruntime does not take such a model."
         )
     return array.ravel().astype(np.float64)
 
 
-def _same_length(where: str, what: str, *arrays: NDArray[Any]) -> None:
+def _same_length(what: str, *arrays: NDArray[Any]) -> None:
     lengths = sorted({len(array) for array in arrays})
     if len(lengths) > 1:
         raise MalformedModelError(
-            f"{where}: the attributes {what} have different lengths: {lengths}."
+            f"the attributes {what} have different lengths: {lengths}."
         )
 
 
-def _finder(trees: Integers, nodes: Integers, where: str) -> Any:
+def _finder(trees: Integers, nodes: Integers) -> Any:
     """Return a function that finds the positions of nodes given by their two ids."""
 
     def keys(tree: Integers, node: Integers) -> Integers:
         for ids in (tree, node):
             if ids.size and (ids.min() < 0 or ids.max() >= _ID_LIMIT):
-                raise MalformedModelError(
-                    f"{where}: a tree or node id is out of range."
-                )
+                raise MalformedModelError("a tree or node id is out of range.")
         return tree * _ID_LIMIT + node
 
     if nodes.size and nodes.max() >= len(nodes):
         raise MalformedModelError(
-            f"{where}: there is a node id {nodes.max()}, but only {len(nodes)} nodes; "
+            f"there is a node id {nodes.max()}, but only {len(nodes)} nodes; "
             "onnxruntime does not take such a model."
         )
     known = keys(trees, nodes)
     order = np.argsort(known, kind="stable")
     ordered = known[order]
     if (ordered[1:] == ordered[:-1]).any():
-        raise MalformedModelError(f"{where}: a tree has two nodes with the same id.")
+        raise MalformedModelError("a tree has two nodes with the same id.")
 
     def find(tree: Integers, node: Integers) -> Integers:
         wanted = keys(tree, node)
@@ -417,7 +400,7 @@ def _finder(trees: Integers, nodes: Integers, where: str) -> Any:
         absent = ordered[places] != wanted if len(ordered) else wanted >= 0
         if absent.any():
             raise MalformedModelError(
-                f"{where}: tree {tree[absent][0]} has no node {node[absent][0]}, to "
+                f"tree {tree[absent][0]} has no node {node[absent][0]}, to "
                 "which a node or a weight points."
             )
         return np.asarray(order[places], dtype=np.int64)

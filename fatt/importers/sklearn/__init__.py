@@ -9,9 +9,10 @@ from typing import Any
 from fatt.ensemble import Ensemble
 from fatt.errors import Arg, MalformedModelError, UnsupportedModelError
 from fatt.importers.registry import library_of, refuse_missing, refusing_missing
-from fatt.importers.sklearn import calibration, targets, thresholds, voting
+from fatt.importers.sklearn import calibration, voting
 from fatt.importers.sklearn.live import ScikitLearn
 from fatt.importers.sklearn.members import check_members
+from fatt.importers.sklearn.wrappers import CUT, TRANSFORMED, Wrapper
 from fatt.model import Model
 
 _SUPPORTED = (
@@ -50,13 +51,13 @@ _HINTS = {
 }
 
 #: What reads models around others.
-_WRAPPERS: dict[str, Any] = {
-    "CalibratedClassifierCV": calibration,
-    "FixedThresholdClassifier": thresholds,
-    "TransformedTargetRegressor": targets,
-    "TunedThresholdClassifierCV": thresholds,
-    "VotingClassifier": voting,
-    "VotingRegressor": voting,
+_WRAPPERS = {
+    "CalibratedClassifierCV": Wrapper(calibration.inside, calibration.convert),
+    "FixedThresholdClassifier": CUT,
+    "TransformedTargetRegressor": TRANSFORMED,
+    "TunedThresholdClassifierCV": CUT,
+    "VotingClassifier": Wrapper(voting.inside, voting.convert),
+    "VotingRegressor": Wrapper(voting.inside, voting.convert),
 }
 
 
@@ -93,8 +94,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
         return pipelines.convert(model, missing=missing)
     wrapper = _wrapper_of(model)
     if wrapper is not None:
-        made: Model = wrapper.convert(model, missing=missing)
-        return made
+        return wrapper.convert(model, missing=missing)
     converter = _converter_for(model)
     refuse_missing(missing, f"a scikit-learn {type(model).__name__}")
     check_members(model)
@@ -145,8 +145,8 @@ def _best_of(search: Any) -> Any:
     return best
 
 
-def _wrapper_of(model: Any) -> Any:
-    """Return the module that reads models of this kind around others, if one does."""
+def _wrapper_of(model: Any) -> Wrapper | None:
+    """Return what reads models of this kind around others, if one does."""
     if not type(model).__module__.startswith("sklearn."):
         return None
     return _WRAPPERS.get(type(model).__name__)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from fatt.ensemble import Argmax, Cut, Isotonic, Link
-from fatt.ensemble.cutoff import one_output, turn
+from fatt.ensemble.cutoff import likelier, one_output
 from fatt.errors import MalformedModelError, SpecError, UnsupportedModelError
 from fatt.importers.sklearn.members import check_members
 from fatt.importers.sklearn.wrappers import around, read, unfrozen
@@ -81,12 +81,9 @@ def convert(model: Any, *, missing: float | None) -> Model:
     if isinstance(rule, Argmax):
         ensemble = one_output(ensemble, 1)
 
-    def is_second(scores: Any) -> Any:
-        # The first of two equal probabilities wins.
-        return link(scores) > link.of_first(scores)
-
     try:
-        at = turn(is_second, link, np.dtype(ensemble.scoring.dtype).type)
+        # The first of two equal probabilities wins.
+        cut = likelier(link, ensemble.scoring.dtype)
     except SpecError as error:
         raise UnsupportedModelError(
             "the isotonic calibrator of the CalibratedClassifierCV goes up and down by "
@@ -95,7 +92,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
         ) from error
     return around(
         model,
-        replace(ensemble, decision=Cut(at=at), link=link),
+        replace(ensemble, decision=cut, link=link),
         hands_out_scores=False,
     )
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import (
     Argmax,
-    Cut,
     Ensemble,
     Link,
     Numeric,
@@ -20,6 +19,7 @@ from fatt.ensemble import (
     Scoring,
     Trees,
 )
+from fatt.ensemble.cutoff import above
 from fatt.ensemble.floats import FLOAT32_LIMIT, at_most_float32
 from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
@@ -252,8 +252,7 @@ def convert_adaboost(model: Any) -> Ensemble:
             base=(0.0,) if is_binary else (0.0,) * len(classes),
             divisor=scale * divisor,
         ),
-        # The second class needs a score above zero: the first float above is the cut.
-        decision=Cut(at=5e-324) if is_binary else Argmax(),
+        decision=above(0.0) if is_binary else Argmax(),
         inputs=members.inputs(model),
         source=members.source(model),
     )

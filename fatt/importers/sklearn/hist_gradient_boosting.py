@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from fatt.ensemble import (
     Argmax,
     Categorical,
-    Cut,
     Decision,
     Ensemble,
     Feature,
@@ -22,6 +21,7 @@ from fatt.ensemble import (
     Scoring,
     Trees,
 )
+from fatt.ensemble.cutoff import above
 from fatt.ensemble.trees import join_children, starts_of
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import members
@@ -57,8 +57,7 @@ def convert(model: Any) -> Ensemble:
     else:
         classes = members.classes(model)
         is_binary = len(classes) == 2
-        # The second class needs a score above zero: the first float above is the cut.
-        decision = Cut(at=5e-324) if is_binary else Argmax()
+        decision = above(0.0) if is_binary else Argmax()
         link = Link(function="sigmoid") if is_binary else None
     return Ensemble(
         features=table.features,

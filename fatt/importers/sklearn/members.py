@@ -11,14 +11,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Iterable
-from importlib import resources
 from typing import Any
 
 import numpy as np
 
 from fatt.ensemble import Inputs, Label, Source
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.registry import FEATURES, refuse_replaced
+from fatt.importers.registry import FEATURES, listed, refuse_replaced
 from fatt.importers.versions import note_newer, releases_of
 
 _ARGUMENTS = 3
@@ -124,13 +123,10 @@ def _refuse_unknown(found: Iterable[str], known: frozenset[str], what: str) -> N
 @functools.cache
 def _known() -> dict[str, frozenset[str]]:
     """Return the names that are known, by class."""
-    folder = resources.files("fatt.importers.sklearn")
-    text = (folder / "members.txt").read_text(encoding="utf-8")
-    found = {}
-    for entry in text.split("\n\n")[1:]:
-        kinds, _, names = entry.partition(":")
-        found.update(dict.fromkeys(kinds.split(", "), frozenset(names.split())))
-    return found
+    known = {}
+    for kinds, names in listed("sklearn", "members.txt").items():
+        known.update(dict.fromkeys(kinds.split(", "), frozenset(names)))
+    return known
 
 
 @functools.cache

@@ -24,7 +24,6 @@ from fatt.ensemble import (
     Trees,
 )
 from fatt.ensemble.features import strictest
-from fatt.ensemble.scoring import decide
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.sklearn import members
 from fatt.importers.sklearn.forests import scale_to_one
@@ -68,9 +67,12 @@ def convert(model: Any, *, missing: float | None) -> Model:
     parts = [read(inner, missing).ensemble for inner in inside(model)]
     if type(model).__name__ == "VotingRegressor":
         return around(model, _mean(model, parts))
-    if model.voting == "soft":
-        return around(model, _soft(model, parts))
-    return around(model, _hard(model, parts), hands_out_scores=False)
+    if model.voting != "soft":
+        raise UnsupportedModelError(
+            "the VotingClassifier counts votes, each of which is a step of a sum, and "
+            "no leaf says it. Let the models vote softly (voting='soft')."
+        )
+    return around(model, _soft(model, parts))
 
 
 def _soft(model: Any, parts: Sequence[Ensemble]) -> Ensemble:
@@ -160,25 +162,6 @@ def _is_tree(part: Ensemble) -> bool:
     )
 
 
-def _hard(model: Any, parts: Sequence[Ensemble]) -> Ensemble:
-    """Count the votes of single trees."""
-    classes = _classes(model, parts)
-    weights, _ = _weights(model, len(parts))
-    votes = []
-    for part, weight in zip(parts, weights, strict=True):
-        if not _is_tree(part) or part.n_outputs != len(classes):
-            raise UnsupportedModelError(
-                f"the VotingClassifier counts the votes of a {part.source.model} with "
-                f"{len(part.trees)} trees; such a vote is a step of a sum, and no leaf "
-                "says it. Vote with single decision trees, or softly with forests "
-                "(voting='soft')."
-            )
-        winners = decide(part.trees.values, part.label_rule)
-        votes.append(_with_values(part, np.eye(len(classes))[winners] * weight))
-    scoring = Scoring(dtype="float64", base=(0.0,) * len(classes))
-    return _joined(votes, classes, scoring, Argmax())
-
-
 def _classes(model: Any, parts: Sequence[Ensemble]) -> tuple[Label, ...]:
     """Return the labels; the models inside know them by their places."""
     check_members(model.le_)
@@ -215,7 +198,7 @@ def _joined(
     classes: tuple[Label, ...],
     scoring: Scoring,
     decision: Decision,
-    link: Link | None = None,
+    link: Link | None,
 ) -> Ensemble:
     """Put the trees of all parts into one ensemble.
 

@@ -388,8 +388,7 @@ def _note_iteration(file: ModelFile, iteration: Iteration) -> tuple[str, ...]:
     if iteration == "best":
         return (
             f"{COUNTED}{ends[best]} of {n_trees}, {few}, as for XGBClassifier and "
-            "XGBRegressor. For Booster.predict all count: "
-            f"{Arg('iteration', 'all')}.",
+            f"XGBRegressor. For Booster.predict all count: {Arg('iteration', 'all')}.",
         )
     return (
         f"{COUNTED}all {n_trees}, as for Booster.predict. For XGBClassifier and "

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Argmax, Cut, Decision, Link, Prediction, libm
-from fatt.ensemble.floats import smallest_float
+from fatt.ensemble import Argmax, Decision, Link, Prediction, libm
+from fatt.ensemble.cutoff import above, likelier
 from fatt.errors import MalformedModelError, UnsupportedModelError
 from fatt.importers.xgboost.file import ModelFile
 
@@ -78,16 +78,9 @@ def decision(file: ModelFile, answers: Answers) -> Decision:
         return Argmax(link="softmax")
     if objective == "multi:softmax":
         return Argmax()
-    half = np.float32(0.5)
     if objective == "binary:logistic":
-        link = LINKS[objective]
-
-        def is_second(margin: float) -> bool:
-            return bool(link(np.array([margin], dtype=np.float32))[0] > half)
-
-        return Cut(at=smallest_float(is_second, np.float32))
-    at = half if objective == "binary:logitraw" else np.float32(0)
-    return Cut(at=float(np.nextafter(at, np.float32(1))))
+        return likelier(LINKS[objective], np.float32)
+    return above(0.5 if objective == "binary:logitraw" else 0.0, np.float32)
 
 
 def _refusal(objective: str, answers: Answers) -> UnsupportedModelError:

@@ -2,19 +2,24 @@
 
 XGBoost ignores members that it does not know, and so did whoever read its files when
 version 3.3 began to keep the weights of dart under another name. Here a member that is
-not in these tables is a refusal: it may hold something that changes the answer.
+not in `members.txt` is a refusal: it may hold something that changes the answer.
 """
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
 from fatt.errors import MalformedModelError, UnsupportedModelError
+from fatt.importers.registry import listed
 
 Version = tuple[int, ...]
 #: The first version that writes a member, and the first that no longer does.
 Span = tuple[Version, Version]
+
+_NAME = re.compile(r"(\w+)(?:>=([0-9.]+))?(?:<([0-9.]+))?")
 
 MIXTURE = (
     "some trees of the model have one value in each leaf and others one per class, as "
@@ -22,125 +27,22 @@ MIXTURE = (
     "trees are of one kind. Train it in one go."
 )
 
-_NEVER: Version = (2**31,)
-_ALWAYS: Span = ((0,), _NEVER)
+
+@functools.cache
+def _members() -> dict[str, dict[str, Span]]:
+    """Return the members of each object, and the parameters of each objective."""
+    known: dict[str, dict[str, Span]] = {}
+    for where, names in listed("xgboost", "members.txt").items():
+        parts = (_NAME.split(name) for name in names)
+        known[where] = {
+            name: (_version(first or "0"), _version(end or "9999"))
+            for _, name, first, end, _ in parts
+        }
+    return known
 
 
-def _since(*version: int) -> Span:
-    return version, _NEVER
-
-
-def _before(*version: int) -> Span:
-    return (0,), version
-
-
-# Read in the sources of XGBoost 1.0 to 3.4. Members of which no answer depends are
-# marked so: they are known, and nobody needs to read them.
-_MEMBERS: Mapping[str, Mapping[str, Span]] = {
-    "the file": {"version": _ALWAYS, "learner": _ALWAYS},
-    "the learner": {
-        "learner_model_param": _ALWAYS,
-        "gradient_booster": _ALWAYS,
-        "objective": _ALWAYS,
-        "attributes": _ALWAYS,
-        "feature_names": _since(1, 4),
-        "feature_types": _since(1, 4),
-    },
-    "learner_model_param": {
-        "base_score": _ALWAYS,
-        "num_feature": _ALWAYS,
-        "num_class": _ALWAYS,
-        "num_target": _since(1, 6),
-        # Whether training estimates the base score.
-        "boost_from_average": _since(1, 7),
-    },
-    "the booster gbtree": {
-        "name": _ALWAYS,
-        "model": _ALWAYS,
-        # 3.4 writes it into the model, and still reads it here.
-        "weight_drop": _since(3, 3),
-    },
-    "the booster dart": {
-        "name": _before(3, 3),
-        "gbtree": _before(3, 3),
-        "weight_drop": _before(3, 3),
-    },
-    "the gbtree of dart": {"name": _ALWAYS, "model": _ALWAYS},
-    "the model": {
-        "gbtree_model_param": _ALWAYS,
-        "trees": _ALWAYS,
-        "tree_info": _ALWAYS,
-        "iteration_indptr": _since(2, 0),
-        "cats": _since(3, 1),
-        "weight_drop": _since(3, 4),
-    },
-    "gbtree_model_param": {
-        "num_trees": _ALWAYS,
-        "num_parallel_tree": _since(1, 6),
-        # Always 0: trees say the size of their leaves themselves.
-        "size_leaf_vector": _before(2, 0),
-    },
-    "a tree": {
-        "id": _ALWAYS,
-        "tree_param": _ALWAYS,
-        "left_children": _ALWAYS,
-        "right_children": _ALWAYS,
-        "split_indices": _ALWAYS,
-        "split_conditions": _ALWAYS,
-        "default_left": _ALWAYS,
-        "split_type": _since(1, 3),
-        "categories": _since(1, 3),
-        "categories_nodes": _since(1, 3),
-        "categories_segments": _since(1, 3),
-        "categories_sizes": _since(1, 3),
-        # What leaves are where they are vectors, before 3.2; else a statistic.
-        "base_weights": _ALWAYS,
-        "leaf_weights": _since(3, 2),
-        # Statistics, and the way back to the root.
-        "loss_changes": _ALWAYS,
-        "sum_hessian": _ALWAYS,
-        "parents": _ALWAYS,
-        "leaf_child_counts": _before(1, 3),
-    },
-    "tree_param": {
-        "num_nodes": _ALWAYS,
-        "size_leaf_vector": _ALWAYS,
-        # How many nodes were pruned, and how many features training had.
-        "num_deleted": _ALWAYS,
-        "num_feature": _ALWAYS,
-    },
-    "cats": {"enc": _ALWAYS, "feature_segments": _ALWAYS, "sorted_idx": _ALWAYS},
-    "an encoder": {"offsets": _ALWAYS, "values": _ALWAYS, "type": _ALWAYS},
-    # Of objectives: what training weighs, and once more the number of classes.
-    "reg_loss_param": {"scale_pos_weight": _ALWAYS},
-    "softmax_multiclass_param": {"num_class": _ALWAYS},
-    "pseudo_huber_param": {"huber_slope": _ALWAYS},
-    # So 1.6 spells it.
-    "pseduo_huber_param": {"huber_slope": _before(1, 7)},
-    "poisson_regression_param": {"max_delta_step": _ALWAYS},
-    "tweedie_regression_param": {"tweedie_variance_power": _ALWAYS},
-    "quantile_loss_param": {"quantile_alpha": _ALWAYS},
-}
-
-#: The parameters of the objectives that fatt reads; the members besides their name.
-_OBJECTIVES: Mapping[str, tuple[str, ...]] = {
-    "binary:logistic": ("reg_loss_param",),
-    "binary:logitraw": ("reg_loss_param",),
-    "binary:hinge": (),
-    "multi:softprob": ("softmax_multiclass_param",),
-    "multi:softmax": ("softmax_multiclass_param",),
-    "reg:squarederror": ("reg_loss_param",),
-    "reg:squaredlogerror": ("reg_loss_param",),
-    "reg:logistic": ("reg_loss_param",),
-    "reg:pseudohubererror": (
-        *("pseudo_huber_param", "pseduo_huber_param", "reg_loss_param"),
-    ),
-    "reg:absoluteerror": (),
-    "reg:quantileerror": ("quantile_loss_param",),
-    "reg:gamma": ("reg_loss_param",),
-    "reg:tweedie": ("tweedie_regression_param",),
-    "count:poisson": ("poisson_regression_param",),
-}
+def _version(text: str) -> Version:
+    return tuple(map(int, text.split(".")))
 
 
 def check_members(where: str, found: Iterable[str], version: Version) -> None:
@@ -149,7 +51,7 @@ def check_members(where: str, found: Iterable[str], version: Version) -> None:
     Parameters
     ----------
     where
-        Which object they are in, as these tables call it.
+        Which object they are in, as `members.txt` calls it.
     found
         The members.
     version
@@ -162,7 +64,7 @@ def check_members(where: str, found: Iterable[str], version: Version) -> None:
     MalformedModelError
         If it is known, and another version writes it.
     """
-    known = _MEMBERS[where]
+    known = _members()[where]
     for name in found:
         if name not in known:
             _refuse(where, name)
@@ -198,12 +100,12 @@ def check_objective(objective: Mapping[str, object], version: Version) -> None:
     Objectives that fatt does not read at all pass; others refuse them.
     """
     name = objective["name"]
-    if not isinstance(name, str) or name not in _OBJECTIVES:
+    if not isinstance(name, str) or name not in _members():
         return
     for key, value in objective.items():
         if key == "name":
             continue
-        if key not in _OBJECTIVES[name] or not isinstance(value, Mapping):
+        if key not in _members()[name] or not isinstance(value, Mapping):
             _refuse(f"the objective {name}", key)
         check_members(key, value, version)
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import bz2
+import contextlib
+import gzip
 import importlib.util
+import inspect
+import io
+import lzma
+import pickle
 import re
 import warnings
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
+from joblib import numpy_pickle
+from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble, Source
 from fatt.errors import (
@@ -19,8 +29,7 @@ from fatt.errors import (
     MissingDependencyError,
     UnsupportedModelError,
 )
-from fatt.importers import old_pickles
-from fatt.importers.bundles import unpack
+from fatt.importers.files.bundles import unpack
 from fatt.importers.naming import with_names
 from fatt.importers.registry import library_of
 from fatt.importers.sklearn.members import is_known
@@ -57,7 +66,7 @@ def read(data: bytes, *, missing: float | None) -> Model:
 def unpickle(data: bytes) -> tuple[Any, tuple[str, ...]]:
     """Load an object, and return also the versions of scikit-learn that saved it."""
     try:
-        return with_versions(lambda: old_pickles.load(data))
+        return with_versions(lambda: _load(data))
     except FattError:
         raise
     except Exception as error:
@@ -88,7 +97,7 @@ def _unloadable(data: bytes, error: Exception) -> FattError:
             "Define that in a module that can be imported here as well, and save the "
             "model again; or load it in that script, and pass it to fatt."
         )
-    found = _VERSION.search(old_pickles.unpacked(data))
+    found = _VERSION.search(unpacked(data))
     return unreadable("pickle", found[1].decode() if found else "", error)
 
 
@@ -214,7 +223,7 @@ def _source(ensemble: Ensemble, version: str, kind: str) -> Source:
         f"The file was written by scikit-learn {version} and read with {installed}: "
         f"the answers are those of scikit-learn {installed}."
     )
-    if release(version) < old_pickles.SHARES:
+    if release(version) < SHARES:
         note += " Counts in leaves were turned into shares, as that version did."
     return msgspec.structs.replace(source, version=version, notes=(note, *source.notes))
 
@@ -251,3 +260,127 @@ def _check_version(model: Any, version: str, kind: str) -> None:
         at_hand=lambda: is_pickle and is_installed("sklearn", version),
         way_out="Pass the fitted model itself, or train it with a tested version.",
     )
+
+
+# Pickles of earlier versions of scikit-learn, which later ones cannot load: some names
+# in them are gone, and trees were kept in another form. Both are mended while the file
+# is read, so that the installed version answers what the one that wrote it did.
+
+#: From this version on, leaves of classifiers hold shares; before, counts.
+SHARES = (1, 4)
+
+#: From this version on, AdaBoost takes votes for one class from the others.
+_VOTES = (1, 3)
+
+_LOSSES = "sklearn._loss._loss"
+#: What ensembles called the pattern of their members before version 1.2.
+_RENAMED = {"base_estimator": "estimator", "base_estimator_": "estimator_"}
+#: How joblib compresses.
+_UNPACKERS = (zlib.decompress, gzip.decompress, bz2.decompress, lzma.decompress)
+
+
+def _load(data: bytes) -> Any:
+    """Unpickle what pickle or joblib wrote, plain or compressed."""
+    # Since joblib 1.5; before, it always was so.
+    is_told = "ensure_native_byte_order" in inspect.signature(_Unpickler).parameters
+    told = {"ensure_native_byte_order": True} if is_told else {}
+    return _Unpickler("", io.BytesIO(unpacked(data)), **told).load()
+
+
+def unpacked(data: bytes) -> bytes:
+    """Return what was compressed; other bytes as they are."""
+    for restore in _UNPACKERS:
+        with contextlib.suppress(OSError, EOFError, zlib.error, lzma.LZMAError):
+            return restore(data)
+    return data
+
+
+class RemainderColumns(list[Any]):
+    """The columns that a ColumnTransformer of scikit-learn 1.5 to 1.8 passes on."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self[:] = state["data"]
+
+
+def _unpickled_loss(kind: Any, *_: Any) -> Any:
+    """Make a compiled loss anew; those that are made so have no parameters."""
+    return kind.__new__(kind)
+
+
+class _Unpickler(numpy_pickle.NumpyUnpickler):  # type: ignore[misc]
+    """Finds what has other names now, and mends trees."""
+
+    dispatch: ClassVar[dict[int, Any]] = dict(numpy_pickle.NumpyUnpickler.dispatch)
+
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return super().find_class(module, name)
+        except (AttributeError, ModuleNotFoundError):
+            if name == "_RemainderColsList":
+                return RemainderColumns
+            if module in {"_loss", _LOSSES} and name.startswith("__pyx_unpickle_Cy"):
+                return _unpickled_loss
+            if module == "_loss":
+                return super().find_class(_LOSSES, name)
+            raise
+
+    def load_build(self) -> None:
+        owner, state = self.stack[-2:]
+        if not type(owner).__module__.startswith("sklearn.") or type(state) is not dict:
+            super().load_build()
+            return
+        # A copy: objects take parts of their state out of it.
+        held = self.stack[-1] = _mended(state)
+        written = release(held.get("_sklearn_version", ""))
+        if {"estimator_weights_", "n_classes_"} <= set(held) and written < _VOTES:
+            raise UnsupportedModelError(
+                "an AdaBoostClassifier of scikit-learn before 1.3 adds up its votes in "
+                "another way, whose last bits later versions do not follow. Train the "
+                "model again."
+            )
+        super().load_build()
+        if "tree_" in held and "classes_" in held and written < SHARES:
+            _turn_into_shares(owner.tree_.value)
+
+    dispatch[pickle.BUILD[0]] = load_build
+
+
+def _mended(state: dict[str, Any]) -> dict[str, Any]:
+    """Return what an object holds, under the names and in the form of today."""
+    held = dict(state)
+    for name, today in _RENAMED.items():
+        if name in held and today not in held:
+            held[today] = held.pop(name)
+    if "nodes" in held and "values" in held:
+        held["nodes"] = _with_missing(held["nodes"])
+    if "_fit_dtype" in held and "statistics_" in held:
+        # An imputer of before 1.7 filled in its numbers as they were.
+        held.setdefault("_fill_dtype", held["statistics_"].dtype)
+    return held
+
+
+def _with_missing(nodes: NDArray[Any]) -> NDArray[Any]:
+    """Return nodes that say where missing values go; before 1.3 none might come."""
+    names = nodes.dtype.names or ()
+    if "missing_go_to_left" in names:
+        return nodes
+    from sklearn.tree._tree import NODE_DTYPE
+
+    made = np.zeros(nodes.shape, dtype=NODE_DTYPE)
+    for name in names:
+        made[name] = nodes[name]
+    return made
+
+
+def _turn_into_shares(counts: NDArray[np.float64]) -> None:
+    """Divide counts as `predict_proba` did at every call before version 1.4."""
+    total = counts.sum(axis=2, keepdims=True)
+    total[total == 0.0] = 1.0
+    shares = counts / total
+    if (shares.argmax(axis=2) != counts.argmax(axis=2)).any():
+        raise UnsupportedModelError(
+            "two classes of a leaf weigh so nearly the same that their shares are "
+            "equal, while the version of scikit-learn that wrote the file compares "
+            "their weights. Train the model again."
+        )
+    counts[...] = shares

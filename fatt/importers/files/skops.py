@@ -24,66 +24,15 @@ from fatt.errors import (
     UntrustedModelError,
     needs,
 )
-from fatt.importers import foreign
-from fatt.importers.pickles import convert_loaded, unreadable, with_versions
+from fatt.importers.files import foreign
+from fatt.importers.files.pickles import convert_loaded, unreadable, with_versions
+from fatt.importers.registry import listed
 from fatt.importers.versions import check_file
 from fatt.model import Model, NoLive
 
-#: What tree models and their preprocessing hold besides scikit-learn's estimators,
-#: which skops trusts anyhow. The importer checks the arrays of both kinds of trees.
-TRUSTED = (
-    "sklearn.tree._tree.Tree",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
-    "sklearn._loss._loss.CyExponentialLoss",
-    "sklearn._loss._loss.CyHalfBinomialLoss",
-    "sklearn._loss._loss.CyHalfMultinomialLoss",
-    "sklearn._loss.link.HalfLogitLink",
-    "sklearn._loss.link.Interval",
-    "sklearn._loss.link.LogitLink",
-    "sklearn._loss.link.MultinomialLogit",
-    "sklearn._loss.loss.ExponentialLoss",
-    "sklearn._loss.loss.HalfBinomialLoss",
-    "sklearn._loss.loss.HalfMultinomialLoss",
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    # Histogram boosting keeps `partial(check_array, ...)`, which the importer ignores.
-    "functools.partial",
-    "sklearn.utils.validation.check_array",
-    "numpy.dtype",
-    # What a selector scored columns with when it was fitted; nobody calls it again.
-    *(
-        f"sklearn.feature_selection._univariate_selection.{name}"
-        for name in ("chi2", "f_classif", "f_regression", "r_regression")
-    ),
-    *(
-        f"sklearn.feature_selection._mutual_info.mutual_info_{name}"
-        for name in ("classif", "regression")
-    ),
-    # Built without a call, and the importer asks for the columns that it chose.
-    "sklearn.compose._column_transformer.make_column_selector",
-    "builtins.object",
-    "numpy.number",
-)
-
-_LOADERS = {
-    "DTypeNode",
-    "DictNode",
-    "FunctionNode",
-    "JsonNode",
-    "LossNode",
-    "ListNode",
-    "NdArrayNode",
-    "ObjectNode",
-    "PartialNode",
-    "RandomGeneratorNode",
-    "RandomStateNode",
-    "SetNode",
-    "SliceNode",
-    "TreeNode",
-    "TupleNode",
-    "TypeNode",
-}
+_NAMES = listed("files", "skops.txt")
+#: What is built besides scikit-learn's estimators.
+TRUSTED = tuple(_NAMES["trusted"])
 
 _SCHEMA = "schema.json"
 _VERSION = re.compile(
@@ -228,7 +177,7 @@ class _Schema:
 
     def _check_part(self, part: dict[str, Any]) -> None:
         loader = part["__loader__"]
-        if loader not in _LOADERS:
+        if loader not in _NAMES["loaders"]:
             raise UntrustedModelError(
                 f"the skops file holds a {part.get('__module__')}."
                 f"{part.get('__class__')} (read by {loader}), which no tree of "
