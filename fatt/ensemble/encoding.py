@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble.categories import codes_of
-from fatt.ensemble.features import Categorical, Feature, Inputs, Numeric
-from fatt.ensemble.numeric import (
+from fatt.ensemble.cells import (
     Limits,
+    codes_of,
     gaps_of,
     largest_of,
     limits_of,
@@ -19,6 +18,7 @@ from fatt.ensemble.numeric import (
     numbers_of,
     without_gaps,
 )
+from fatt.ensemble.features import Categorical, Feature, Inputs, Numeric
 from fatt.ensemble.tables import Column, columns_of
 from fatt.errors import DataError
 

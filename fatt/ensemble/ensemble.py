@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.ensemble.cells import Gaps, gaps_of, mark_missing
 from fatt.ensemble.encoding import read
 from fatt.ensemble.features import Categorical, Feature, Inputs, Label, Record
 from fatt.ensemble.joint import Joint, evaluate, in_words
-from fatt.ensemble.numeric import Gaps, gaps_of, mark_missing
 from fatt.ensemble.scoring import (
     CUT_SCORE,
     Argmax,

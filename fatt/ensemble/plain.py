@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.ensemble.cells import Limits, limits_of
 from fatt.ensemble.encoding import takes_type
 from fatt.ensemble.features import Feature, Inputs
-from fatt.ensemble.numeric import Limits, limits_of
 from fatt.ensemble.tables import as_frame, numbers_of, places_of, series_of
 
 Matrix = NDArray[np.float64]

@@ -16,9 +16,14 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Inputs
 from fatt.ensemble import Numeric as NumericFeature
-from fatt.ensemble.categories import text_of_category, unknown_of
+from fatt.ensemble.cells import (
+    gaps_of,
+    is_missing,
+    mark_missing,
+    text_of_category,
+    unknown_of,
+)
 from fatt.ensemble.encoding import read
-from fatt.ensemble.numeric import gaps_of, is_missing, mark_missing
 from fatt.ensemble.plain import Blocks
 from fatt.ensemble.tables import Column, as_frame, columns_of, places_of
 from fatt.errors import Arg, DataError, SpecError, hint

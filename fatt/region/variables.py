@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Feature, Label, Numeric, Trees
+from fatt.ensemble.cells import Limits
 from fatt.ensemble.joint import Joint, Read, divisors_of, in_words, replaced
-from fatt.ensemble.numeric import Limits
 from fatt.ensemble.plain import Plain, PlainReader
 from fatt.ensemble.trees import holds, n_words, pack, starts_of
 from fatt.errors import Arg, DataError, SpecError, hint

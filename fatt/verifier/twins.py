@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Ensemble
-from fatt.ensemble.numeric import gaps_of
+from fatt.ensemble.cells import gaps_of
 from fatt.region.boxes import Boxes
 
 Floats = NDArray[np.float64]

@@ -34,8 +34,8 @@ from fatt.ensemble import (
 from fatt.ensemble.cutoff import above
 from fatt.ensemble.table_exp import LEAST
 from fatt.errors import UnsupportedModelError
-from fatt.importers.catboost import cbm, live
-from fatt.importers.catboost.file import Floats, ModelFile
+from fatt.importers.catboost import live
+from fatt.importers.catboost.file import MAGIC, Floats, ModelFile, parse
 from fatt.importers.catboost.flatbuffers import fail
 from fatt.importers.catboost.normal_form import lay_out, make_columns
 from fatt.importers.registry import refuse_missing, refuse_replaced
@@ -105,12 +105,12 @@ _TEXT_NOTE = (
 def read(data: bytes, *, missing: float | None) -> Model:
     """Read a ``.cbm`` file, or a JSON file, for which CatBoost is needed."""
     refuse_missing(missing, "a CatBoost file")
-    is_json = not data.startswith(cbm.MAGIC)
+    is_json = not data.startswith(MAGIC)
     texts: tuple[str, ...] = ()
     if is_json:
         texts = _texts(data)
         data = live.from_json(data)
-    file = cbm.parse(data)
+    file = parse(data)
     file = replace(file, texts=(*file.texts, *texts))
     notes = check_file(
         "CatBoost",
@@ -166,7 +166,7 @@ def convert(model: Any, *, missing: float | None) -> Model:
     if not model.is_fitted():
         raise unfitted(model)
     notes = note_newer("CatBoost", catboost.__version__)
-    file = cbm.parse(live.written(model))
+    file = parse(live.written(model))
     if type(model) is catboost.CatBoost and file.loss not in _PREDICTIONS:
         notes += (
             "CatBoost.predict answers raw scores; the label here is what it answers "

@@ -21,10 +21,9 @@ from fatt.errors import (
     UnsupportedModelError,
     UntrustedModelError,
 )
-from fatt.importers.columns.pipelines import in_raw_columns, raw_columns
+from fatt.importers.columns.pipelines import in_raw_columns, raw_columns, through
 from fatt.importers.columns.steps import Path as RawPath
 from fatt.importers.columns.steps import Table
-from fatt.importers.columns.wiring import through
 from fatt.importers.files.bundles import is_aside, left_aside, only_step
 from fatt.importers.files.pickles import unpickle
 from fatt.importers.naming import with_texts

@@ -70,16 +70,8 @@ def read(data: bytes, *, missing: float | None) -> Model:
         model=text.parameter("boosting"),
         notes=_label_notes(text),
     )
-    ensemble = _ensemble(text, None, source)
-    if ensemble.inputs.named:
-        notes = (*ensemble.source.notes, _BY_NAME)
-        source = msgspec.structs.replace(ensemble.source, notes=notes)
-        ensemble = replace(ensemble, source=source)
-    predicts = isinstance(ensemble.decision, Prediction)
-    opened = partial(
-        live.open_file, data, predicts=predicts, coded=_takes_codes(ensemble)
-    )
-    return Model(ensemble, opened)
+    ensemble = _ensemble(text, None, source, is_file=True)
+    return Model(ensemble, partial(live.open_file, data, **_asked(ensemble)))
 
 
 def convert(model: Any, *, missing: float | None) -> Model:
@@ -88,45 +80,44 @@ def convert(model: Any, *, missing: float | None) -> Model:
     refuse_replaced(model)
     import lightgbm
 
+    kind, classes = type(model), None
+    notes = note_newer("LightGBM", lightgbm.__version__)
+    if kind is lightgbm.Booster:
+        text = _text_of(model)
+        notes += _label_notes(text)
+    elif kind in {lightgbm.LGBMClassifier, lightgbm.LGBMRegressor}:
+        text = _text_of(_inside(model))
+        is_regressor = kind is lightgbm.LGBMRegressor
+        _check_objective(model, text, is_regressor)
+        classes = () if is_regressor else _classes(model)
+    else:
+        why = "it may predict something else than LightGBM's own classes"
+        raise UnsupportedModelError(
+            f"cannot import a lightgbm {kind.__qualname__}: "
+            f"{RANKS if kind is lightgbm.LGBMRanker else why}. Pass a Booster, "
+            "LGBMClassifier or LGBMRegressor."
+        )
     source = Source(
         library="lightgbm",
         version=lightgbm.__version__,
         format="fitted object",
-        model=type(model).__name__,
-        notes=note_newer("LightGBM", lightgbm.__version__),
+        model=kind.__name__,
+        notes=notes,
     )
-    if type(model) is lightgbm.Booster:
-        text = _text_of(model)
-        notes = (*source.notes, *_label_notes(text))
-        source = msgspec.structs.replace(source, notes=notes)
-        ensemble = _in_order(_ensemble(text, None, source))
-        predicts = isinstance(ensemble.decision, Prediction)
-        coded = _takes_codes(ensemble)
-        opened = partial(live.LightGBM, model, predicts=predicts, coded=coded)
-        return Model(ensemble, opened, given=model)
-    if type(model) in {lightgbm.LGBMClassifier, lightgbm.LGBMRegressor}:
-        text = _text_of(_inside(model))
-        is_regressor = type(model) is lightgbm.LGBMRegressor
-        _check_objective(model, text, is_regressor)
-        classes = () if is_regressor else _classes(model)
-        ensemble = _in_order(_ensemble(text, classes, source))
+    ensemble = _ensemble(text, classes, source, is_file=False)
+    if classes is not None:
         _check_answers(model, ensemble)
-        opened = partial(live.LightGBM, model, coded=_takes_codes(ensemble))
-        return Model(ensemble, opened, given=model)
-    raise UnsupportedModelError(
-        f"cannot import a lightgbm {type(model).__qualname__}: "
-        + (
-            f"{RANKS}. "
-            if type(model) is lightgbm.LGBMRanker
-            else "it may predict something else than LightGBM's own classes. "
-        )
-        + "Pass a Booster, LGBMClassifier or LGBMRegressor."
-    )
+    opened = partial(live.LightGBM, model, **_asked(ensemble))
+    return Model(ensemble, opened, given=model)
 
 
-def _takes_codes(ensemble: Ensemble) -> bool:
-    """Tell whether people are given by codes, whose labels nobody knows."""
-    return UNMATCHED in ensemble.source.notes
+def _asked(ensemble: Ensemble) -> dict[str, bool]:
+    """Tell how the model is asked: whether for numbers, and about codes.
+
+    People are given by codes where nobody knows which columns labels belong to.
+    """
+    predicts = isinstance(ensemble.decision, Prediction)
+    return {"predicts": predicts, "coded": UNMATCHED in ensemble.source.notes}
 
 
 def _label_notes(text: Text) -> tuple[str, ...]:
@@ -164,14 +155,6 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
     nodes = ensemble.trees.nodes.copy()
     nodes["threshold"][nodes["threshold"] == moved] = -ZERO
     return replace(ensemble, trees=replace(ensemble.trees, nodes=nodes))
-
-
-def _in_order(ensemble: Ensemble) -> Ensemble:
-    """Let the ensemble insist on the order and types by which a fitted model goes."""
-    inputs = msgspec.structs.replace(
-        ensemble.inputs, by_position="all", undeclared=False
-    )
-    return replace(ensemble, inputs=inputs)
 
 
 def _text_of(booster: Any) -> Text:
@@ -263,7 +246,7 @@ def _check_answers(model: Any, ensemble: Ensemble) -> None:
 
 
 def _ensemble(
-    text: Text, classes: tuple[Label, ...] | None, source: Source
+    text: Text, classes: tuple[Label, ...] | None, source: Source, *, is_file: bool
 ) -> Ensemble:
     n_outputs = text.count("num_tree_per_iteration")
     name, decides, link = decision(text, n_outputs)
@@ -278,6 +261,9 @@ def _ensemble(
     names = read_names(text)
     forest = read_forest(text, len(names))
     columns = read_columns(text, names, forest)
+    notes = source.notes + columns.notes
+    if is_file and columns.named:
+        notes += (_BY_NAME,)
     return Ensemble(
         features=columns.features,
         classes=tuple(range(n_classes)) if classes is None else classes,
@@ -291,8 +277,9 @@ def _ensemble(
             integer_limit=_INTEGER_LIMIT,
             objects=False,
             in_arrow=False,
+            # A fitted model goes by the order of columns.
+            by_position="none" if is_file else "all",
+            undeclared=is_file,
         ),
-        source=msgspec.structs.replace(
-            source, objective=name, notes=source.notes + columns.notes
-        ),
+        source=msgspec.structs.replace(source, objective=name, notes=notes),
     )

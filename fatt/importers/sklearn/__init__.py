@@ -155,8 +155,7 @@ def _wrapper_of(model: Any) -> Wrapper | None:
 def _converter_for(model: Any) -> Callable[[Any], Ensemble]:
     from sklearn import ensemble, tree
 
-    from fatt.importers.sklearn import forests, gradient_boosting
-    from fatt.importers.sklearn import hist_gradient_boosting as histograms
+    from fatt.importers.sklearn import boosting, forests
 
     converters: dict[type, Callable[[Any], Ensemble]] = {
         tree.DecisionTreeClassifier: forests.convert_tree,
@@ -165,15 +164,15 @@ def _converter_for(model: Any) -> Callable[[Any], Ensemble]:
         ensemble.ExtraTreesClassifier: forests.convert_forest,
         ensemble.BaggingClassifier: forests.convert_bagging,
         ensemble.AdaBoostClassifier: forests.convert_adaboost,
-        ensemble.GradientBoostingClassifier: gradient_boosting.convert,
-        ensemble.HistGradientBoostingClassifier: histograms.convert,
+        ensemble.GradientBoostingClassifier: boosting.convert_boosting,
+        ensemble.HistGradientBoostingClassifier: boosting.convert_histograms,
         tree.DecisionTreeRegressor: forests.convert_tree,
         tree.ExtraTreeRegressor: forests.convert_tree,
         ensemble.RandomForestRegressor: forests.convert_forest,
         ensemble.ExtraTreesRegressor: forests.convert_forest,
         ensemble.BaggingRegressor: forests.convert_bagging,
-        ensemble.GradientBoostingRegressor: gradient_boosting.convert,
-        ensemble.HistGradientBoostingRegressor: histograms.convert,
+        ensemble.GradientBoostingRegressor: boosting.convert_boosting,
+        ensemble.HistGradientBoostingRegressor: boosting.convert_histograms,
     }
     if type(model) not in converters:
         raise _refusal(model)
