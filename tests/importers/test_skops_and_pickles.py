@@ -45,8 +45,8 @@ from fatt.errors import (
     UnsupportedModelError,
     UntrustedModelError,
 )
-from fatt.importers import skops as reader
 from fatt.importers.files import pickles
+from fatt.importers.files import skops as reader
 
 rng = np.random.default_rng(0)
 X = rng.choice([0.0, 1.0, 2.5], (60, 3))

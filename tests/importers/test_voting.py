@@ -193,9 +193,13 @@ def test_around_and_inside_of_others(tmp_path: Path) -> None:
     for fitted in (
         make_pipeline(StandardScaler(), vote),
         FixedThresholdClassifier(vote, threshold=0.31, pos_label="no"),
-        make_pipeline(OneHotEncoder(), forests.VotingClassifier(trees(1, 3))),
+        make_pipeline(
+            OneHotEncoder(), forests.VotingClassifier(trees(1, 3), voting="soft")
+        ),
         forests.VotingClassifier(piped, voting="soft"),
-        forests.VotingClassifier([("a", "drop"), *trees(0, 2)], weights=[5, 1, 2]),
+        forests.VotingClassifier(
+            [("a", "drop"), *trees(0, 2)], voting="soft", weights=[5, 1, 2]
+        ),
         forests.VotingClassifier(
             [("v", forests.VotingClassifier(trees(0, 3), voting="soft")), *trees(4, 2)],
             voting="soft",
@@ -247,7 +251,7 @@ def test_what_is_refused() -> None:
             y,
             "probabilities of a GradientBoostingClassifier, which are a function",
         ),
-        (forests.VotingClassifier([("a", forest)]), y, "with 3 trees.*voting='soft'"),
+        (forests.VotingClassifier([("a", forest)]), y, "counts votes.*voting='soft'"),
         (
             forests.VotingClassifier([("a", LogisticRegression())]),
             y,

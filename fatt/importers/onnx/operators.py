@@ -28,6 +28,7 @@ from fatt.importers.onnx.proto import (
 from fatt.importers.onnx.tensors import (
     INTEGER_LIMIT,
     INTEGERS,
+    Column,
     Operation,
     Table,
     argmax,
@@ -80,8 +81,7 @@ def _cast(call: Call) -> tuple[Any, ...]:
         raise UnsupportedModelError(
             f"a cast from type {table.kind} to type {after} cannot be followed."
         )
-    columns = [cast(column, table.kind, after) for column in table.numbers()]
-    return (replace(table, columns=tuple(columns), kind=after),)
+    return (table.each(lambda one: cast(one, table.kind, after), kind=after),)
 
 
 def _concat(call: Call) -> tuple[Any, ...]:
@@ -177,11 +177,7 @@ def _clip(call: Call) -> tuple[Any, ...]:
     low, high = (end.ravel()[0] for end in ends)
     if not low <= high:
         raise UnsupportedModelError("its ends are crossed.")
-    columns = [
-        column.then(lambda numbers: np.clip(numbers, low, high))
-        for column in table.numbers()
-    ]
-    return (replace(table, columns=tuple(columns)),)
+    return (table.each(lambda one: one.then(lambda own: np.clip(own, low, high))),)
 
 
 def _arithmetic(operation: Callable[[Array, Array], Array], name: str) -> Handler:
@@ -193,13 +189,12 @@ def _arithmetic(operation: Callable[[Array, Array], Array], name: str) -> Handle
         if name == "Div" and (flipped or not numbers.all()):
             raise UnsupportedModelError("it divides by a column or by zero.")
 
-        columns = []
-        for column, number in zip(table.numbers(), numbers, strict=True):
+        def computed(column: Column, number: Any) -> Column:
             changed = compute(column, stepped(number))
-            if name == "Mul" and number == 0:
-                changed = replace(changed, constant=True)
-            columns.append(changed)
-        return (replace(table, columns=tuple(columns)),)
+            is_still = name == "Mul" and number == 0
+            return replace(changed, constant=True) if is_still else changed
+
+        return (table.each(computed, numbers),)
 
     return handler
 
@@ -276,11 +271,11 @@ def _compare(operation: Callable[[Array, Array], Array], name: str) -> Handler:
             return (answers.compare(call.inputs, name),)
         table, numbers, flipped = _with_constants(call)
         stepped, flags = _beside(operation, flipped), np.array([0.0, 1.0])
-        columns = [
-            column.stepwise(stepped(number), [float(number)], flags)
-            for column, number in zip(table.numbers(), numbers, strict=True)
-        ]
-        return (replace(table, columns=tuple(columns), kind=BOOL),)
+
+        def flagged(column: Column, number: Any) -> Column:
+            return column.stepwise(stepped(number), [float(number)], flags)
+
+        return (table.each(flagged, numbers, kind=BOOL),)
 
     return handler
 
@@ -321,7 +316,7 @@ def _scaler(call: Call) -> tuple[Any, ...]:
                 f"{name} has {len(numbers)} numbers for {width} columns, "
                 "or one that is not finite."
             )
-        pairs.append(np.broadcast_to(numbers, width))
+        pairs.append(numbers)
     wide = table.kind == DOUBLE
 
     def scaled(offset: np.float32, scale: np.float32) -> Operation:
@@ -334,11 +329,9 @@ def _scaler(call: Call) -> tuple[Any, ...]:
 
         return step
 
-    columns = [
-        compute(column, scaled(offset, scale))
-        for column, offset, scale in zip(table.numbers(), *pairs, strict=True)
-    ]
-    return (replace(table, columns=tuple(columns), kind=FLOAT),)
+    return (
+        table.each(lambda one, *own: compute(one, scaled(*own)), *pairs, kind=FLOAT),
+    )
 
 
 def _imputer(call: Call) -> tuple[Any, ...]:
@@ -356,15 +349,7 @@ def _imputer(call: Call) -> tuple[Any, ...]:
     def filled(number: np.float32) -> Operation:
         return lambda numbers: np.where(np.isnan(numbers), number, numbers)
 
-    columns = [
-        column.then(filled(number))
-        for column, number in zip(
-            table.numbers(),
-            np.broadcast_to(values, len(table.columns)),
-            strict=True,
-        )
-    ]
-    return (replace(table, columns=tuple(columns)),)
+    return (table.each(lambda one, number: one.then(filled(number)), values),)
 
 
 def _one_hot(call: Call) -> tuple[Any, ...]:

@@ -236,6 +236,24 @@ class Table:
             raise UnsupportedModelError("it reads text where numbers belong.")
         return tuple(columns)
 
+    def each(
+        self, function: Callable[..., Column], *numbers: ArrayLike, kind: int = 0
+    ) -> Table:
+        """Return the table after what is done to each column of numbers.
+
+        Parameters
+        ----------
+        function
+            Takes a column, and its numbers; returns another column.
+        numbers
+            One for each column, or one for all.
+        kind
+            The new element type, if it changes.
+        """
+        wide = [np.broadcast_to(one, len(self.columns)) for one in numbers]
+        columns = map(function, self.numbers(), *wide)
+        return replace(self, columns=tuple(columns), kind=kind or self.kind)
+
 
 def raw_column(source: int, kind: int) -> Column | Text:
     """Return a raw input column; integers are kept as float64."""
