@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ScoreGaps,
         radius,
         score_gap,
+        unfair_share,
         verify,
     )
     from fatt.certificate import Certificate
@@ -65,6 +66,7 @@ __all__ = [
     "radius",
     "repair",
     "score_gap",
+    "unfair_share",
     "verify",
 ]
 
@@ -96,6 +98,7 @@ _HOME = {
     "radius": "fatt.audit",
     "repair": "fatt.repairs",
     "score_gap": "fatt.audit",
+    "unfair_share": "fatt.audit",
     "verify": "fatt.audit",
 }
 

@@ -2,7 +2,7 @@
 
 from fatt.audit.auditor import Auditor
 from fatt.audit.partitions import PartitionedReport, verify_partitions
-from fatt.audit.questions import radius, score_gap, verify
+from fatt.audit.questions import radius, score_gap, unfair_share, verify
 from fatt.verdict import Radii, Radius, ScoreGap, ScoreGaps
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "ScoreGaps",
     "radius",
     "score_gap",
+    "unfair_share",
     "verify",
     "verify_partitions",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,29 @@ def check_space(space: Any) -> None:
             f"space is {_shown(space)}; write Space({{'age': Integer(lower=17, "
             "upper=90)}), Space(schema) or Space.from_table(people)."
         )
+
+
+def check_sharing(asked: Mapping[str, Any]) -> None:
+    """Raise a SpecError if an argument of a question about a share has no meaning."""
+    check_budget(asked.get("budget"))
+    check_n_jobs(asked.get("n_jobs"))
+    confidence, seconds = asked.get("confidence", 0.99), asked.get("seconds", 10.0)
+    if not is_number(confidence) or not 0 < confidence < 1:
+        raise SpecError(
+            f"confidence is {_shown(confidence)}; write a number between 0 and 1, such "
+            "as 0.99."
+        )
+    if not is_number(seconds) or not seconds > 0:
+        raise SpecError(
+            f"seconds is {_shown(seconds)}; write a number above 0, such as 10."
+        )
+    for name, least, example in (("draws", 1, 400_000), ("seed", 0, 0)):
+        number = asked.get(name, example)
+        is_whole = isinstance(number, int | np.integer) and number is not True
+        if not is_whole or number < least:
+            raise SpecError(
+                f"{name} is {_shown(number)}; write a whole number such as {example}."
+            )
 
 
 def check_budget(budget: Any) -> None:

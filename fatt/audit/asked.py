@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from fatt.ensemble import Label
 from fatt.ensemble.allowed import Direction
+from fatt.everybody.distributions import Drawn
 from fatt.progress import Progress
 from fatt.region import Schema
 from fatt.verifier import Budget
@@ -34,6 +35,17 @@ class Effort(TypedDict, total=False):
     budget: Budget | None
     n_jobs: int | None
     progress: Progress | bool | None
+
+
+class Sharing(Effort, total=False):
+    """The same, who is drawn from a space, and how sure and how long."""
+
+    people: Any
+    distribution: Drawn | None
+    confidence: float
+    seconds: float
+    draws: int
+    seed: int
 
 
 class Checks(Effort, total=False):

@@ -9,17 +9,21 @@ import importlib
 import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fatt.audit.arguments import (
     check_budget,
     check_n_jobs,
+    check_sharing,
     check_similarity,
     check_space,
     check_spot_checks,
     weights_of,
 )
-from fatt.audit.asked import Checks, Effort, Fair
+from fatt.audit.asked import Checks, Effort, Fair, Sharing
 from fatt.audit.gaps import gaps_of
 from fatt.audit.radii import radii_of
 from fatt.audit.replay import Replay
@@ -29,13 +33,22 @@ from fatt.audit.verification import examined, verified
 from fatt.ensemble import Ensemble, Label, Prediction
 from fatt.ensemble.allowed import Allowed, Direction, allowed_of
 from fatt.ensemble.tables import as_frame, refuse_positions
+from fatt.everybody.distributions import Distribution, distribution_of
+from fatt.everybody.share import Judge, Share, share_of
 from fatt.importers import load
 from fatt.importers.columns.joints import with_fixed
 from fatt.markup import name_of, notebook
 from fatt.model import Model
 from fatt.people import People
 from fatt.progress import Progress, watched
-from fatt.region import Neighbourhood, Relation, Schema, Space, Variables
+from fatt.region import (
+    Neighbourhood,
+    Population,
+    Relation,
+    Schema,
+    Space,
+    Variables,
+)
 from fatt.region.inference import infer, read_columns
 from fatt.region.one_hot import SuspectGroups
 from fatt.region.similarity import narrowed
@@ -54,6 +67,19 @@ _COMPILED = (
     "fatt.verifier.kernels.decide",
     "fatt.verifier.kernels.points",
 )
+
+
+#: A person of a space whom so many nodes do not decide is unknown.
+JUDGED = Budget(nodes=20_000)
+
+
+class _Everybody(NamedTuple):
+    """A question about a space, prepared."""
+
+    population: Population
+    judge: Judge
+    distribution: Distribution
+    rest: dict[str, Any]
 
 
 class Auditor:
@@ -246,6 +272,8 @@ class Auditor:
         if space.people is not None and not self._by_position:
             refuse_positions(as_frame(space.people), self.model.features)
         other, schema = copy.copy(self), space.schema_of(self.model)
+        if schema == self._schema:
+            return other
         is_inferred = space.people is not None
         other._prepare(self.model, self.similarity, schema, is_inferred, space.people)
         return other
@@ -379,6 +407,83 @@ class Auditor:
         self.require_rule()
         with self._asked(people, **effort) as run:
             return radii_of(run)
+
+    def unfair_share(self, space: Space, **asked: Unpack[Sharing]) -> Share:
+        """Find for which share of all people a similar one gets another answer.
+
+        Parameters
+        ----------
+        space
+            All people that there can be.
+        **asked
+            As in `fatt.unfair_share`: people, distribution, confidence, seconds, draws,
+            seed, budget, n_jobs, progress.
+
+        Returns
+        -------
+        Share
+            As `fatt.unfair_share` returns it.
+        """
+        with self._everybody(space, asked) as (population, judge, distribution, rest):
+            return share_of(
+                population, judge, distribution, is_mutual=self._is_mutual, **rest
+            )
+
+    @contextlib.contextmanager
+    def _everybody(self, space: Space, asked: Sharing) -> Iterator[_Everybody]:
+        """Yield whom a question about a space is about, how they are drawn and judged.
+
+        The last of it are the arguments that are about nothing of this.
+        """
+        self.require_rule()
+        check_sharing(asked)
+        rest: dict[str, Any] = {**asked}
+        people, drawn = rest.pop("people", None), rest.pop("distribution", None)
+        budget, n_jobs = rest.pop("budget", None), rest.pop("n_jobs", None)
+        within = self.within(space)
+        population = space.bind(within.variables, self.similarity)
+        table = space.people if people is None else people
+        distribution = distribution_of(population, table, drawn)
+        first = distribution.draw(np.random.default_rng(0), CHUNK)
+        if within._question.space.alone(first).all():
+            refuse_vacuous(self.similarity, within.variables.schema, where="this space")
+        judge = functools.partial(within.judge, budget=budget or JUDGED, n_jobs=n_jobs)
+        with watched(rest.pop("progress", None)) as tell:
+            yield _Everybody(
+                population, judge, distribution, {**rest, "progress": tell}
+            )
+
+    def judge(
+        self, values: NDArray[np.float64], *, budget: Budget, n_jobs: int | None = None
+    ) -> NDArray[Any]:
+        """Return the verdicts of people, given in the variables of the schema.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_people, n_variables)
+            What `Variables.gather` returns.
+        budget
+            Limits of the search for each of them.
+        n_jobs
+            As in `fatt.verify`.
+
+        Returns
+        -------
+        ndarray of shape (n_people,)
+            `FAIR`, `UNFAIR` or `UNKNOWN` of `fatt.verdict`.
+        """
+        search = self._question.verifier.for_one_run()
+        boxes = self._question.space.boxes(values)
+        found = search.verify(values, boxes, budget=budget, n_jobs=n_jobs)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return found.verdict
+
+    @property
+    def _is_mutual(self) -> bool:
+        """Whether two people are treated alike as soon as one of them says so."""
+        allowed = self.allowed or Allowed()
+        return allowed.tolerance is None and allowed.direction is None
 
     @contextlib.contextmanager
     def _asked(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
-from fatt.audit.arguments import check_schema, check_similarity
+from fatt.audit.arguments import check_schema, check_similarity, check_space
 from fatt.audit.asked import Effort, Fair, Rule
 from fatt.audit.auditor import Auditor
 from fatt.audit.spot_checks import SPOT_CHECKS
@@ -14,10 +14,12 @@ from fatt.ensemble import Ensemble, Label
 from fatt.ensemble.allowed import Direction
 from fatt.ensemble.tables import as_frame
 from fatt.errors import SpecError
+from fatt.everybody.distributions import Drawn
+from fatt.everybody.share import Share
 from fatt.importers import load
 from fatt.people import People
 from fatt.progress import Progress
-from fatt.region import Relation, Schema, Variables
+from fatt.region import Relation, Schema, Space, Variables
 from fatt.region.inference import infer, refuse_broken_groups
 from fatt.report import Report
 from fatt.report.doubts import stand_ins
@@ -299,6 +301,117 @@ def radius(
         **rule,
     )
     return auditor.radius(X, budget=budget, n_jobs=n_jobs, progress=progress)
+
+
+def unfair_share(
+    model: Any,
+    space: Space,
+    *,
+    similarity: Relation,
+    people: Any = None,
+    distribution: Drawn | None = None,
+    confidence: float = 0.99,
+    seconds: float = 10.0,
+    draws: int = 400_000,
+    seed: int = 0,
+    budget: Budget | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | bool | None = None,
+    **rule: Unpack[Rule],
+) -> Share:
+    """Find for which share of all people some similar person gets another answer.
+
+    People are drawn, and each is verified exactly; so only chance is between the
+    interval and the share. Where the people of a product distribution fall into few
+    cells, all are counted instead, and no chance is left.
+
+    Parameters
+    ----------
+    model, similarity, n_jobs, progress
+        As in `fatt.verify`.
+    space
+        All people that there can be, and which of them are meant. Those similar to
+        them may be anybody in the space.
+    people
+        Table that tells how often values occur; by default that of the space, if it
+        was made from one.
+    distribution
+        How people are drawn. ``"marginals"``: each variable on its own, as often as its
+        values occur in the table. ``"rows"``: as rows of the table, of which each value
+        is with a chance of 10% that of another row. ``"uniform"``: any value as likely
+        as another. Or a function, which is given a `numpy.random.Generator` and a
+        number, and returns so many people as the model takes them. By default
+        ``"marginals"`` if there is a table, else ``"uniform"``.
+    confidence
+        The chance with which the interval is to hold the share.
+    seconds
+        About how long it may take. A pilot tells how many people there is time for.
+    draws
+        How many people are drawn at most. Where the time suffices for them, the result
+        is the same on every machine.
+    seed
+        The source of chance.
+    budget
+        Limits of the search for each person, by default 20,000 nodes; those that it
+        does not decide widen the interval.
+    threshold, cuts, tolerance, direction, favorable
+        How the model decides, and which answers of similar people are still fair, as in
+        `fatt.verify`.
+
+    Returns
+    -------
+    Share
+        If the run is interrupted from the keyboard, the bounds are those of the people
+        reached until then.
+
+    Raises
+    ------
+    SpecError
+        If an argument has no meaning, the space lacks bounds of a number that moves,
+        or nobody in it is similar to anybody else.
+    DataError
+        If the given function draws people outside the space.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from fatt.region import Integer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
+    >>> space = fatt.Space({"x0": Integer(lower=21, upper=60)})
+    >>> fatt.unfair_share(tree, space, similarity=fatt.Similarity(noise={"x0": 2}))
+    <Share from 0.100000 to 0.100000, confidence 1.0>
+    """
+    auditor = _auditor_of_space(model, space, similarity=similarity, **rule)
+    return auditor.unfair_share(
+        space,
+        people=people,
+        distribution=distribution,
+        confidence=confidence,
+        seconds=seconds,
+        draws=draws,
+        seed=seed,
+        budget=budget,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def _auditor_of_space(
+    model: Any,
+    space: Space,
+    *,
+    similarity: Relation,
+    threshold: float | None = None,
+    cuts: Mapping[str, float] | None = None,
+    **fair: Unpack[Fair],
+) -> Auditor:
+    """Return an auditor for a space, which tells the schema."""
+    check_similarity(similarity)
+    check_space(space)
+    loaded = load(model, threshold=threshold, cuts=cuts)
+    schema = space.schema_of(loaded)
+    return Auditor(loaded, similarity=similarity, schema=schema, **fair)
 
 
 def auditor_of(

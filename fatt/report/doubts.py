@@ -63,10 +63,19 @@ def alone(people: People, similarity: Relation) -> int:
     return sum(int(space.alone(values).sum()) for values in people.chunks())
 
 
-def refuse_vacuous(similarity: Relation, schema: Schema) -> NoReturn:
+def refuse_vacuous(
+    similarity: Relation, schema: Schema, *, where: str = "this table"
+) -> NoReturn:
     """Refuse a similarity under which nobody in a table has anybody similar.
 
     A condition may leave out one person. To leave out everybody is a mistake.
+
+    Parameters
+    ----------
+    similarity, schema
+        Who is similar to whom.
+    where
+        Where nobody has anybody similar.
 
     Raises
     ------
@@ -75,7 +84,7 @@ def refuse_vacuous(similarity: Relation, schema: Schema) -> NoReturn:
     """
     said = " ".join(similarity.describe(schema).split("\n"))
     raise SpecError(
-        "nobody in this table has anybody similar, so everybody would be trivially "
+        f"nobody in {where} has anybody similar, so everybody would be trivially "
         "fair. Perhaps nobody meets a condition, a condition holds a value fixed, or "
         f"the noise is below the step of whole numbers. {said}."
     )
