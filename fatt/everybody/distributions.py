@@ -173,9 +173,7 @@ def are_in(values: Floats, box: Boxes, population: Population) -> NDArray[np.boo
     """Tell which people are in a box, of shape (n_people,)."""
     inside = Membership(population.variables.ensemble.features)
     people = np.arange(len(values))
-    return inside.are_similar(
-        box.take(np.zeros(len(values), dtype=np.int64), people), people, values
-    )
+    return inside.are_similar(box.one_each(np.zeros_like(people)), people, values)
 
 
 def _require_inside(values: Floats, population: Population) -> None:

@@ -28,6 +28,8 @@ MOST_CELLS = 8_000_000
 _REST = 0.0005
 _BATCH = 8192
 _PILOT = 2048
+#: What a similarity says of each variable apart from the others.
+_OF_ONE_VARIABLE = {"noise", "vary", "where", "missing"}
 #: Levels of a variable by which people are grouped.
 _GROUPS = 20
 
@@ -121,7 +123,7 @@ def share_of(
     begin = time.monotonic()
     rng = np.random.default_rng(seed)
     cells = _cells(population, distribution, is_mutual=is_mutual)
-    pilot = _distinct(distribution.draw(rng, _PILOT))[0]
+    pilot = distinct(distribution.draw(rng, _PILOT))[0]
     start = time.monotonic()
     judge(pilot)
     each = (time.monotonic() - start) / len(pilot)
@@ -157,21 +159,21 @@ def _drawn(
     """Bound the share by people who were drawn."""
     distribution, people = drawn
     confidence, seed, deadline = limits
-    distinct, first, inverse = _distinct(people)
-    verdict = np.full(len(distinct), UNKNOWN, dtype=np.int8)
+    different, first, inverse = distinct(people)
+    verdict = np.full(len(different), UNKNOWN, dtype=np.int8)
     done, interrupted = 0, False
     try:
-        for start, stop in _batches(len(distinct)):
+        for start, stop in _batches(len(different)):
             if done and time.monotonic() > deadline:
                 break
-            verdict[start:stop] = judge(distinct[start:stop])
+            verdict[start:stop] = judge(different[start:stop])
             done = stop
             if progress is not None:
-                progress(done, len(distinct))
+                progress(done, len(different))
     except KeyboardInterrupt:
         interrupted = True
     # Whoever was drawn before the first one who was not reached.
-    reached = int(first[done]) if done < len(distinct) else len(people)
+    reached = int(first[done]) if done < len(different) else len(people)
     found = verdict[inverse[:reached]]
     people = people[:reached]
     return Share(
@@ -227,7 +229,7 @@ def clopper_pearson(fair: int, unfair: int, unknown: int, confidence: float) -> 
     )
 
 
-def _distinct(people: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+def distinct(people: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
     """Return each person once in the order drawn, where it was drawn first, and who."""
     rows = np.ascontiguousarray(people + 0.0)
     keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
@@ -329,6 +331,9 @@ def _cells(
     """
     ensemble = population.variables.ensemble
     if not isinstance(distribution, Product) or ensemble.joints:
+        return None
+    said = {key for one in population.similarity.alternatives for key in one.plain()}
+    if not said <= _OF_ONE_VARIABLE or population.variables.schema.exist:
         return None
     named = _named_variables(population)
     alike = _alike(population) if is_mutual else frozenset()
