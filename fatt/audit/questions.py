@@ -254,7 +254,9 @@ def radius(
     ----------
     model, X, similarity, schema, by_position, n_jobs, progress
         As in `fatt.verify`. Only the amounts in `noise` grow and shrink: what may vary,
-        and ranges of interchangeable numbers, stay as they are.
+        and ranges of interchangeable numbers, stay as they are. If there is a distance,
+        only its limit does, and the radius is a limit; else, if there is `at_most`,
+        only that number does, and the radius is a number of attributes.
     budget
         As in `fatt.verify`, for each multiple that is tried; totals are for all.
     threshold, cuts, tolerance, direction, favorable
@@ -264,7 +266,7 @@ def radius(
     Returns
     -------
     Radii
-        Exact to the last bit where the budget suffices.
+        Exact to the last bit where the budget suffices; of a limit, to the 12th digit.
 
     Raises
     ------
@@ -289,7 +291,8 @@ def radius(
     A larger multiple only adds similar people, so once unfair, always unfair; and it
     changes what the trees can tell apart at finitely many multiples only. All float64
     multiples are bisected, and the search runs only for those that the trees tell apart
-    from both ends.
+    from both ends. Limits and numbers are not bisected: the next search may spend one
+    step less than the last twin costs, until there is none.
     """
     auditor = auditor_of(
         model,

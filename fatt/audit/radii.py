@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fatt.audit.limits import counts_of, limits_of, refuse_boxes
 from fatt.audit.run import Chunk, Run
 from fatt.ensemble.floats import from_ordinal, to_ordinal
 from fatt.errors import SpecError
@@ -22,14 +23,21 @@ _GROWTH = (1.0, 8.0, 64.0, 2.0**12, 2.0**24, float(np.finfo(np.float64).max))
 def radii_of(run: Run) -> Radii:
     """Find the radius of everybody; see `fatt.radius`.
 
+    Of a distance that is the largest limit, and of `at_most` the number of attributes.
+
     A larger multiple only adds similar people, so once unfair, always unfair; and it
     changes what the trees can tell apart at finitely many multiples only. All float64
     multiples are bisected, and the search runs only for those that the trees tell apart
     from both ends.
     """
     similarity = run.similarity
-    if any(one.at_most or one.distance for one in similarity.alternatives):
-        raise SpecError("radii of budgets follow.")
+    if any(one.distance for one in similarity.alternatives):
+        norms = {one.distance.norm for one in similarity.alternatives if one.distance}
+        if norms != {"linf"}:
+            return limits_of(run)
+        refuse_boxes(run)
+    elif any(one.at_most for one in similarity.alternatives):
+        return counts_of(run)
     if not any(move.grows for move in similarity.moves):
         raise SpecError(
             f"no noise can grow in {similarity!r}; name a number in noise, such as "
@@ -40,6 +48,13 @@ def radii_of(run: Run) -> Radii:
         parts.append(_Bisection(run, chunk).run())
         run.report(chunk.stop)
     lower, upper, at_zero = (np.concatenate(part) for part in zip(*parts, strict=True))
+    distances = [one.distance for one in similarity.alternatives if one.distance]
+    if distances:
+        # A box, whose limit is so many times the one that was given. Of whole numbers
+        # the quotient of limit and weight is rounded, by less than is left here.
+        limit = distances[0].limit
+        ends = limit * lower * (1 - 2e-12), limit * upper * (1 + 2e-12)
+        return Radii(*ends, at_zero, "limit")
     return Radii(lower, upper, at_zero)
 
 

@@ -59,7 +59,8 @@ class Price:
         """Return so many units of difference as steps, at most one beyond the limit."""
         root = 24 if self.norm == "l2" else 48
         with np.errstate(over="ignore", invalid="ignore"):
-            size = np.float64(weight) * 2.0**root / self.limit * distance
+            scale = np.float64(weight) * 2.0**root / self.limit
+            size = np.where(distance == 0, 0.0, scale * distance)
             size = size * size if self.norm == "l2" else size
         inside = size <= STEPS + 1.0
         return np.where(inside, np.floor(np.where(inside, size, 0)), STEPS + 1).astype(

@@ -322,6 +322,41 @@ class Membership:
         is_everybody = len(boxes) > 0 and len(people) == boxes.person[-1] + 1
         mine = boxes if is_everybody else boxes.of_people(people)
         values = values[mine.person]
+        similar = self._are_inside(mine, values)
+        if mine.costs is not None:
+            [some] = similar.nonzero()
+            spent = mine.costs.spent(
+                self._features, some, mine.person[some], values[some]
+            )
+            similar[some] = spent <= mine.costs.most[some]
+        return np.bincount(mine.person[similar], minlength=len(people)) > 0
+
+    def least_costs(
+        self, boxes: Boxes, values: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """Return what others cost in the cheapest of the boxes that hold them.
+
+        Parameters
+        ----------
+        boxes
+            Where everybody may move.
+        values : ndarray of shape (n_people, n_variables)
+            The values of the other of each person.
+        """
+        found = np.full(len(values), np.iinfo(np.int64).max)
+        values = values[boxes.person]
+        [some] = self._are_inside(boxes, values).nonzero()
+        spent = np.zeros(len(some), dtype=np.int64)
+        if boxes.costs is not None:
+            person = boxes.person[some]
+            spent = boxes.costs.spent(self._features, some, person, values[some])
+        np.minimum.at(found, boxes.person[some], spent)
+        return found
+
+    def _are_inside(
+        self, mine: Boxes, values: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Tell which boxes hold the values beside them, whatever these cost."""
         inside = (values >= mine.lower) & (values <= mine.upper)
         if self._has_whole:
             inside &= ~self._whole | (values == np.trunc(values))
@@ -331,14 +366,7 @@ class Membership:
         if self._categorical.size:
             inside[:, self._categorical] = self._are_members(mine, values)
         inside |= absent & mine.missing
-        similar = np.asarray(inside.all(axis=1))
-        if mine.costs is not None:
-            [some] = similar.nonzero()
-            spent = mine.costs.spent(
-                self._features, some, mine.person[some], values[some]
-            )
-            similar[some] = spent <= mine.costs.most[some]
-        return np.bincount(mine.person[similar], minlength=len(people)) > 0
+        return np.asarray(inside.all(axis=1))
 
     def _are_members(
         self, boxes: Boxes, values: NDArray[np.float64]

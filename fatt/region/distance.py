@@ -97,9 +97,17 @@ class Distance:
             "norm": self.norm,
         }
 
-    def with_limit(self, limit: float) -> Distance:
-        """Return the same distance with another limit."""
-        return Distance(self.weights, limit, self.norm)
+    def with_limit(self, limit: float | None) -> Distance:
+        """Return the same distance with another limit; None for none."""
+        if limit is not None:
+            return Distance(self.weights, limit, self.norm)
+        free: list[tuple[str, Weight | Table]] = [
+            (name, Table(tuple((one, other, 0.0) for one, other, _ in weight.pairs)))
+            if isinstance(weight, Table)
+            else (name, Weight(0.0))
+            for name, weight in self.weights
+        ]
+        return Distance(tuple(free), self.limit, self.norm)
 
     def scale(self, weight: float = 1.0) -> float:
         """Return how many steps of the limit a unit of difference is.
@@ -118,8 +126,10 @@ class Distance:
         costs : ndarray of float64
             The costs; infinite where values cannot be exchanged.
         """
-        with np.errstate(over="ignore"):
-            size = np.asarray(self.scale() * np.asarray(costs, dtype=np.float64))
+        costs = np.asarray(costs, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # Nothing costs nothing, however small the limit is.
+            size = np.where(costs == 0, 0.0, self.scale() * costs)
             size = size * size if self.norm == "l2" else size
         far = ~(size <= STEPS + 1.0)
         return np.where(far, STEPS + 1, np.floor(np.where(far, 0.0, size))).astype(

@@ -256,6 +256,41 @@ class Relation:
                 found.append(_made_of(moves, one, one.at_most))
         return any_of(*found) if found else None
 
+    def with_limit(self, limit: float | None) -> Relation:
+        """Return the relation with another limit of all distances.
+
+        Parameters
+        ----------
+        limit
+            The limit; None for none: what has a cost may then be anything that it
+            could be at some cost.
+        """
+        return any_of(
+            *(
+                one
+                if one.distance is None
+                else Similarity(**one.plain() | one.distance.with_limit(limit).plain())
+                for one in self.alternatives
+            )
+        )
+
+    def with_at_most(self, count: int | None) -> Relation:
+        """Return the relation with other numbers of attributes that may change at once.
+
+        Parameters
+        ----------
+        count
+            How many, in the alternatives that say how many; None for all.
+        """
+        return any_of(
+            *(
+                one
+                if one.at_most is None
+                else Similarity(**one.plain() | {"at_most": count})
+                for one in self.alternatives
+            )
+        )
+
     def one_at_a_time(self) -> Relation:
         """Return the relation in which only one attribute may change at a time.
 

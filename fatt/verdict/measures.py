@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -33,6 +33,14 @@ Of: TypeAlias = Literal["score", "probability", "prediction"]
 
 #: The multiples of noise that are shown in a notebook.
 _SHOWN = (0.5, 1.0, 2.0, 4.0, 8.0)
+
+#: What grows: the noise, the limit of a distance, or how many attributes may change.
+Grows: TypeAlias = Literal["noise", "limit", "count"]
+_MEASURED = {
+    "noise": ("multiple", "times the noise", "without noise"),
+    "limit": ("limit", "as the limit", "at the limit 0"),
+    "count": ("number", "attributes at once", "if none changes"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,18 +218,29 @@ class Radius:
         is unknown, `lower` is 0 and nothing is proved fair.
     at_zero
         The verdict without any noise, when only what `vary` names may change.
+    of
+        What grows: the ``"noise"``; the ``"limit"`` of a distance, where the bounds
+        are limits; or the ``"count"`` of attributes that change at once.
+    changes
+        How the twin differs that is nearest of those that were found. Of noise there
+        is none.
     """
 
     index: int
     bounds: Bounds
     at_zero: Verdict
+    of: Grows = "noise"
+    changes: dict[str, Change] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         lower, upper = self.bounds
+        _, unit, nothing = _MEASURED[self.of]
         told = {
-            "proved fair up to": f"{lower:.6g} times the noise",
-            "proved unfair from": f"{upper:.6g} times" if np.isfinite(upper) else None,
-            "without noise": str(self.at_zero),
+            "proved fair up to": f"{lower:.6g} {unit}",
+            "proved unfair from": f"{upper:.6g}" if np.isfinite(upper) else None,
+            nothing: str(self.at_zero),
+            "twin": ", ".join(f"{name} {how}" for name, how in self.changes.items())
+            or None,
         }
         return notebook(f"Person {self.index}", facts(told))
 
@@ -233,14 +252,25 @@ class Radii(OnDemand[Radius]):
     Attributes
     ----------
     lower, upper : ndarray of shape (n_people,)
-        The largest multiple proved fair, and the smallest proved unfair.
+        The largest multiple proved fair, and the smallest proved unfair; or limits of a
+        distance, or numbers of attributes.
     at_zero : ndarray of shape (n_people,), int8
         Position of the verdict without noise in `fatt.verdict.VERDICTS`.
+    of
+        What grows, as in `Radius`.
+    pairs
+        The values of the people, and of the nearest twins that were found, NaN where
+        there is none; None of noise.
+    features
+        The variables.
     """
 
     lower: Floats
     upper: Floats
     at_zero: NDArray[np.int8]
+    of: Grows = "noise"
+    pairs: tuple[Floats, Floats] | None = None
+    features: tuple[Feature, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (self.lower, self.upper, self.at_zero):
@@ -256,20 +286,35 @@ class Radii(OnDemand[Radius]):
             median = f"; the median of the others is at least {np.median(rest):.4g}"
         return (
             f"<{len(self):,} radii: {len(self) - len(rest):,} are fair at every "
-            f"multiple{median}>"
+            f"{_MEASURED[self.of][0]}{median}>"
         )
 
     def fair_at(self, multiple: float) -> Bounds:
-        """Bound the share who are fair at a multiple of the noise, more than 0."""
+        """Bound the share who are fair at a multiple of the noise, more than 0.
+
+        Or at a limit of a distance, or if so many attributes change at once.
+        """
         return Bounds(
             float((self.lower >= multiple).mean()),
             float((self.upper > multiple).mean()),
         )
 
     def _repr_html_(self) -> str:
-        rows = [[f"{one:g}", share(self.fair_at(one))] for one in _SHOWN]
-        head, what = ("multiple of the noise", "treated fairly"), "As the noise grows"
+        of = {"noise": "noise", "limit": "distance", "count": "attributes"}[self.of]
+        rows = [[f"{one:g}", share(self.fair_at(one))] for one in self.shown()]
+        head = (f"{_MEASURED[self.of][0]} of the {of}", "treated fairly")
+        what = f"As the {_MEASURED[self.of][0]} grows"
         return notebook(f"{len(self):,} radii", table(head, rows, what, numbers=(0, 1)))
+
+    def shown(self) -> list[float]:
+        """Return the multiples, limits or numbers of attributes that a table shows."""
+        if self.of == "noise":
+            return [*_SHOWN]
+        if self.of == "count":
+            return [1.0, 2.0, 3.0, 4.0, 5.0]
+        finite = self.upper[np.isfinite(self.upper)]
+        typical = float(np.median(finite)) if len(finite) else 1.0
+        return [typical * one for one in _SHOWN]
 
     def to_frame(self) -> Any:
         """Return a data frame with one row per person.
@@ -303,4 +348,15 @@ class Radii(OnDemand[Radius]):
             index=place,
             bounds=Bounds(float(self.lower[place]), float(self.upper[place])),
             at_zero=VERDICTS[self.at_zero[place]],
+            of=self.of,
+            changes=self._changes(place),
+        )
+
+    def _changes(self, place: int) -> dict[str, Change]:
+        if self.pairs is None or np.isinf(self.upper[place]):
+            return {}
+        own, twin = (values[place] for values in self.pairs)
+        return changes_between(
+            values_of(self.features, own),
+            values_of(self.features, twin, made_of=own),
         )
