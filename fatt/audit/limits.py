@@ -90,7 +90,9 @@ class _Falling:
 
     def _space(self, similarity: Relation) -> Neighbourhood:
         if similarity not in self._spaces:
-            self._spaces[similarity] = Neighbourhood(similarity, self._run.variables)
+            self._spaces[similarity] = Neighbourhood(
+                similarity, self._run.variables, counts=True
+            )
         return self._spaces[similarity]
 
     def _search(

@@ -9,6 +9,7 @@ leaves. That is repeated with what is left, until nothing is left or nothing cha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 
 from fatt.certificate.arithmetic import Arithmetic
 from fatt.certificate.cells import Cells
+from fatt.certificate.similar import Reach, Rule, most_of
+from fatt.certificate.spending import Purse, cell_costs
 from fatt.certificate.walk import Boxes
 
 Floats = NDArray[np.float64]
@@ -84,6 +87,34 @@ class Open:
     slack: float
 
 
+class Prices(NamedTuple):
+    """What it costs a person to differ.
+
+    Attributes
+    ----------
+    rules
+        What the similarity says of each variable.
+    values : ndarray of shape (n_variables,)
+        The person's own values.
+    ends
+        The smallest and the largest number of each variable.
+    """
+
+    rules: Sequence[Rule]
+    values: Floats
+    ends: Sequence[tuple[float, float]]
+
+    @classmethod
+    def of(
+        cls, rules: Sequence[Rule], values: Floats, reaches: Sequence[Reach], row: int
+    ) -> Prices | None:
+        """Return the prices of one of some people; None if there is no budget."""
+        if most_of(rules) is None:
+            return None
+        ends = [(float(reach.low[row]), float(reach.high[row])) for reach in reaches]
+        return cls(rules, values[row], ends)
+
+
 class Question(NamedTuple):
     """Whether a person's label can change in a box.
 
@@ -95,12 +126,15 @@ class Question(NamedTuple):
         The leaves that it may reach, sorted.
     own
         The person's class.
+    prices
+        What it costs to differ; None if only the box counts.
     """
 
     boxes: Boxes
     box: int
     leaves: Integers
     own: int
+    prices: Prices | None = None
 
 
 class Problem:
@@ -127,7 +161,7 @@ class Problem:
         self, cells: Cells, arithmetic: Arithmetic, question: Question
     ) -> None:
         self._cells, self._arithmetic = cells, arithmetic
-        boxes, box, leaves, self._own = question
+        boxes, box, leaves, self._own, prices = question
         self.lines: list[int] = []
         self.sets: list[int] = []
         self.set_cells: list[Integers] = []
@@ -150,6 +184,44 @@ class Problem:
             np.ones(int(self.set_starts[-1]), dtype=bool),
         )
         self._narrow(leaves)
+        self._purse = None if prices is None else self._purse_of(prices)
+
+    def _purse_of(self, prices: Prices) -> Purse | None:
+        """Return what the cells of all axes on which there is a choice cost."""
+        most = most_of(prices.rules)
+        if most is None:
+            return None
+        costs = {
+            index: cell_costs(
+                self._cells.axes[index],
+                prices.rules[index].price,
+                float(prices.values[index]),
+                prices.ends[index],
+            )
+            for index in (*self.lines, *self.sets)
+        }
+        own = [
+            int(np.searchsorted(self._cells.axes[index].cuts, prices.values[index]))
+            for index in self.lines
+        ]
+        lines = [(cell, costs[i]) for cell, i in zip(own, self.lines, strict=True)]
+        sets = [
+            costs[index][cells]
+            for index, cells in zip(self.sets, self.set_cells, strict=True)
+        ]
+        nothing = np.zeros(0, dtype=np.int64)
+        beside = np.concatenate([nothing, *sets])
+        return Purse(lines, beside, self.set_starts[:-1], most)
+
+    def _asked(self, part: Part, alive: Integers) -> Integers | None:
+        """Return what leaves cost in a part; last what the part itself costs."""
+        if self._purse is None:
+            return None
+        return self._purse.asked(
+            np.vstack([np.maximum(self._first[alive], part.first), part.first]),
+            np.vstack([np.minimum(self._last[alive], part.last), part.last]),
+            np.vstack([self._allowed[alive] & part.inside, part.inside]),
+        )
 
     def _narrow(self, leaves: Integers) -> None:
         """Work out the box of each leaf, from the leaf up to the root."""
@@ -252,6 +324,13 @@ class Problem:
         mine, theirs = arithmetic.outputs(own, other)
         start = float(arithmetic.start(own, other)[0])
         while True:
+            asked = self._asked(part, alive)
+            if asked is not None and self._purse is not None:
+                if asked[-1].sum() > self._purse.most:
+                    # Nobody similar is in it.
+                    return None
+                is_paid = asked[:-1].sum(axis=1) <= self._purse.most
+                alive, asked = alive[is_paid], asked[np.append(is_paid, True)]
             tree = self._tree[alive]
             starts = np.flatnonzero(np.diff(tree, prepend=-1))
             if len(starts) < len(self._cells.roots):
@@ -271,6 +350,10 @@ class Problem:
             bound = start + float(best.sum())
             if bound + error[0] < needed[0]:
                 return None
+            if asked is not None and self._purse is not None:
+                spent = self._purse.bound(lead, starts, asked[:-1], asked[-1])
+                if start + spent + error[0] < needed[0]:
+                    return None
             slack = _up(_up(bound - float(needed[0])) + float(error[0]))
             counts = np.diff(np.append(starts, len(alive)))
             kept = alive[np.repeat(best, counts) - lead <= slack]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fatt.certificate.arithmetic import Arithmetic
 from fatt.certificate.cells import Cells
-from fatt.certificate.closing import Problem, Question
+from fatt.certificate.closing import Prices, Problem, Question
 from fatt.certificate.columns import Numbers
 from fatt.certificate.keeping import Keeping
 from fatt.certificate.similar import Reach, Similar
@@ -141,16 +141,27 @@ class Judge:
         if self._keeping.is_asked:
             scores = self.arithmetic.scores(self._leaves_at(values))[:, 0]
             edges = self._keeping.edges(scores, own)
-        for who, reaches in self._similar.reaches(values):
+        rules = [*self._similar.alternatives, []]
+        for (who, reaches), said in zip(
+            self._similar.reaches(values), rules, strict=True
+        ):
             people = np.flatnonzero(who)
             mine = None if edges is None else edges[people]
-            ways = self.look(reaches, own[people], mine)
+            prices = [
+                Prices.of(said, values[people], reaches, row)
+                for row in range(len(people))
+            ]
+            ways = self.look(reaches, own[people], mine, prices)
             for person, way in zip(people.tolist(), ways, strict=True):
                 found[person].append(way)
         return found
 
     def look(
-        self, reaches: list[Reach], own: Integers, edges: Floats | None = None
+        self,
+        reaches: list[Reach],
+        own: Integers,
+        edges: Floats | None = None,
+        prices: Sequence[Prices | None] | None = None,
     ) -> list[Around]:
         """Take a first look at where people may move, given how far in each variable.
 
@@ -162,6 +173,8 @@ class Judge:
             The classes of the people.
         edges : ndarray of shape (n_people, n_edges), optional
             Where the scores of the other classes begin, if each person has own ones.
+        prices
+            What it costs each person to differ, if somebody has a budget.
         """
         boxes = boxes_of(self.cells, reaches)
         owner, leaves = leaves_of(self.cells, boxes)
@@ -171,7 +184,8 @@ class Judge:
         around = []
         for box, label in enumerate(own.tolist()):
             mine = leaves[starts[box] : starts[box + 1]]
-            question = Question(boxes, box, mine, label)
+            price = None if prices is None else prices[box]
+            question = Question(boxes, box, mine, label, price)
             one = every if edges is None else every.between(edges[[box]])
             around.append(Around(self, one, question, bool(closed[box])))
         return around

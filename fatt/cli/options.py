@@ -91,6 +91,17 @@ similarity_options = _all(
           "NAME=any for any at all. Repeatable."),
     _many("--missing", "NAME", "May be missing for one of two similar people. "
           "Repeatable."),
+    click.option("--at-most", type=int, metavar="NUMBER",
+                 help="At most so many of these attributes change at the same time."),
+    _many("--distance", "NAME=COST", "What a unit of an attribute costs, or another "
+          "category: age=1/10, income='1/sd', sex=0. Costs between categories stand in "
+          "a file. Repeatable."),
+    click.option("--limit", type=float, metavar="NUMBER",
+                 help="The largest --distance between similar people; by default 1."),
+    click.option("--norm", type=click.Choice(["l1", "l2", "linf", "l0"]),
+                 help="How costs become a distance: their sum (l1, by default), the "
+                 "root of the sum of squares, the largest, or the sum of the weights "
+                 "of all that differ."),
     _file("--spec", "Read it all from a TOML file, as 'fatt init' writes one: who is "
           "similar, which files, what columns are called, how the model decides."),
     _many("--one-hot", "NAME", "The columns NAME_... are one variable, one 1 in a row. "
@@ -177,6 +188,10 @@ class Request:
     noise: tuple[str, ...] = ()
     vary: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    at_most: int | None = None
+    distance: tuple[str, ...] = ()
+    limit: float | None = None
+    norm: Any = None
     one_hot: tuple[str, ...] = ()
     label: str | None = None
     identity: str | None = None
@@ -356,7 +371,15 @@ class Request:
             )
         if self.spec is None:
             noise, vary = _noise(self.noise), _vary(self.vary)
-            return Similarity(noise=noise, vary=vary, missing=self.missing)
+            return Similarity(
+                noise=noise,
+                vary=vary,
+                missing=self.missing,
+                at_most=self.at_most,
+                distance=_distance(self.distance),
+                limit=self.limit,
+                norm=self.norm,
+            )
         if self._has_options():
             raise SpecError(
                 "--spec says who is similar, and so do other options; write all of it "
@@ -367,12 +390,27 @@ class Request:
         return read_similarity(self.spec)
 
     def _has_options(self) -> bool:
-        return any((self.noise, self.vary, self.missing))
+        named = (self.noise, self.vary, self.missing, self.distance)
+        return any(named) or (self.at_most, self.limit, self.norm) != (None,) * 3
 
 
 def _vary(given: Iterable[str]) -> dict[str, str]:
     names = {text.removesuffix("=any"): text for text in given}
     return {name: "known" if text == name else "any" for name, text in names.items()}
+
+
+def _distance(given: Iterable[str]) -> dict[str, str] | None:
+    costs: dict[str, str] = {}
+    for text in given:
+        name, equals, cost = text.rpartition("=")
+        if not equals or not name:
+            raise SpecError(
+                f"--distance {text} says no cost; write {text}=0.1, what a unit costs."
+            )
+        if name in costs:
+            raise SpecError(f"--distance says two things of {name!r}; say one.")
+        costs[name] = cost
+    return costs or None
 
 
 def _noise(given: Iterable[str]) -> dict[str, str] | str | None:

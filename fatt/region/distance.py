@@ -66,8 +66,12 @@ class Table:
         found = [label for one, other, _ in self.pairs for label in (one, other)]
         return tuple(sorted(dict.fromkeys(found), key=repr))
 
-    def plain(self) -> dict[tuple[Label, Label], float]:
-        """Return the table as people write it."""
+    def plain(self) -> list[list[Label]]:
+        """Return the table as files hold it, row by row."""
+        return [[one, other, short(cost)] for one, other, cost in self.pairs]
+
+    def in_python(self) -> dict[tuple[Label, Label], float]:
+        """Return the table as people write it in Python."""
         return {(one, other): short(cost) for one, other, cost in self.pairs}
 
 
@@ -95,6 +99,13 @@ class Distance:
             "distance": {name: weight.plain() for name, weight in self.weights},
             "limit": short(self.limit),
             "norm": self.norm,
+        }
+
+    def in_python(self) -> dict[str, Any]:
+        """Return the weights as people write them in Python."""
+        return {
+            name: weight.in_python() if isinstance(weight, Table) else weight.plain()
+            for name, weight in self.weights
         }
 
     def with_limit(self, limit: float | None) -> Distance:

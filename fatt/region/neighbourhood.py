@@ -37,6 +37,8 @@ class Neighbourhood:
         Who is similar to whom.
     variables
         The model's variables.
+    counts
+        Whether the attributes that differ are counted even if all of them may.
 
     Raises
     ------
@@ -44,12 +46,14 @@ class Neighbourhood:
         If the similarity does not fit the variables.
     """
 
-    def __init__(self, similarity: Relation, variables: Variables) -> None:
+    def __init__(
+        self, similarity: Relation, variables: Variables, *, counts: bool = False
+    ) -> None:
         self._variables = variables
         self._words = code_words(variables.ensemble.features)
         rules = [bind(one, variables) for one in similarity.alternatives]
         for one, mine in zip(similarity.alternatives, rules, strict=True):
-            add_budget(mine, one, variables)
+            add_budget(mine, one, variables, counts=counts)
         domains, anything = self._domains()
         # Behind the alternatives stands one that lets nothing move: it is for those
         # whom none of them is about.

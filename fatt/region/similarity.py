@@ -517,6 +517,8 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
         given = self.plain()
         if self.exist:
             given["exist"] = exist_in_python(self.exist)
+        if self.distance is not None:
+            given["distance"] = self.distance.in_python()
         parts = [f"{key}={value!r}" for key, value in given.items()]
         return f"Similarity({', '.join(parts)})"
 

@@ -34,7 +34,9 @@ from fatt.region.variables import Variables
 _MOST_CODES = 2048
 
 
-def add_budget(rules: Rules, similarity: Similarity, variables: Variables) -> None:
+def add_budget(
+    rules: Rules, similarity: Similarity, variables: Variables, *, counts: bool = False
+) -> None:
     """Add to the rules of a similarity how much may be spent on differing.
 
     Parameters
@@ -45,6 +47,8 @@ def add_budget(rules: Rules, similarity: Similarity, variables: Variables) -> No
         Who is similar to whom.
     variables
         The model's variables.
+    counts
+        Whether the attributes that differ are counted even if all of them may.
 
     Raises
     ------
@@ -55,7 +59,7 @@ def add_budget(rules: Rules, similarity: Similarity, variables: Variables) -> No
         _add_distance(rules, similarity.distance, variables)
     most, moving = similarity.at_most, rules.moving
     # As many as there are may all change: that is the box itself.
-    if most is not None and most < len(moving):
+    if most is not None and (counts or most < len(moving)):
         each = np.zeros(len(variables.ensemble.features), dtype=COST)
         each[sorted(moving)] = _cost(COUNT, price=1)
         rules.budget = Budget(most, each, np.zeros(0, dtype=np.int64))

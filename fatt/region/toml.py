@@ -68,9 +68,6 @@ def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], what: str) -> 
 
 def in_toml(value: Any) -> str:
     """Return a text, number, truth value, list or dict as TOML writes it in a line."""
-    if isinstance(value, dict) and any(isinstance(key, tuple) for key in value):
-        # What is said of pairs, as rows.
-        return in_toml([[*pair, said] for pair, said in value.items()])
     if isinstance(value, dict):
         items = [f"{toml_key(name)} = {in_toml(item)}" for name, item in value.items()]
         return f"{{ {', '.join(items)} }}"

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from fatt.report.report import Report
 
 
-_MULTIPLES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _N_POINTS = 120
 _SCORE = " The score is the number from which the model derives its answer."
 
@@ -134,34 +133,67 @@ def _turn(before: Label | None, after: Label) -> Part:
     return turned if before is None else [name_of(in_words(before)), " → ", turned]
 
 
+#: By what grows: what that is, one of its values, and the sentence that says so.
+_GROWING = {
+    "noise": (
+        "multiple of the noise",
+        "multiple",
+        "The noise is how far numbers may differ. Here it is multiplied: 1 is this "
+        "audit, 2 is twice as much.",
+    ),
+    "limit": (
+        "limit of the distance",
+        "limit",
+        "The limit is the largest distance between similar people. Here it grows; in "
+        "this audit it is {:g}.",
+    ),
+    "count": (
+        "number of attributes that change at once",
+        "number",
+        "Here any so many attributes may change at the same time; in this audit {:g}.",
+    ),
+}
+
+
+def _asked(report: Report, measured: Radii) -> float:
+    """Return the multiple, the limit or the number of attributes of this audit."""
+    for one in report.similarity.alternatives:
+        if measured.of == "limit" and one.distance is not None:
+            return one.distance.limit
+        if measured.of == "count" and one.at_most is not None:
+            return float(one.at_most)
+    return 1.0
+
+
 def radii(report: Report, measured: Radii | None) -> Markup | None:
-    """Show how many people are still fair when the noise grows."""
+    """Show how many people are still fair when the noise, or a limit, grows."""
     if measured is None:
         return None
+    what, each, told = _GROWING[measured.of]
+    asked = _asked(report, measured)
     lower, upper = measured.lower, measured.upper
     finite = upper[np.isfinite(upper)]
-    highest = max(2.0, float(np.quantile(finite, 0.9)) if finite.size else 0.0)
+    highest = max(2.0 * asked, float(np.quantile(finite, 0.9)) if finite.size else 0.0)
     # Nothing is said of the multiple 0, at which only what varies may change.
     at = np.linspace(0.0, highest, _N_POINTS + 1)[1:]
     proved = np.array([(lower >= multiple).mean() for multiple in at])
     possible = np.array([(upper > multiple).mean() for multiple in at])
     rows = [
-        [f"{multiple:g}", share(measured.fair_at(multiple))] for multiple in _MULTIPLES
+        [f"{multiple:.4g}", share(measured.fair_at(multiple))]
+        for multiple in measured.shown()
     ]
     always = int(np.isinf(lower).sum())
-    never = f" For {always:,} of {len(lower):,} people no multiple changes the answer."
+    never = f" For {always:,} of {len(lower):,} people no {each} changes the answer."
     title = "How far until the answer changes"
     if report.allowed.words:
-        never = f" For {always:,} of {len(lower):,} people every multiple is fair."
+        never = f" For {always:,} of {len(lower):,} people every {each} is fair."
         title = f"How far until a similar person gets {unfair_answer(report)}"
     return section(
         title,
         "radius",
         tag(
             "p",
-            "The noise is how far numbers may differ. Here it is multiplied: 1 is this "
-            "audit, 2 is twice as much."
-            f"{never if always else ''}",
+            f"{told.format(asked)}{never if always else ''}",
         ),
         tag(
             "div",
@@ -171,9 +203,9 @@ def radii(report: Report, measured: Radii | None) -> Markup | None:
                     at,
                     proved,
                     possible,
-                    title="Share of people treated fairly as the noise grows",
-                    x_title="multiple of the noise",
-                    mark=(1.0, "this audit"),
+                    title=f"Share of people treated fairly, by the {what}",
+                    x_title=what,
+                    mark=(asked, "this audit"),
                 ),
                 tag(
                     "figcaption",
@@ -184,9 +216,9 @@ def radii(report: Report, measured: Radii | None) -> Markup | None:
                 ),
             ),
             table(
-                ("multiple of the noise", "treated fairly"),
+                (what, "treated fairly"),
                 rows,
-                "Share treated fairly at some multiples of the noise",
+                f"Share treated fairly, by the {what}",
                 numbers=(1,),
             ),
             class_="beside",

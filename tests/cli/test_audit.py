@@ -468,3 +468,38 @@ def test_a_raw_column_behind_one_hot_columns_is_not_to_be_renamed(
     people.rename(columns={"age": "Age"}).to_csv(raw, index=False)
     said = fails(capsys, monkeypatch, "audit", model, raw, "--noise", "age=2")
     assert "say so: --rename FILE" in said
+
+
+def test_budgets_are_options(files: tuple[str, str], tmp_path: Path) -> None:
+    one = audit(*files, *SIMILAR, "--at-most", "1", "--json")
+    [asked] = json.loads(one.stdout)["similarity"]
+    expected = Similarity(noise={"age": 2, "income": "5%"}, vary=["sex"], at_most=1)
+    assert Similarity(**asked) == expected
+    words = ("--distance", "age=1/10", "--distance", "sex=0", "--limit", "0.5")
+    ball = json.loads(audit(*files, *words, "--norm", "l2", "--json").stdout)
+    expected = Similarity(distance={"age": 0.1, "sex": 0}, limit=0.5, norm="l2")
+    assert Similarity(**ball["similarity"][0]) == expected
+    page = tmp_path / "page.html"
+    assert audit(*files, *words, "--html", str(page)).exit_code in (0, 1)
+    assert "each unit costs 0.1" in page.read_text(encoding="utf-8")
+    spec = tmp_path / "spec.toml"
+    spec.write_text(expected.to_toml())
+    again = json.loads(audit(*files, "--spec", str(spec), "--json").stdout)
+    assert again["counts"] == ball["counts"]
+
+
+def test_budgets_that_mean_nothing(
+    files: tuple[str, str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for words, told in (
+        (("--distance", "age"), "--distance age says no cost"),
+        (("--distance", "=3"), "--distance =3 says no cost"),
+        (("--distance", "age=1", "--distance", "age=2"), "two things of 'age'"),
+        (("--distance", "age=-1"), "distance of 'age' is '-1'"),
+        (("--limit", "2"), "write --distance age=0.1"),
+        (("--at-most", "2"), "nothing may change"),
+        ((*SIMILAR, "--at-most", "0"), "at_most is 0"),
+    ):
+        assert told in fails(capsys, monkeypatch, "audit", *files, *words)
