@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         verify,
     )
     from fatt.certificate import Certificate
+    from fatt.comparison import Comparison, compare
     from fatt.ensemble import Ensemble
     from fatt.importers import load
     from fatt.model import Model
@@ -41,6 +42,7 @@ __all__ = [
     "Bounds",
     "Budget",
     "Certificate",
+    "Comparison",
     "Counterexample",
     "Counterexamples",
     "Ensemble",
@@ -60,6 +62,7 @@ __all__ = [
     "Space",
     "Verdict",
     "__version__",
+    "compare",
     "errors",
     "hinted_cart",
     "load",
@@ -75,6 +78,7 @@ _HOME = {
     "Bounds": "fatt.verdict",
     "Budget": "fatt.verifier",
     "Certificate": "fatt.certificate",
+    "Comparison": "fatt.comparison",
     "Counterexample": "fatt.verdict",
     "Counterexamples": "fatt.verdict",
     "Ensemble": "fatt.ensemble",
@@ -93,6 +97,7 @@ _HOME = {
     "Similarity": "fatt.region",
     "Space": "fatt.region",
     "Verdict": "fatt.verdict",
+    "compare": "fatt.comparison",
     "hinted_cart": "fatt.train",
     "load": "fatt.importers",
     "radius": "fatt.audit",
