@@ -103,6 +103,16 @@ PROOF = {
         r"\| fair \| unfair \| unknown \|\n",
         r"\| Black +\| +\d+ +\| +\d+ +\| +\d+ +\| +0 +\| 0\.\d+ +\|",
     ],
+    "13_any_two_attributes.py": [
+        r"any 1: 2\d\d of 300.*\nany 2: 2\d\d of 300.*\nany 3: 2\d\d of 300",
+        r"changed by 1: [1-9]\d* people\nchanged by 2: [1-9]\d* people",
+        r"for example person \d+: \{'\w+': Change\(.*\), '\w+': Change\(",
+    ],
+    "14_a_distance_with_a_limit.py": [
+        r"- 'age' may differ: each unit, or another category, costs 0\.1\d+\n",
+        r"and the squares of all their costs add up to at most the square of 0\.5",
+        r"person \d+: \{'\w+': Change\(.*\}, at 0\.\d+\n\{'fair': 2\d\d, ",
+    ],
     "mlflow_run.py": [
         r"depth 2: \d+\.\d% proved fair\n(.*\n)*depth 8: \d+\.\d% proved fair\n",
     ],
