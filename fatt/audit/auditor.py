@@ -49,7 +49,8 @@ from fatt.region import (
     Space,
     Variables,
 )
-from fatt.region.inference import infer, read_columns
+from fatt.region.inference import infer, read_columns, with_seen
+from fatt.region.kinds import Ordinal
 from fatt.region.one_hot import SuspectGroups
 from fatt.region.similarity import narrowed
 from fatt.report import Report
@@ -195,6 +196,8 @@ class Auditor:
         is_inferred: bool,
         rows: Any = None,
     ) -> None:
+        if rows is not None:
+            schema = with_seen(model.ensemble, schema, rows, similarity)
         self._schema, self.model, self._is_inferred = schema, model, is_inferred
         suspects = self._suspects_of(similarity)
         if rows is not None:
@@ -203,8 +206,7 @@ class Auditor:
         for name in _COMPILED:
             importlib.import_module(name)
         self.variables = Variables(model.ensemble, narrowed(schema, similarity))
-        verifier = _search_of(self.variables.ensemble, self.allowed)
-        self._bind(similarity, verifier, suspects)
+        self._bind(similarity, None, suspects)
         self._replay = Replay(model, self.variables, self.allowed)
 
     def _suspects_of(self, similarity: Relation) -> SuspectGroups:
@@ -212,11 +214,15 @@ class Auditor:
         return SuspectGroups(similarity, self._schema, ensemble, inferred=inferred)
 
     def _bind(
-        self, similarity: Relation, verifier: Search, suspects: SuspectGroups
+        self, similarity: Relation, known: Search | None, suspects: SuspectGroups
     ) -> None:
         self._suspects, variables = suspects, self.variables
         self.similarity = similarity
         space = Neighbourhood(similarity, variables)
+        ensemble = space.combined.ensemble
+        verifier = known
+        if verifier is None or verifier.ensemble is not ensemble:
+            verifier = _search_of(ensemble, self.allowed)
         self._question = Question(variables, similarity, space, verifier)
         self.spot_checks = SpotChecks(variables, similarity)
 
@@ -252,6 +258,7 @@ class Auditor:
         other, current = copy.copy(self), self.variables.schema
         wanted = narrowed(self._schema, similarity)
         moving = {name for name, _ in similarity.moving(self._schema)}
+        moving |= {one.name for one in wanted.variables if isinstance(one, Ordinal)}
         if any(current.find(name) != wanted.find(name) for name in moving):
             # Other numbers have only the values that are known.
             other._prepare(self.model, similarity, self._schema, self._is_inferred)

@@ -23,7 +23,9 @@ from fatt.ensemble import Ensemble
 from fatt.errors import DataError, JournalError, MissingDependencyError, SpecError
 from fatt.importers import load
 from fatt.region import Relation, Schema
-from fatt.region.inference import Statistics
+from fatt.region.combined import asked, joined
+from fatt.region.existence import Together
+from fatt.region.inference import Statistics, combinations_in
 from fatt.report import Asked, Group
 from fatt.report.doubts import refuse_vacuous
 from fatt.report.groups import in_order, share_of_fair
@@ -113,7 +115,7 @@ def verify_partitions(
     model = load(model, threshold=threshold, cuts=cuts)
     parts = _parts(people)
     if schema is None:
-        schema = _inferred(model.ensemble, parts)
+        schema = _inferred(model.ensemble, parts, similarity)
     auditor = Auditor(
         model,
         similarity=similarity,
@@ -295,7 +297,7 @@ def _parts(people: Any) -> list[Any]:
     return list(people.to_delayed())
 
 
-def _inferred(ensemble: Ensemble, parts: list[Any]) -> Schema:
+def _inferred(ensemble: Ensemble, parts: list[Any], similarity: Relation) -> Schema:
     """Infer the schema from all parts; never from one alone."""
     import dask
 
@@ -304,11 +306,24 @@ def _inferred(ensemble: Ensemble, parts: list[Any]) -> Schema:
     statistics = [one for one in seen if one is not None]
     if not statistics:
         raise DataError("there are no rows; pass at least one person.")
-    return Schema.infer(ensemble, functools.reduce(operator.or_, statistics))
+    schema = Schema.infer(ensemble, functools.reduce(operator.or_, statistics))
+    if not asked(schema, similarity):
+        return schema
+    question = dask.delayed(pickle.dumps((ensemble, schema, similarity)), pure=True)
+    found = dask.compute(*[dask.delayed(_combine)(question, part) for part in parts])
+    return msgspec.structs.replace(schema, seen=joined(found))
 
 
 def _observe(model: bytes, part: Any) -> Statistics | None:
     return Schema.observe(pickle.loads(model), part) if len(part) else None
+
+
+def _combine(question: bytes, part: Any) -> tuple[Together, ...]:
+    """Return the combinations in a part of which the similarity asks."""
+    ensemble, schema, similarity = pickle.loads(question)
+    if not len(part):
+        return ()
+    return combinations_in(ensemble, schema, part, similarity)
 
 
 def _prepared(folder: Path, question: Question, n_parts: int) -> list[str]:

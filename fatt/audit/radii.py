@@ -68,7 +68,7 @@ class _Bisection:
     def __init__(self, run: Run, chunk: Chunk) -> None:
         self._run = run
         self._start, self._values = chunk.start, chunk.values
-        ensemble = run.variables.ensemble
+        ensemble = run.combined.ensemble
         # Where columns are computed of several, each person's trees tell others apart.
         self._cells = None if ensemble.joints else variables_of(ensemble)
 

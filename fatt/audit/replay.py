@@ -22,6 +22,7 @@ from fatt.people import People
 from fatt.people.edits import with_changes
 from fatt.region import Boxes, Variables
 from fatt.region.boxes import Membership
+from fatt.region.combined import Combined
 from fatt.threads import CHUNK
 from fatt.verdict import UNFAIR, answers_of
 
@@ -128,12 +129,19 @@ class Replay:
         return len(other)
 
     def require_similar(
-        self, boxes: Boxes, start: int, people: Places, twins: Matrix
+        self,
+        combined: Combined,
+        boxes: Boxes,
+        start: int,
+        people: Places,
+        twins: Matrix,
     ) -> None:
         """Make sure that twins are similar to people, by the definition.
 
         Parameters
         ----------
+        combined
+            The variables of the boxes.
         boxes
             Where some people may move.
         start
@@ -148,7 +156,10 @@ class Replay:
         ReplayError
             If one of them is not similar.
         """
-        is_similar = self._membership.are_similar(boxes, people, twins)
+        membership = self._membership
+        if not combined.is_plain:
+            membership = Membership(combined.ensemble.features)
+        is_similar = membership.are_similar(boxes, people, combined.join(twins))
         if not is_similar.all():
             raise ReplayError(
                 f"row {start + people[np.argmin(is_similar)]}: the twin that was found "

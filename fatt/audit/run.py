@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,8 +15,9 @@ from fatt.errors import DataError
 from fatt.people import People
 from fatt.progress import Progress
 from fatt.region import Boxes, Neighbourhood, Relation, Variables
+from fatt.region.combined import Combined
 from fatt.threads import CHUNK, Pace, chunk_size, in_order, n_threads
-from fatt.verdict import Findings
+from fatt.verdict import Findings, Twins
 from fatt.verifier import Budget
 from fatt.verifier.budget import Account
 from fatt.verifier.joint import NotFollowedError, Search
@@ -30,7 +32,10 @@ _NO_LIMITS = Budget()
 
 
 class Chunk(NamedTuple):
-    """Some people: rows `start` to `stop`, their values, and where they may move."""
+    """Some people: rows `start` to `stop`, their values, and where they may move.
+
+    Boxes are those of the combined variables, see `Run.combined`.
+    """
 
     start: int
     stop: int
@@ -99,7 +104,7 @@ class Run:
         n_jobs: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.variables, self.similarity, self._space, _ = question
+        self.variables, self.similarity, self.space, _ = question
         self.people = people
         self.budget = _NO_LIMITS if budget is None else budget
         self.n_jobs = n_jobs
@@ -109,6 +114,11 @@ class Run:
         self.verifier = question.verifier.for_one_run()
         self.account = Account(self.budget)
         self.interrupted = False
+
+    @property
+    def combined(self) -> Combined:
+        """The variables of the search: those that are tied together are one."""
+        return self.space.combined
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the people, some thousands at a time."""
@@ -185,7 +195,7 @@ class Run:
         scale : ndarray of shape (n_people,), optional
             By how much each person's noise is multiplied.
         """
-        return self._space.boxes(values, scale=scale)
+        return self.space.boxes(values, scale=scale)
 
     def search(
         self,
@@ -210,26 +220,43 @@ class Run:
         """
         with _of_rows(rows):
             found = self.verifier.verify(
-                values,
+                self.combined.join(values),
                 regions,
                 budget=self.account.left(),
                 n_jobs=n_threads or self._n_threads,
             )
         self.interrupted |= found.interrupted
-        return found
+        return found if self.combined.is_plain else self._parted(found)
+
+    def _parted(self, found: Findings) -> Findings:
+        """Return findings whose twins have all variables again."""
+        twins, part = found.twins, self.combined.part
+        parted = Twins.of(
+            index=twins.index,
+            people=part(twins.people),
+            twins=part(twins.everybody()),
+            label=twins.label,
+            twin_label=twins.twin_label,
+        )
+        return replace(found, twins=parted)
 
     def extremes(self, chunk: Chunk, output: int) -> Extremes:
         """Find the lowest and the highest of one score among similar people."""
         with _of_rows(chunk.rows):
             found = self.verifier.extremes(
-                chunk.values,
+                self.combined.join(chunk.values),
                 chunk.boxes,
                 output,
                 budget=self.account.left(),
                 n_jobs=self._n_threads,
             )
         self.account.spend(found.nodes)
-        return found
+        part = self.combined.part
+        return replace(
+            found,
+            lowest_at=part(found.lowest_at),
+            highest_at=part(found.highest_at),
+        )
 
     def report(self, done: int) -> None:
         """Tell that so many people are done."""

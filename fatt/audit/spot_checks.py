@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +28,10 @@ from fatt.audit.drawn import (
 )
 from fatt.certificate.columns import Codes, Column, columns_of
 from fatt.certificate.similar import Rule, Similar, reach_of
+from fatt.ensemble import Categorical, Feature
 from fatt.people import People
 from fatt.region import Boxes, Relation, Variables
+from fatt.region.combined import Combined
 
 if TYPE_CHECKING:
     from fatt.audit.run import Run
@@ -112,10 +115,18 @@ class SpotChecks:
         people = self._values(run.people, chosen)
         own, rng = people[person], self._random(people)
         boxes = run.boxes(people)
-        reach, chosen_box, choice = self._reach(own, boxes, person, rng)
-        values = sample(self._axes, reach, own, rng)
-        values[::2] = self._paid_by_regions(chosen_box, own[::2], values[::2], rng)
-        values[1::2] = self._paid_by_words(choice, own[1::2], values[1::2], rng)
+        if run.combined.is_plain:
+            reach, chosen_box, choice = self._reach(own, boxes, person, rng)
+            values = sample(self._axes, reach, own, rng)
+            features = self._variables.ensemble.features
+            some = own[::2], values[::2]
+            values[::2] = _paid_by_regions(chosen_box, *some, features, rng)
+            values[1::2] = self._paid_by_words(choice, own[1::2], values[1::2], rng)
+        else:
+            values = own.copy()
+            some = own[::2], person[::2]
+            values[::2] = _tied_by_regions(run.combined, boxes, *some, rng)
+            values[1::2] = self._tied_by_words(own[1::2], int(person[-1]) + 1, rng)
         return Drawn.of(run.people, chosen[person], own, values)
 
     def _random(self, people: Floats) -> Random:
@@ -129,16 +140,21 @@ class SpotChecks:
             return people.values(0, len(people))
         return People(people.take(rows), self._variables).values(0, len(rows))
 
-    def _paid_by_regions(
-        self, boxes: Boxes, own: Floats, values: Floats, rng: Random
-    ) -> Floats:
-        """Return values of which some are taken back, until each box allows all."""
-        if boxes.costs is None:
-            return values
-        places = np.arange(len(own))
-        features = self._variables.ensemble.features
-        each = boxes.costs.each_spent(features, places, places, values)
-        return within_budget(each, boxes.costs.most, own, values, rng)
+    def _tied_by_words(self, own: Floats, n_people: int, rng: Random) -> Floats:
+        """Draw by words where variables are tied; own values where this fails."""
+        values, existence = own.copy(), self._words.existence
+        reach = _still(own)
+        choice = self._choice(own, rng)
+        self._words_into(reach, own, 0, choice, rng, n_people=n_people)
+        drawn = sample(self._axes, reach, own, rng)
+        drawn = self._paid_by_words(choice, own, drawn, rng)
+        for number in range(len(self._words.alternatives)):
+            some = np.flatnonzero(choice == number)
+            led = existence.led(number, own[some], drawn[some])
+            allowed = existence.allows(number, own[some], led)
+            allowed &= self._words.meets(led)[number]
+            values[some[allowed]] = led[allowed]
+        return values
 
     def _paid_by_words(
         self, choice: Places, own: Floats, values: Floats, rng: Random
@@ -163,26 +179,41 @@ class SpotChecks:
         Behind it stand the box of each of the one half, and the alternative of each
         of the other.
         """
-        features = self._variables.ensemble.features
-        low, high = np.where(np.isnan(own), [[[np.inf]], [[-np.inf]]], own)
-        reach = Reach(low, high, np.isnan(own), {})
-        first, last = boxes.ends(person[::2])
-        place = first + (strata(rng, len(first)) * (last - first)).astype(np.int64)
-        mine = boxes.one_each(place)
-        low[::2], high[::2], reach.missing[::2] = mine.lower, mine.upper, mine.missing
-        for index in np.flatnonzero(~self._axes.is_number).tolist():
-            flags = mine.flags(features, index)
-            if (flags.sum(axis=1) > 1).any() or mine.missing[:, index].any():
-                self._codes(reach, own, index)[::2] = flags
-        met = np.column_stack(self._words.meets(own[1::2]))
-        choice = pick(met, strata(rng, len(met)))
+        reach, features = _still(own), self._variables.ensemble.features
+        found, mine = _regions(own[::2], boxes, person[::2], rng, features)
+        reach.low[::2], reach.high[::2] = found.low, found.high
+        reach.missing[::2] = found.missing
+        for index, flags in found.codes.items():
+            self._codes(reach, own, index)[::2] = flags
+        choice = self._choice(own[1::2], rng)
+        self._words_into(reach, own, 1, choice, rng, n_people=int(person[-1]) + 1)
+        return reach, mine, choice
+
+    def _choice(self, own: Floats, rng: Random) -> Places:
+        """Return an alternative whose conditions each person meets."""
+        met = np.column_stack(self._words.meets(own))
+        return pick(met, strata(rng, len(met)))
+
+    def _words_into(
+        self,
+        reach: Reach,
+        own: Floats,
+        step: int,
+        choice: Places,
+        rng: Random,
+        *,
+        n_people: int,
+    ) -> None:
+        """Fill in where the words of one alternative each let some people move.
+
+        They are every row, or every other: `step` rows stand between them.
+        """
         for number, rules in enumerate(self._words.alternatives):
-            some = 1 + 2 * np.flatnonzero(choice == number)
+            some = step + (1 + step) * np.flatnonzero(choice == number)
             # One variable for each person, so that few people take little time.
-            moving = rng.permutation(self._moving[number])[: person[-1] + 1]
+            moving = rng.permutation(self._moving[number])[:n_people]
             for index in moving.tolist():
                 self._by_words(reach, own, some, index, rules[index])
-        return reach, mine, choice
 
     def _by_words(
         self, reach: Reach, own: Floats, some: Places, index: int, rule: Rule
@@ -202,3 +233,55 @@ class SpotChecks:
             n_codes = self._variables.ensemble.features[index].n_codes
             reach.codes[index] = own[:, [index]] == np.arange(n_codes)
         return reach.codes[index]
+
+
+def _still(own: Floats) -> Reach:
+    """Return where people are who move nowhere."""
+    low, high = np.where(np.isnan(own), [[[np.inf]], [[-np.inf]]], own)
+    return Reach(low, high, np.isnan(own), {})
+
+
+def _regions(
+    own: Floats,
+    boxes: Boxes,
+    person: Places,
+    rng: Random,
+    features: Sequence[Feature],
+) -> tuple[Reach, Boxes]:
+    """Return where each may move by one of the regions that were searched."""
+    reach = _still(own)
+    first, last = boxes.ends(person)
+    place = first + (strata(rng, len(first)) * (last - first)).astype(np.int64)
+    mine = boxes.one_each(place)
+    reach.low[:], reach.high[:], reach.missing[:] = mine.lower, mine.upper, mine.missing
+    for index, feature in enumerate(features):
+        if isinstance(feature, Categorical):
+            flags = mine.flags(features, index)
+            if (flags.sum(axis=1) > 1).any() or mine.missing[:, index].any():
+                reach.codes[index] = flags
+    return reach, mine
+
+
+def _tied_by_regions(
+    combined: Combined, boxes: Boxes, own: Floats, person: Places, rng: Random
+) -> Floats:
+    """Draw from the regions that were searched, where variables are tied."""
+    mine, features = combined.join(own), combined.ensemble.features
+    reach, chosen = _regions(mine, boxes, person, rng, features)
+    drawn = sample(Axes.of(combined.ensemble), reach, mine, rng)
+    return combined.part(_paid_by_regions(chosen, mine, drawn, features, rng))
+
+
+def _paid_by_regions(
+    boxes: Boxes,
+    own: Floats,
+    values: Floats,
+    features: Sequence[Feature],
+    rng: Random,
+) -> Floats:
+    """Return values of which some are taken back, until each box allows all."""
+    if boxes.costs is None:
+        return values
+    places = np.arange(len(own))
+    each = boxes.costs.each_spent(features, places, places, values)
+    return within_budget(each, boxes.costs.most, own, values, rng)

@@ -94,7 +94,9 @@ def examined(run: Run, replay: Replay, chunk: Chunk, n_threads: int) -> Findings
         return found
     index, people = found.twins.index, found.twins.people
     twins, label = found.twins.everybody(), found.twins.label
-    replay.require_similar(chunk.boxes, chunk.start, index - chunk.start, twins)
+    replay.require_similar(
+        run.combined, chunk.boxes, chunk.start, index - chunk.start, twins
+    )
     twin_label, on_model = replay.twins(run.people, index, people, twins, label)
     if not on_model and np.array_equal(twin_label, found.twins.twin_label):
         return found

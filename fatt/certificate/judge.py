@@ -79,6 +79,11 @@ class Judge:
         self._similar = Similar(
             [axis.column for axis in self.cells.axes], schema, similarity
         )
+        if self._similar.existence.says_anything:
+            raise CertificateError(
+                "certificates do not yet support exist= and follow=: the checker would "
+                "have to know which combinations of values exist."
+            )
 
     def labels(self, values: Floats) -> Integers:
         """Return the class that the model gives to people with these values.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fatt.certificate.columns import Codes, Column, Numbers
 from fatt.certificate.costs import STEPS, Price, cost_of
+from fatt.certificate.existence import Existence
 from fatt.ensemble import Label
 from fatt.errors import CertificateError
 from fatt.region import Number, Ordinal, Relation, Schema, Similarity
@@ -121,7 +122,7 @@ def _movements(
     similarity: Similarity, schema: Schema
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield what may change, and how."""
-    varied = set()
+    varied = {schema.find(name).name for name, _ in similarity.follow}
     if similarity.distance is not None:
         distance = similarity.distance
         for name, weight in distance.weights:
@@ -148,6 +149,11 @@ def _movements(
         for variable in numbers:
             yield variable.name, "amount", similarity.noise
     yield from ((name, "may_miss", True) for name in similarity.missing)
+    for name, how in similarity.follow:
+        if not isinstance(how, str):
+            # Which of all levels it moves to, `Existence` tells.
+            yield name, "is_free", True
+            yield name, "is_open", True
 
 
 def _require_spread(amount: Step | Range, variables: Sequence[AnyVariable]) -> None:
@@ -201,12 +207,15 @@ class Similar:
     ----------
     alternatives
         What each alternative says of each variable.
+    existence
+        What is said of several variables together.
     """
 
     def __init__(
         self, columns: Sequence[Column], schema: Schema, similarity: Relation
     ) -> None:
         self._columns = tuple(columns)
+        self.existence = Existence(self._columns, schema, similarity)
         self.alternatives = rules_of(similarity, schema)
 
     def reaches(self, people: Floats) -> list[tuple[Flags, list[Reach]]]:

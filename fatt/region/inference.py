@@ -25,13 +25,15 @@ from fatt.ensemble.cells import (
 )
 from fatt.ensemble.encoding import read
 from fatt.ensemble.plain import Blocks
-from fatt.ensemble.tables import Column, as_frame, columns_of, places_of
+from fatt.ensemble.tables import Column, as_array, as_frame, columns_of, places_of
 from fatt.errors import Arg, DataError, SpecError, hint
+from fatt.region.combined import asked, joined, seen_in
+from fatt.region.existence import Together
 from fatt.region.kinds import AnyVariable, Binary, Category, Integer, Number
 from fatt.region.moments import Moments
 from fatt.region.one_hot import Groups, SuspectGroups, flags_of, prefixes
 from fatt.region.schema import Schema
-from fatt.region.similarity import Relation
+from fatt.region.similarity import Relation, narrowed
 from fatt.region.variables import Variables
 from fatt.threads import in_order, until_done
 
@@ -58,7 +60,12 @@ def from_features(features: Sequence[Feature]) -> Schema:
 
 
 def infer(
-    ensemble: Ensemble, X: Any, *, one_hot: Collection[str] = (), n_threads: int = 1
+    ensemble: Ensemble,
+    X: Any,
+    *,
+    one_hot: Collection[str] = (),
+    exist: Any = (),
+    n_threads: int = 1,
 ) -> Schema:
     """Return the schema that the names and types of columns tell.
 
@@ -66,6 +73,11 @@ def infer(
     rows stands what was observed of them.
     """
     if isinstance(X, Statistics):
+        if exist:
+            raise SpecError(
+                f"{Arg('exist')} asks for combinations, and what was observed of parts "
+                "keeps none; pass the rows, or list the combinations in a similarity."
+            )
         return _schema(ensemble, X)
     if isinstance(one_hot, str):
         raise SpecError(
@@ -77,7 +89,10 @@ def infer(
     _require(one_hot, found, table.numbers)
     taken = {column for variable in found for column in variable.columns}
     rest = [name for name in table.numbers if name not in taken]
-    return _schema(ensemble, table.statistics(groups, rest))
+    schema = _schema(ensemble, table.statistics(groups, rest))
+    if not exist:
+        return schema
+    return with_seen(ensemble, msgspec.structs.replace(schema, exist=exist), X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +205,44 @@ def read_columns(ensemble: Ensemble, X: Any, places: list[int]) -> NDArray[np.fl
         assert isinstance(feature, NumericFeature)
         found.append(_Numbers(columns[place](), feature, ensemble.inputs).read(rows))
     return np.stack(found, axis=1)
+
+
+def with_seen(
+    ensemble: Ensemble, schema: Schema, X: Any, similarity: Relation | None = None
+) -> Schema:
+    """Return the schema with the combinations of rows that somebody asks for.
+
+    Parameters
+    ----------
+    ensemble
+        The model.
+    schema
+        What the columns mean; its `exist` may ask.
+    X
+        The rows.
+    similarity
+        Who is similar; its `exist` may ask as well.
+    """
+    seen = combinations_in(ensemble, schema, X, similarity)
+    return msgspec.structs.replace(schema, seen=joined([schema.seen, seen]))
+
+
+def combinations_in(
+    ensemble: Ensemble, schema: Schema, X: Any, similarity: Relation | None = None
+) -> tuple[Together, ...]:
+    """Return the combinations of rows for which schema or similarity ask."""
+    said = asked(schema, similarity)
+    if not said:
+        return ()
+    variables = Variables(ensemble, narrowed(schema, similarity))
+    frame, parts = as_frame(X), []
+    is_frame = frame is not None
+    table: Any = frame if is_frame else as_array(X)
+    for start in range(0, len(table), _BLOCK):
+        rows = table[start : start + _BLOCK]
+        block = rows.to_native() if is_frame else rows
+        parts.append(seen_in(said, variables, variables.gather(ensemble.read(block))))
+    return joined(parts)
 
 
 def refuse_broken_groups(relation: Relation, variables: Variables, X: Any) -> None:

@@ -14,6 +14,7 @@ from fatt.errors import Arg, DataError, SpecError
 from fatt.region import growth
 from fatt.region.amounts import from_to
 from fatt.region.boxes import Boxes, code_words
+from fatt.region.combined import Combined
 from fatt.region.costs import COST, Costs
 from fatt.region.kinds import AnyVariable, Category, Integer, Number
 from fatt.region.rules import Rules, bind
@@ -40,6 +41,11 @@ class Neighbourhood:
     counts
         Whether the attributes that differ are counted even if all of them may.
 
+    Attributes
+    ----------
+    combined
+        The variables of the boxes: those that are tied together are one.
+
     Raises
     ------
     SpecError
@@ -50,6 +56,7 @@ class Neighbourhood:
         self, similarity: Relation, variables: Variables, *, counts: bool = False
     ) -> None:
         self._variables = variables
+        self.combined = Combined(similarity, variables)
         self._words = code_words(variables.ensemble.features)
         rules = [bind(one, variables) for one in similarity.alternatives]
         for one, mine in zip(similarity.alternatives, rules, strict=True):
@@ -79,6 +86,26 @@ class Neighbourhood:
             )
         ]
 
+    def require_plain(self, what: str) -> None:
+        """Refuse variables that are tied together, which not all can follow.
+
+        Parameters
+        ----------
+        what
+            What cannot.
+
+        Raises
+        ------
+        SpecError
+            If there are any.
+        """
+        for names in self.combined.tied:
+            raise SpecError(
+                f"exist or follow ties {', '.join(map(repr, names))}, and {what} does "
+                "not support that yet; leave it out there, and verify the result with "
+                "fatt.verify."
+            )
+
     def alone(self, people: Matrix) -> NDArray[np.bool_]:
         """Tell which people are similar to nobody else.
 
@@ -91,8 +118,8 @@ class Neighbourhood:
         -------
         ndarray of shape (n_people,)
         """
-        boxes = self.boxes(people)
-        moves = boxes.moves(people, self._variables.ensemble.features)
+        boxes, combined = self.boxes(people), self.combined
+        moves = boxes.moves(combined.join(people), combined.ensemble.features)
         is_alone = np.ones(len(people), dtype=bool)
         is_alone[boxes.person[moves.any(axis=1)]] = False
         for number in self._with_unasked_category:
@@ -100,7 +127,7 @@ class Neighbourhood:
         return is_alone
 
     def boxes(self, people: Matrix, *, scale: Matrix | None = None) -> Boxes:
-        """Return where people may move.
+        """Return where people may move, in the variables of `combined`.
 
         Parameters
         ----------
@@ -112,7 +139,8 @@ class Neighbourhood:
         Raises
         ------
         DataError
-            If a person has a value that the schema excludes.
+            If a person has a value that the schema excludes, or a combination of
+            values that does not exist.
         SpecError
             If similar people have numbers whose answers are not followed.
         """
@@ -142,7 +170,8 @@ class Neighbourhood:
             array[:n_boxes] for array in boxes
         )
         costs = self._costs(rule, people)
-        return Boxes(person, lower, upper, missing, codes, costs)
+        grown = Boxes(person, lower, upper, missing, codes, costs)
+        return self.combined.boxes(grown, people, rule)
 
     def _costs(self, rule: NDArray[np.int64], people: Matrix) -> Costs | None:
         """Return how much may be spent in boxes, each by one of the alternatives."""

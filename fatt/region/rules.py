@@ -96,6 +96,12 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
         if values == ANY and isinstance(feature, Categorical):
             unknown = np.arange(feature.n_codes) == feature.n_codes - 1
             rules.sets[index] = unknown & feature.may_be_unknown
+    for index in _followers(similarity, variables):
+        # Which of all levels it moves to, combinations of variables tell.
+        rules.free.append(index)
+        n_codes = variables.ensemble.features[index].n_codes
+        rules.sets[index] = np.ones(n_codes, dtype=bool)
+        varied[index] = None
     is_named = isinstance(similarity.noise, tuple)
     for index, amount in _amounts(similarity, varied, variables).items():
         _add_noise(rules, index, amount, variables, is_named=is_named)
@@ -115,13 +121,20 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
     return rules
 
 
+def _followers(similarity: Similarity, variables: Variables) -> Iterable[int]:
+    """Return the categories that move only if something else does."""
+    said = [(name, how) for name, how in similarity.follow if not isinstance(how, str)]
+    return _by_variable("follow", said, variables)
+
+
 def _require_built(similarity: Similarity, schema: Schema) -> None:
     """Refuse what has a spelling already, and is not followed yet."""
-    said = [*schema.exist, *similarity.exist, *similarity.follow]
-    if said:
+    said: list[object] = [*schema.exist, *similarity.exist]
+    said += [how for _, how in similarity.follow]
+    not_yet = [one for one in said if isinstance(one, str)]
+    if not_yet:
         raise SpecError(
-            "exist and follow are not built yet; leave out "
-            f"{', '.join(map(str, said))}."
+            f"orders and formulas are not built yet; leave out {not_yet[0]!r}."
         )
 
 

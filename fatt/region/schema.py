@@ -127,7 +127,12 @@ class Schema(Record, frozen=True, kw_only=True, dict=True, omit_defaults=True):
 
     @classmethod
     def infer(
-        cls, model: Ensemble | Modelled, X: Any, *, one_hot: Collection[str] = ()
+        cls,
+        model: Ensemble | Modelled,
+        X: Any,
+        *,
+        one_hot: Collection[str] = (),
+        exist: Any = (),
     ) -> Schema:
         """Derive a schema from a model and rows.
 
@@ -150,6 +155,9 @@ class Schema(Record, frozen=True, kw_only=True, dict=True, omit_defaults=True):
         one_hot
             Variables whose columns are named as `pandas.get_dummies` does, such as
             ``race_White``. Nobody can tell these from other columns by their names.
+        exist
+            Which people exist, for all questions about them, as in `Similarity`. The
+            combinations that these rows have are kept.
 
         Raises
         ------
@@ -160,7 +168,7 @@ class Schema(Record, frozen=True, kw_only=True, dict=True, omit_defaults=True):
         """
         from fatt.region.inference import infer
 
-        return infer(ensemble_of(model), X, one_hot=one_hot)
+        return infer(ensemble_of(model), X, one_hot=one_hot, exist=exist)
 
     @classmethod
     def observe(

@@ -653,25 +653,30 @@ class Similarities(Relation):
         return " | ".join(map(repr, self.alternatives))
 
 
-def narrowed(schema: Schema, similarity: Relation) -> Schema:
+def narrowed(schema: Schema, similarity: Relation | None) -> Schema:
     """Return the schema in which numbers that may vary have the values that are known.
 
     Those are the values that `vary` lists, and the ones in the table if these are few.
     A number stays one if an alternative moves it by an amount or to any number: so does
     `vary` without a list where the values are not known, or bounds say what there is.
+    So do numbers that `exist` and the maps of `follow` name.
 
     Parameters
     ----------
     schema
         What the columns mean.
     similarity
-        Who is similar to whom.
+        Who is similar to whom; None if nothing moves.
     """
     values: dict[str, list[Values]] = {}
-    for name, move in similarity.moving(schema):
-        if move.key != "missing":
+    for name, move in () if similarity is None else similarity.moving(schema):
+        if move.key in {"noise", "vary"}:
             # What noise reaches may be any number, too.
             values.setdefault(name, []).append(move.values if move.varies else "any")
+    tied = set[str]()
+    for name, labels in _levels_in(schema, similarity):
+        values.setdefault(name, []).append(labels)
+        tied.add(name)
     kinds: dict[str, AnyVariable] = {}
     for name in sorted(values):
         variable, said = schema.find(name), values[name]
@@ -679,14 +684,42 @@ def narrowed(schema: Schema, similarity: Relation) -> Schema:
             continue
         seen = () if variable.seen is msgspec.UNSET else variable.seen
         is_bounded = not variable.lower is variable.upper is None
-        if ANY in said or (None in said and (is_bounded or not seen)):
-            continue
         listed = {x for some in said if isinstance(some, tuple) for x in some}
+        # A number that is tied needs levels: those that are named, and seen ones.
+        is_open = None in said and (is_bounded or not seen) and name not in tied
+        if ANY in said or is_open or not (seen or listed):
+            continue
         low, high = variable.bounds
         if all(isinstance(x, int | float) and low <= x <= high for x in listed):
             numbers = sorted(map(float, {*seen, *listed}))
             kinds[name] = Ordinal(levels=tuple(map(short, numbers)))
     return schema.with_(kinds) if kinds else schema
+
+
+def _levels_in(
+    schema: Schema, similarity: Relation | None
+) -> Iterator[tuple[str, tuple[Label, ...]]]:
+    """Yield the variables that must have levels to be tied, and those that are named.
+
+    What names no variable is left out: whoever needs it complains.
+    """
+    ties = [*schema.together]
+    named: list[tuple[str, tuple[Label | None, ...]]] = []
+    for one in () if similarity is None else similarity.alternatives:
+        ties += [tie for tie in one.exist if isinstance(tie, Together)]
+        for name, how in one.follow:
+            if isinstance(how, Swaps):
+                labels = [
+                    label for _, pairs in how.by for pair in pairs for label in pair
+                ]
+                named.append((name, tuple(labels)))
+                named += [(leader, ()) for leader in how.leaders if leader is not None]
+    for tie in ties:
+        for place, name in enumerate(tie.names):
+            named.append((name, tuple(row[place] for row in tie.rows or ())))
+    for name, said in named:
+        for found in _found([name], schema):
+            yield found, tuple(dict.fromkeys(x for x in said if x is not None))
 
 
 def _moves_of(similarity: Similarity) -> Iterator[Move]:

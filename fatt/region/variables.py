@@ -356,8 +356,8 @@ class Merge(NamedTuple):
     columns : ndarray of shape (n_columns,)
         Indices of the model's columns.
     table : ndarray of shape (n_codes, n_columns), or None
-        What stands in the columns for each code, NaN where nothing does. None if the
-        variable is a column as it is.
+        What stands in the columns for each code, NaN where nothing does; in a column
+        of categories their codes. None if the variable is a column as it is.
     """
 
     feature: Feature
@@ -518,6 +518,11 @@ def _goes_left(
         else:
             cells = np.searchsorted(feature.edges, numbers)
         left[is_set] = holds(trees.words, split["subset"][is_set, np.newaxis], cells)
+    if isinstance(feature, Categorical):
+        # A combination of variables may lack one of them.
+        missing = np.isnan(numbers) | [feature.reads_missing(x) for x in numbers]
+        left[:, missing] = split["missing_left"][:, np.newaxis] == 1
+        return left
     missing = _reads_missing(feature, numbers)
     left[:, missing] = split["missing_left"][:, np.newaxis] == 1
     # No row has the code without a number.

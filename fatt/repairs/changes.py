@@ -127,6 +127,7 @@ def repair(
     }
     auditor = auditor_of(model, X, schema=schema, **given)
     schema, run = auditor.variables.schema, auditor.run(X, budget=budget)
+    run.space.require_plain("fatt.repair")
     if isinstance(auditor.model.ensemble.label_rule, Bands):
         raise SpecError(
             "the model decides by bands. fatt.repair supports labels and one cut-off: "
