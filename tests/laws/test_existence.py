@@ -370,6 +370,8 @@ def test_rows_that_are_similar_stay_similar_by_the_rules_of_their_table(
             other
             for other, twin in enumerate(people)
             if all(same(person[n], twin[n]) for n in person if n not in pair)
+            # A missing value stays missing.
+            and is_missing(person["kin"]) == is_missing(twin["kin"])
         ]
         if len({labels[one] for one in rows}) > 1:
             assert str(before.findings[row].verdict) == "unfair"
