@@ -119,13 +119,13 @@ class SpotChecks:
             reach, chosen_box, choice = self._reach(own, boxes, person, rng)
             values = sample(self._axes, reach, own, rng)
             features = self._variables.ensemble.features
-            some = own[::2], values[::2]
-            values[::2] = _paid_by_regions(chosen_box, *some, features, rng)
+            half = values[::2]
+            values[::2] = _paid_by_regions(chosen_box, own[::2], half, features, rng)
             values[1::2] = self._paid_by_words(choice, own[1::2], values[1::2], rng)
         else:
             values = own.copy()
-            some = own[::2], person[::2]
-            values[::2] = _tied_by_regions(run.combined, boxes, *some, rng)
+            half, who = own[::2], person[::2]
+            values[::2] = _tied_by_regions(run.combined, boxes, half, who, rng)
             values[1::2] = self._tied_by_words(own[1::2], int(person[-1]) + 1, rng)
         return Drawn.of(run.people, chosen[person], own, values)
 

@@ -124,7 +124,7 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
 def _followers(similarity: Similarity, variables: Variables) -> Iterable[int]:
     """Return the categories that move only if something else does."""
     said = [(name, how) for name, how in similarity.follow if not isinstance(how, str)]
-    return _by_variable("follow", said, variables)
+    return by_variable("follow", said, variables)
 
 
 def _require_built(similarity: Similarity, schema: Schema) -> None:

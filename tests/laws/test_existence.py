@@ -132,6 +132,8 @@ def _alternative(rng: Rng, X: pd.DataFrame) -> Similarity:
     if rng.random() < 0.2:
         given["where"] = {"sex": "F"} if rng.random() < 0.5 else {"age": "<= 22"}
     _add_rules(rng, X, given, moving, rest)
+    if rng.random() < 0.3:
+        given["at_most"] = 1
     return Similarity(**given)
 
 
@@ -223,8 +225,28 @@ def others_of(person: Person, said: Similarity) -> Iterator[Person]:
             ways[name] = [own - 1, own, own + 1]
     for cells in itertools.product(*ways.values()) if meets(person, said) else ():
         other = dict(zip(ways, cells, strict=True))
-        if meets(other, said) and has_followed(person, other, said):
+        if (
+            meets(other, said)
+            and has_followed(person, other, said)
+            and (said.at_most is None or n_moved(person, other, said) <= said.at_most)
+        ):
             yield other
+
+
+def n_moved(person: Person, other: Person, said: Similarity) -> int:
+    """Return how many attributes differ; what is tied together is one."""
+    groups = [{name} for name in person]
+    ties = [{*one.names} for one in said.exist]
+    ties += [
+        {name, *how.leaders} for name, how in said.follow if isinstance(how, Swaps)
+    ]
+    for tie in ties:
+        near = [group for group in groups if group & tie]
+        groups = [group for group in groups if not group & tie]
+        groups.append(tie.union(*near))
+    return sum(
+        any(not same(person[name], other[name]) for name in group) for group in groups
+    )
 
 
 def has_followed(person: Person, other: Person, said: Similarity) -> bool:
