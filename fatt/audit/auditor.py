@@ -448,6 +448,7 @@ class Auditor:
         people, drawn = rest.pop("people", None), rest.pop("distribution", None)
         budget, n_jobs = rest.pop("budget", None), rest.pop("n_jobs", None)
         within = self.within(space)
+        within._question.space.require_plain("a question about a space")
         population = space.bind(within.variables, self.similarity)
         table = space.people if people is None else people
         distribution = distribution_of(population, table, drawn)
