@@ -343,6 +343,47 @@ def test_at_most_is_a_union_of_boxes(seed: int) -> None:
     assert verdicts == {FAIR, UNFAIR}
 
 
+@pytest.mark.xgboost
+def test_numbers_that_are_read_as_missing() -> None:
+    """Whoever has such a number pays for another one, and their twins are similar."""
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    gaps = rng.random(90) < 0.3
+    X = pd.DataFrame(
+        {
+            "score": np.where(gaps, -999.0, rng.integers(0, 20, 90)),
+            "age": rng.integers(18, 50, 90).astype(float),
+        }
+    )
+    y = (X["score"] > 8) ^ (X["age"] > 30)
+    model = xgboost.XGBClassifier(n_estimators=4, max_depth=3, missing=-999.0)
+    model.fit(X, y.astype(int))
+    infer = Schema.infer(fatt.load(model), X)
+    schema = infer.with_({"score": Number(lower=0.0, upper=30.0)})
+
+    def verdicts(asked: Any) -> Any:
+        auditor = fatt.Auditor(model, similarity=asked, schema=schema)
+        return auditor.verify_part(X).findings.verdict
+
+    for moves in (
+        [{"vary": ["score"]}, {"noise": {"age": 1}}],
+        [{"missing": ["score"]}, {"noise": {"age": 2}}],
+        [{"noise": {"score": 1200}}, {"noise": {"age": 2}}],
+    ):
+        noise = {k: v for one in moves for k, v in one.get("noise", {}).items()}
+        rest = {k: v for one in moves for k, v in one.items() if k != "noise"}
+        one = verdicts(Similarity(noise=noise, **rest, at_most=1))
+        either = Similarity(**moves[0]) | Similarity(**moves[1])
+        assert np.array_equal(one, verdicts(either))
+        assert UNFAIR in one
+    # From -999 to 0 it is 999.
+    near, far = (
+        verdicts(Similarity(distance={"score": 1 / units})) for units in (900, 1010)
+    )
+    assert (near[gaps] == FAIR).all()
+    assert (far[gaps] == UNFAIR).any()
+
+
 def main(count: int = 200, first: int = 0) -> None:
     """Ask so many models; print how many people there were."""
     total = {"fair": 0, "unfair": 0, "cut": 0}

@@ -477,6 +477,19 @@ _BUDGETS = [
         ("tests/laws/test_budgets.py", "tests/verifier/test_budgets.py"),
     )
     for file, *change in (
+        (
+            "tariff.pyx",
+            "    if cost.kind == COUNT:\n        return min(cost.missing, most + 1)\n",
+            "cost.missing",
+            "1",
+        ),
+        ("tariff.pyx", "    return min(cost.missing, best)\n", "cost.missing", "1"),
+        (
+            "boundary.pyx",
+            "is_inside = is_inside or spending.missing[place] != 0",
+            " or spending.missing[place] != 0",
+            "",
+        ),
         ("spending.pyx", "        if total > budget.most:", ">", ">="),
         ("spending.pyx", "if cost[member] - least > budget.left:", ">", ">="),
         ("spending.pyx", "    return total <= budget.left\n", "<=", "<"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants import checker, joint, kernels, python, train
+from tests.mutants import budgets, checker, joint, kernels, python, train
 
 MUTANTS = (
     *kernels.MUTANTS,
@@ -10,4 +10,5 @@ MUTANTS = (
     *python.MUTANTS,
     *checker.MUTANTS,
     *joint.MUTANTS,
+    *budgets.MUTANTS,
 )

@@ -21,6 +21,7 @@ from sklearn.preprocessing import (
 from fatt import Similarity
 from fatt.errors import SpecError
 from fatt.region import Neighbourhood, Number
+from fatt.region.boxes import Membership
 from fatt.region.similarity import narrowed
 from tests.region import town
 
@@ -188,10 +189,30 @@ def test_who_can_pay_for_nothing_is_alone() -> None:
         ({"age": 1.5, "city": BALL["city"]}, [False, True]),
         ({"age": 1.5, "city": {("city 1", "city 3"): 2}}, [True, True]),
         ({"sex": 1.5}, [True, True]),
+        ({"age": 1}, [False, False]),
         ({"sex": 1}, [False, False]),
     ):
         space = Neighbourhood(Similarity(distance=distance), variables)
         assert space.alone(people).tolist() == alone, distance
+
+
+def test_whole_quotients_are_whole() -> None:
+    variables = town.variables()
+    people = town.encode(
+        [[20, 500.0, 0.5, 1.0, 2, "M", "city 1", "A", "male", "x"]], variables
+    )
+    for norm in ("linf", "l1", "l2"):
+        # In floats, 1 / (1 / 49) is less than 49.
+        for years in (49, 7, 3, 41):
+            ball = Similarity(distance={"age": 1 / years}, norm=norm)
+            boxes = Neighbourhood(ball, variables).boxes(people)
+            assert boxes.upper[0, 0] == 20 + years
+            values = people.copy()
+            inside = Membership(variables.ensemble.features)
+            for age, similar in ((20 + years, True), (21 + years, False)):
+                values[0, 0] = age
+                [found] = inside.are_similar(boxes, np.zeros(1, np.int64), values)
+                assert found == similar
 
 
 def test_scalers_and_metrics() -> None:
