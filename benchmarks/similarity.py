@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,15 @@ import fatt
 from benchmarks import paper
 from benchmarks.output import print_table, progress
 from benchmarks.paper.setting import fit
-from fatt.region import Boxes, Neighbourhood, Number, Schema, Similarity, Variables
-from fatt.region.costs import COST, COUNT, LINEAR, SQUARE, STEPS, Costs
+from fatt.region import (
+    Boxes,
+    Neighbourhood,
+    Number,
+    Relation,
+    Schema,
+    Similarity,
+    Variables,
+)
 from fatt.verifier import Budget, Verifier
 
 MODELS = (
@@ -60,44 +66,26 @@ class World:
             if one.name not in self.numbers and not isinstance(one, Number)
         ]
 
-    def boxes(self, noise: float, vary: list[str]) -> Boxes:
-        """Return the boxes that noise on all numbers, and some categories, allow."""
-        similarity = Similarity(noise=dict.fromkeys(self.numbers, noise), vary=vary)
+    def boxes(self, similarity: Relation) -> Boxes:
+        """Return where the people may move, and how much they may spend."""
         return Neighbourhood(similarity, self.variables).boxes(self.people)
 
-    def costs(
-        self, boxes: Boxes, names: list[str], most: int, kind: int, scale: float
-    ) -> Costs:
-        """Return one budget for all boxes: named variables cost something."""
-        every = self.variables.schema.variables
-        each = np.zeros((1, len(every)), dtype=COST)
-        for place, variable in enumerate(every):
-            if variable.name in names:
-                each[0, place] = (scale, kind, 1, 0)
-        return Costs(
-            rule=np.zeros(len(boxes), dtype=np.int64),
-            most=np.full(len(boxes), most, dtype=np.int64),
-            each=each,
-            tables=np.zeros(0, dtype=np.int64),
-            people=self.people.copy(),
-        )
-
-    def questions(self) -> Iterator[tuple[str, Boxes, bool]]:
+    def questions(self) -> Iterator[tuple[str, Relation, bool]]:
         """Yield what is asked, and whether it is a box that others are compared to."""
         for noise, vary in ((0.3, []), (0.3, self.categories)):
-            box = self.boxes(noise, vary)
             title = f"{noise} sd" + " and categories" * bool(vary)
+            box = Similarity(noise=dict.fromkeys(self.numbers, noise), vary=vary)
             yield title, box, True
             for most in (1, 2, 3):
-                named = [*self.numbers, *vary]
-                costs = self.costs(box, named, most, COUNT, 0.0)
-                yield f"at most {most} of {title}", replace(box, costs=costs), False
-        for noise in (0.3, 1.0):
-            box = self.boxes(noise, [])
-            yield f"{noise} sd", box, True
-            for norm, kind, steps in (("l1", LINEAR, 2.0**48), ("l2", SQUARE, 2.0**24)):
-                costs = self.costs(box, self.numbers, STEPS, kind, steps / noise)
-                yield f"{norm} of {noise} sd", replace(box, costs=costs), False
+                some = Similarity(**box.plain() | {"at_most": most})
+                yield f"at most {most} of {title}", some, False
+        for limit in (0.3, 1.0):
+            box = Similarity(noise=dict.fromkeys(self.numbers, limit))
+            yield f"{limit} sd", box, True
+            distance = dict.fromkeys(self.numbers, 1)
+            for norm in ("l1", "l2"):
+                ball = Similarity(distance=distance, limit=limit, norm=norm)
+                yield f"{norm} of {limit} sd", ball, False
 
 
 def _model(name: str, kind: str) -> Any:
@@ -111,11 +99,12 @@ def _model(name: str, kind: str) -> Any:
     return forest
 
 
-def measure(world: World, boxes: Boxes, seconds: float) -> tuple[float, Any]:
+def measure(world: World, similarity: Relation, seconds: float) -> tuple[float, Any]:
     """Return the milliseconds for each person, and what was found."""
     least = np.inf
     for _ in range(ROUNDS):
         begin = time.process_time()
+        boxes = world.boxes(similarity)
         found = world.verifier.verify(
             world.people, boxes, budget=Budget(seconds=seconds)
         )
@@ -138,8 +127,8 @@ def main() -> None:
         if options.case not in f"{name}-{kind}":
             continue
         world, base = World(name, kind, options.people), 1.0
-        for title, boxes, is_box in world.questions():
-            each, found = measure(world, boxes, options.seconds)
+        for title, similarity, is_box in world.questions():
+            each, found = measure(world, similarity, options.seconds)
             base = each if is_box else base
             counts = np.bincount(found.verdict, minlength=3) / len(world.people)
             lines.append(
