@@ -58,7 +58,8 @@ from fatt.report.doubts import refuse_unknown, refuse_vacuous
 from fatt.threads import CHUNK, n_threads
 from fatt.verdict import Findings, Of, Radii, ScoreGaps
 from fatt.verifier import Budget, Verifier
-from fatt.verifier.joint import JointVerifier, Search
+from fatt.verifier.joint import JointVerifier
+from fatt.verifier.tied import tied
 
 #: What an answer may need of compiled code, also what only the unfair do.
 _COMPILED = (
@@ -214,7 +215,10 @@ class Auditor:
         return SuspectGroups(similarity, self._schema, ensemble, inferred=inferred)
 
     def _bind(
-        self, similarity: Relation, known: Search | None, suspects: SuspectGroups
+        self,
+        similarity: Relation,
+        known: Verifier | JointVerifier | None,
+        suspects: SuspectGroups,
     ) -> None:
         self._suspects, variables = suspects, self.variables
         self.similarity = similarity
@@ -223,7 +227,9 @@ class Auditor:
         verifier = known
         if verifier is None or verifier.ensemble is not ensemble:
             verifier = _search_of(ensemble, self.allowed)
-        self._question = Question(variables, similarity, space, verifier)
+        self._verifier = verifier
+        search = tied(verifier) if space.has_ties else verifier
+        self._question = Question(variables, similarity, space, search)
         self.spot_checks = SpotChecks(variables, similarity)
 
     def __getstate__(self) -> tuple[Any, ...]:
@@ -264,7 +270,7 @@ class Auditor:
             other._prepare(self.model, similarity, self._schema, self._is_inferred)
         else:
             suspects = self._suspects_of(similarity)
-            other._bind(similarity, self._question.verifier, suspects)
+            other._bind(similarity, self._verifier, suspects)
         return other
 
     def within(self, space: Space) -> Auditor:
@@ -521,7 +527,7 @@ class Auditor:
         return self._replay.anew()
 
 
-def _search_of(ensemble: Ensemble, allowed: Allowed | None) -> Search:
+def _search_of(ensemble: Ensemble, allowed: Allowed | None) -> Verifier | JointVerifier:
     """Return the search of a model over its variables."""
     if ensemble.joints:
         return JointVerifier(ensemble, with_fixed, allowed or Allowed())

@@ -69,8 +69,9 @@ class _Bisection:
         self._run = run
         self._start, self._values = chunk.start, chunk.values
         ensemble = run.combined.ensemble
-        # Where columns are computed of several, each person's trees tell others apart.
-        self._cells = None if ensemble.joints else variables_of(ensemble)
+        # Where columns are computed of several, or tied, cells do not tell all.
+        is_tied = chunk.boxes.ties is not None or bool(ensemble.joints)
+        self._cells = None if is_tied else variables_of(ensemble)
 
     def run(self) -> tuple[Floats, Floats, Codes]:
         """Return the bounds, and the verdicts without noise."""

@@ -20,7 +20,8 @@ from fatt.threads import CHUNK, Pace, chunk_size, in_order, n_threads
 from fatt.verdict import Findings, Twins
 from fatt.verifier import Budget
 from fatt.verifier.budget import Account
-from fatt.verifier.joint import NotFollowedError, Search
+from fatt.verifier.joint import NotFollowedError
+from fatt.verifier.tied import Search
 
 if TYPE_CHECKING:
     from fatt.verifier import Extremes

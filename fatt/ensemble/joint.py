@@ -179,6 +179,40 @@ def divisors_of(formula: Formula) -> set[int]:
     }
 
 
+def parts_along(
+    formula: Formula, place: int
+) -> Iterator[tuple[Operation, Formula | None]]:
+    """Yield the operations in which a column moves, from the outermost, and what moves.
+
+    Of a power that is its base. What moves is None where the column stands twice, other
+    than as a power of itself, so that nothing is known of its order.
+    """
+    while isinstance(formula, Operation):
+        moving = [one for one in (formula.left, formula.right) if _reads(one, place)]
+        inner: Formula | None = moving[0]
+        if len(moving) > 1:
+            factors = {key_of(one): one for one in _moving_factors(formula, place)}
+            factors.pop(key_of(formula), None)
+            inner = factors.popitem()[1] if len(factors) == 1 else None
+        yield formula, inner
+        if inner is None:
+            return
+        formula = inner
+
+
+def _reads(formula: Formula, place: int) -> bool:
+    return any(read.place == place for read in reads_of(formula))
+
+
+def _moving_factors(formula: Formula, place: int) -> Iterator[Formula]:
+    """Yield the factors of a product in which a column moves."""
+    if isinstance(formula, Operation) and formula.operator == "*":
+        yield from _moving_factors(formula.left, place)
+        yield from _moving_factors(formula.right, place)
+    elif _reads(formula, place):
+        yield formula
+
+
 def _name(read: Read, feature: Feature) -> str:
     # The last number is that of unknown values.
     numbers = list(read.table[:-1])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fatt.ensemble.features import Categorical, Feature
 from fatt.ensemble.trees import holds, n_words
 from fatt.region.costs import Costs
+from fatt.region.ties import Tied
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,9 @@ class Boxes:
     costs
         How much others may differ in each box, all variables together; None if no box
         has a budget. Whoever costs more than the budget is not similar.
+    ties
+        What holds between columns of everybody similar; None if nothing is said. A box
+        then also holds others, who are not similar.
     """
 
     person: NDArray[np.int64]
@@ -42,6 +46,7 @@ class Boxes:
     missing: NDArray[np.bool_]
     codes: NDArray[np.uint64]
     costs: Costs | None = None
+    ties: Tied | None = None
 
     def __post_init__(self) -> None:
         for array in (self.person, self.lower, self.upper, self.missing, self.codes):
@@ -66,10 +71,14 @@ class Boxes:
             first - (np.cumsum(count) - count), count
         )
         costs = None if self.costs is None else self.costs.of(mine, chosen)
-        return self._at(mine, person, costs)
+        ties = None if self.ties is None else self.ties.of(mine, chosen)
+        return replace(self._at(mine, person, costs), ties=ties)
 
     def one_each(self, places: NDArray[np.int64]) -> Boxes:
-        """Return the boxes at some places, each around a person of its own."""
+        """Return the boxes at some places, each around a person of its own.
+
+        Ties are left out: whoever searches boxes alone looks after them.
+        """
         costs = self.costs
         if costs is not None:
             costs = costs.of(places, self.person[places])
@@ -356,7 +365,10 @@ class Membership:
     def _are_inside(
         self, mine: Boxes, values: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """Tell which boxes hold the values beside them, whatever these cost."""
+        """Tell in which boxes the values beside them are, whatever these cost.
+
+        Ties must hold for them, too.
+        """
         inside = (values >= mine.lower) & (values <= mine.upper)
         if self._has_whole:
             inside &= ~self._whole | (values == np.trunc(values))
@@ -366,7 +378,11 @@ class Membership:
         if self._categorical.size:
             inside[:, self._categorical] = self._are_members(mine, values)
         inside |= absent & mine.missing
-        return np.asarray(inside.all(axis=1))
+        found = np.asarray(inside.all(axis=1))
+        if mine.ties is not None:
+            [some] = found.nonzero()
+            found[some] = mine.ties.hold(some, mine.person[some], values[some])
+        return found
 
     def _are_members(
         self, boxes: Boxes, values: NDArray[np.float64]

@@ -307,6 +307,7 @@ class Combined:
             np.hstack([boxes.missing[:, self._rest], none.astype(bool)]),
             np.hstack(sets),
             self._costs(boxes.costs),
+            None if boxes.ties is None else boxes.ties.at(self._rest),
         )
 
     def _costs(self, costs: Costs | None) -> Costs | None:

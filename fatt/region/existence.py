@@ -15,6 +15,7 @@ from msgspec.structs import force_setattr
 from fatt.ensemble.features import Label, Record
 from fatt.errors import SpecError
 from fatt.region.amounts import parse_labels
+from fatt.region.formula import parse_formula, parse_order
 
 #: A combination of values, one for each name; None where a value is missing.
 Row: TypeAlias = tuple[Label | None, ...]
@@ -140,7 +141,7 @@ def _existing(item: Any, given: Any) -> list[Existing]:
                 f"exist lists the text {item!r}, which is no order such as "
                 f"'tenure <= age - 16'; {_EXIST}."
             )
-        return [" ".join(item.split())]
+        return [parse_order(item).plain()]
     if isinstance(item, Mapping) and item.keys() == {"columns", "combinations"}:
         return [_together(item["columns"], item["combinations"])]
     if isinstance(item, Mapping):
@@ -245,7 +246,7 @@ def _following(name: str, how: Any) -> Swaps | str:
     if isinstance(how, Swaps):
         return how
     if isinstance(how, str):
-        return " ".join(how.split())
+        return parse_formula(how, name).plain()
     if isinstance(how, Mapping):
         deeper = [_is_map(one) for one in how.values()]
         if deeper and all(deeper):
@@ -292,8 +293,10 @@ def _require_no_circle(found: Mapping[str, Following]) -> None:
     """Refuse columns that follow themselves, directly or by way of others."""
     leads = {
         name: [leader for leader in how.leaders if leader is not None]
-        for name, how in found.items()
         if isinstance(how, Swaps)
+        else list(parse_formula(how, name).columns)
+        for name, how in found.items()
+        if how is not None
     }
     try:
         graphlib.TopologicalSorter(leads).prepare()

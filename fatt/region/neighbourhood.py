@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import msgspec
@@ -20,6 +21,7 @@ from fatt.region.kinds import AnyVariable, Category, Integer, Number
 from fatt.region.rules import Rules, bind
 from fatt.region.similarity import Relation
 from fatt.region.tariffs import add_budget
+from fatt.region.ties import Tied, bind_ties
 from fatt.region.variables import Variables
 
 Matrix = NDArray[np.float64]
@@ -76,6 +78,13 @@ class Neighbourhood:
         self._budgets = [one.budget for one in (*rules, Rules())]
         self._prepared = (domains, moves, members, meeting, anything, orders)
         growth.check_space(self._prepared)
+        self._ties = bind_ties(
+            [(one.formulas, one.orders) for one in (*rules, Rules())],
+            variables,
+            (domains["low"], domains["high"]),
+        )
+        if self._ties is not None:
+            self._require_known(rules)
         # Of a column that nothing asks for, no value is known, and there are many.
         self._with_unasked_category = [
             number
@@ -105,6 +114,11 @@ class Neighbourhood:
                 "not support that yet; leave it out there, and verify the result with "
                 "fatt.verify."
             )
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether columns move along, or keep an order."""
+        return self._ties is not None
 
     def alone(self, people: Matrix) -> NDArray[np.bool_]:
         """Tell which people are similar to nobody else.
@@ -170,7 +184,8 @@ class Neighbourhood:
             array[:n_boxes] for array in boxes
         )
         costs = self._costs(rule, people)
-        grown = Boxes(person, lower, upper, missing, codes, costs)
+        ties = self._tie(people, person, rule, (lower, upper))
+        grown = Boxes(person, lower, upper, missing, codes, costs, ties)
         return self.combined.boxes(grown, people, rule)
 
     def _costs(self, rule: NDArray[np.int64], people: Matrix) -> Costs | None:
@@ -194,6 +209,39 @@ class Neighbourhood:
             tables=np.concatenate(tables),
             people=np.ascontiguousarray(people).view(),
         )
+
+    def _require_known(self, rules: Sequence[Rules]) -> None:
+        """Refuse tied columns that may become missing, or be no longer missing."""
+        assert self._ties is not None
+        for one, ties in zip(rules, self._ties, strict=False):
+            for place in ties.tied & set(one.missing):
+                name = self._variables.schema.variables[place].name
+                raise SpecError(
+                    f"missing names {name!r}, which follow or an order in exist ties "
+                    "to other columns; leave it out of one of them."
+                )
+
+    def _tie(
+        self,
+        people: Matrix,
+        person: NDArray[np.int64],
+        alternative: NDArray[np.int64],
+        bounds: tuple[Matrix, Matrix],
+    ) -> Tied | None:
+        """Let columns move along in boxes, and narrow those that are tied."""
+        if self._ties is None:
+            return None
+        tied = Tied(self._ties, alternative, people[:, self._ties[0].columns])
+        domains, (lower, upper) = self._prepared[0][tied.columns], bounds
+        for number, ties in enumerate(tied.rules):
+            mine = np.flatnonzero(alternative == number)
+            own, cells = tied.people[person[mine]], np.ix_(mine, tied.columns)
+            ties.require_own(own, person[mine])
+            ends = domains["low"], domains["high"]
+            lower[cells], upper[cells] = ties.around(
+                own, lower[cells], upper[cells], ends
+            )
+        return tied
 
     def _require_followed(self, index: int, lowest: Matrix, highest: Matrix) -> None:
         """Refuse boxes that reach numbers whose answers are not followed."""

@@ -23,6 +23,7 @@ from fatt.region.amounts import (
     is_number,
 )
 from fatt.region.costs import Budget
+from fatt.region.formula import Formula, Order, parse_formula, parse_order
 from fatt.region.kinds import AnyVariable, Category, Number, Ordinal
 from fatt.region.schema import Schema
 from fatt.region.similarity import ANY, Similarity
@@ -56,6 +57,10 @@ class Rules:
     budget
         How much may be spent on differing, which `tariffs` adds; None if only the box
         counts.
+    formulas
+        How columns are computed that move along, by name.
+    orders
+        Which columns are in order for everybody.
     """
 
     steps: dict[int, Step] = field(default_factory=dict)
@@ -66,6 +71,8 @@ class Rules:
     between: dict[int, tuple[float, float]] = field(default_factory=dict)
     among: dict[int, Codes] = field(default_factory=dict)
     missing: list[int] = field(default_factory=list)
+    formulas: dict[str, Formula] = field(default_factory=dict)
+    orders: list[Order] = field(default_factory=list)
     budget: Budget | None = None
 
     @property
@@ -84,7 +91,6 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
         If it names something that does not exist, or says something of a variable that
         has no meaning for it.
     """
-    _require_built(similarity, variables.schema)
     rules = Rules()
     varied = by_variable("vary", similarity.vary, variables)
     for index, values in varied.items():
@@ -102,8 +108,10 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
         n_codes = variables.ensemble.features[index].n_codes
         rules.sets[index] = np.ones(n_codes, dtype=bool)
         varied[index] = None
+    _add_ties(rules, similarity, variables.schema)
+    computed = by_variable("follow", rules.formulas.items(), variables)
     is_named = isinstance(similarity.noise, tuple)
-    for index, amount in _amounts(similarity, varied, variables).items():
+    for index, amount in _amounts(similarity, {**varied, **computed}, variables).items():
         _add_noise(rules, index, amount, variables, is_named=is_named)
     between, among = conditions(similarity.where, variables)
     rules.between.update(between)
@@ -127,15 +135,13 @@ def _followers(similarity: Similarity, variables: Variables) -> Iterable[int]:
     return by_variable("follow", said, variables)
 
 
-def _require_built(similarity: Similarity, schema: Schema) -> None:
-    """Refuse what has a spelling already, and is not followed yet."""
-    said: list[object] = [*schema.exist, *similarity.exist]
-    said += [how for _, how in similarity.follow]
-    not_yet = [one for one in said if isinstance(one, str)]
-    if not_yet:
-        raise SpecError(
-            f"orders and formulas are not built yet; leave out {not_yet[0]!r}."
-        )
+def _add_ties(rules: Rules, similarity: Similarity, schema: Schema) -> None:
+    """Read which columns are computed of others, and which are in order."""
+    for name, how in similarity.follow:
+        if isinstance(how, str):
+            rules.formulas[name] = parse_formula(how, name)
+    said = dict.fromkeys([*schema.exist, *similarity.exist])
+    rules.orders += [parse_order(one) for one in said if isinstance(one, str)]
 
 
 def conditions(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -144,7 +144,7 @@ class JointVerifier:
         NotFollowedError
             If two columns move of which the model computes one.
         """
-        account, count = Account(_for_each(budget)), len(boxes)
+        account, count = Account(for_each(budget)), len(boxes)
         verdict = np.full(count, UNKNOWN, dtype=np.int8)
         stopped = np.zeros(count, dtype=np.uint8)
         is_left = np.ones(count, dtype=bool)
@@ -207,7 +207,7 @@ class JointVerifier:
         people, boxes, output, budget, n_jobs
             As in `Verifier.extremes`.
         """
-        account, count = Account(_for_each(budget)), len(boxes)
+        account, count = Account(for_each(budget)), len(boxes)
         # Of who is never come to, nothing is known.
         ends = np.tile([[-np.inf], [np.inf]], (2, 1, count))
         at = np.tile(people[boxes.person], (2, 1, 1))
@@ -358,11 +358,7 @@ class JointVerifier:
         )
 
 
-#: Decides, for people and the boxes of their similar people.
-Search: TypeAlias = Verifier | JointVerifier
-
-
-def _for_each(budget: Budget | None) -> Budget:
+def for_each(budget: Budget | None) -> Budget:
     """Return the limits of each box: those of nodes in all are kept by the run."""
     if budget is None or budget.total_nodes is None:
         return budget or Budget()

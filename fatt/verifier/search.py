@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import astuple, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,21 @@ class Extremes:
     nodes: NDArray[np.int64]
 
 
+class Effort(TypedDict, total=False):
+    """When to give up, and in how many threads to search."""
+
+    budget: Budget | None
+    n_jobs: int | None
+
+
+class Extreme(NamedTuple):
+    """One of both ends: bounds on the score, who has it, and how many nodes it took."""
+
+    score: ScoreBounds
+    at: Floats
+    nodes: NDArray[np.int64]
+
+
 class Verifier:
     """Decides, for people and the boxes of their similar people, if labels can differ.
 
@@ -140,6 +155,7 @@ class Verifier:
         people: Floats,
         boxes: Boxes,
         *,
+        starts: Floats | None = None,
         budget: Budget | None = None,
         n_jobs: int | None = None,
     ) -> Findings:
@@ -151,19 +167,22 @@ class Verifier:
             Numbers and category codes, NaN for missing.
         boxes
             Where each person may move.
+        starts : ndarray of shape (n_people, n_variables), optional
+            Where the search begins, in all boxes of each person; by default the
+            people themselves, who need not lie in them.
         budget
             When to give up; by default never.
         n_jobs
             Number of threads; -1 for all processors, by default one.
         """
-        label = self._answers_of(people)
+        label, begin = self._answers_of(people), people if starts is None else starts
         own, outer = self._own(people, label)
         run = _Run((self._forest, self._arithmetic), budget or Budget(), n_jobs)
-        answers, stopped = self._search(people, own, boxes, run)
+        answers, stopped = self._search(begin, own, boxes, run)
         if outer is not None:
-            self._search_outside(people, outer, boxes, run, (answers, stopped))
+            self._search_outside(begin, outer, boxes, run, (answers, stopped))
         elif self.ensemble.scoring.ordered:
-            self._decide_ties(people, boxes, label, answers)
+            self._decide_ties(begin, boxes, label, answers)
             stopped[answers.verdict != UNKNOWN] = DECIDED
         elif not isinstance(self.ensemble.decision, Prediction):
             run.interrupted |= self._doubt_own_labels(people, own, answers, stopped)
@@ -171,7 +190,7 @@ class Verifier:
         return Findings(
             verdict=answers.verdict,
             label=label if not self.ensemble.classes else label.astype(np.int32),
-            twins=self._twins(people, boxes, label, answers, possible),
+            twins=self._twins((people, begin), boxes, label, answers, possible),
             # A twin may show one more class to be possible.
             possible=pack(possible),
             nodes=answers.nodes,
@@ -203,22 +222,50 @@ class Verifier:
         KeyboardInterrupt
             If the user stops it.
         """
+        low, high = (
+            self.extreme(people, boxes, output, sign=sign, budget=budget, n_jobs=n_jobs)
+            for sign in (-1, 1)
+        )
+        return Extremes(
+            low.score, high.score, low.at, high.at, nodes=low.nodes + high.nodes
+        )
+
+    def extreme(
+        self,
+        people: Floats,
+        boxes: Boxes,
+        output: int,
+        *,
+        sign: int,
+        **effort: Unpack[Effort],
+    ) -> Extreme:
+        """Find the lowest score if the sign is -1, or the highest if it is 1.
+
+        Parameters
+        ----------
+        people, boxes, output, **effort
+            As in `extremes`; the people are where the search begins, in the boxes.
+        sign
+            Which of both ends is asked about.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the user stops it.
+        """
         model = one_output(self._forest, self._arithmetic, output)
-        run = _Run(model, budget or Budget(), n_jobs, largest=True)
-        sides = []
-        for sign in (-1, 1):
-            side = _Own.of_side(len(people), is_higher=sign > 0)
-            answers, _ = self._search(people, side, boxes, run)
-            if run.interrupted:
-                raise KeyboardInterrupt
-            cells = (answers.first, answers.last)
-            points = self._read(people, boxes, answers.box, cells)
-            far = to_scores(answers.bound, answers.error, model[1], sign)
-            near = self._score_bounds_of(points)[sign < 0][:, output]
-            ends = (far, near) if sign < 0 else (near, far)
-            sides.append((ScoreBounds(*ends), points, answers.nodes))
-        (lowest, lowest_at, less), (highest, highest_at, more) = sides
-        return Extremes(lowest, highest, lowest_at, highest_at, less + more)
+        budget, n_jobs = effort.get("budget") or Budget(), effort.get("n_jobs")
+        run = _Run(model, budget, n_jobs, largest=True)
+        side = _Own.of_side(len(people), is_higher=sign > 0)
+        answers, _ = self._search(people, side, boxes, run)
+        if run.interrupted:
+            raise KeyboardInterrupt
+        cells = (answers.first, answers.last)
+        points = self._read(people, boxes, answers.box, cells)
+        far = to_scores(answers.bound, answers.error, model[1], sign)
+        near = self.score_bounds_of(points)[sign < 0][:, output]
+        ends = (far, near) if sign < 0 else (near, far)
+        return Extreme(ScoreBounds(*ends), points, answers.nodes)
 
     def _own(self, people: Floats, label: NDArray[Any]) -> tuple[_Own, _Own | None]:
         """Return what the answer of each person must stay.
@@ -231,7 +278,7 @@ class Verifier:
             code = label
         scores = (label, label)
         if isinstance(self.ensemble.decision, Prediction):
-            lower, upper = self._score_bounds_of(people)
+            lower, upper = self.score_bounds_of(people)
             scores = (lower[:, 0], upper[:, 0])
         found = self._alike.intervals(label, *scores)
         own = _Own(code, found.below, found.above)
@@ -394,19 +441,20 @@ class Verifier:
 
     def _twins(
         self,
-        people: Floats,
+        searched: tuple[Floats, Floats],
         boxes: Boxes,
         label: NDArray[Any],
         answers: Answers,
         possible: NDArray[np.bool_],
     ) -> Twins:
         """Read the twins back from their cells, and make sure that they are twins."""
+        people, starts = searched
         [who] = (answers.verdict == UNFAIR).nonzero()
         if not len(who):
             return Twins.none(people.shape[1])
         cells = (answers.first[who], answers.last[who])
         mine = people[who]
-        twins = self._read(mine, boxes, answers.box[who], cells)
+        twins = self._read(starts[who], boxes, answers.box[who], cells)
         found = self._answers_of(twins)
         wrong = np.flatnonzero(self._alike.keeps(label[who], found))
         if len(wrong):
@@ -498,7 +546,8 @@ class Verifier:
         """Return the places of people's labels, or their predictions."""
         return self.ensemble.answer(self.ensemble.mark_missing(people))
 
-    def _score_bounds_of(self, people: Floats) -> ScoreBounds:
+    def score_bounds_of(self, people: Floats) -> ScoreBounds:
+        """Return bounds on all scores of people."""
         encoded = self.ensemble.mark_missing(people)
         lower, upper = self.ensemble._bounds(np.ascontiguousarray(encoded))
         return ScoreBounds(lower.astype(np.float64), upper.astype(np.float64))
