@@ -31,6 +31,7 @@ from fatt.certificate.similar import Rule, Similar, reach_of
 from fatt.ensemble import Categorical, Feature
 from fatt.people import People
 from fatt.region import Boxes, Relation, Variables
+from fatt.region.boxes import Membership
 from fatt.region.combined import Combined
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ class SpotChecks:
             half, who = own[::2], person[::2]
             values[::2] = _tied_by_regions(run.combined, boxes, half, who, rng)
             values[1::2] = self._tied_by_words(own[1::2], int(person[-1]) + 1, rng)
+        if boxes.ties is not None:
+            values = _settled(run, boxes, person, own, values)
         return Drawn.of(run.people, chosen[person], own, values)
 
     def _random(self, people: Floats) -> Random:
@@ -285,3 +288,21 @@ def _paid_by_regions(
     places = np.arange(len(own))
     each = boxes.costs.each_spent(features, places, places, values)
     return within_budget(each, boxes.costs.most, own, values, rng)
+
+
+def _settled(
+    run: Run, boxes: Boxes, person: Places, own: Floats, values: Floats
+) -> Floats:
+    """Return those drawn with all that moves along; people where ties do not hold."""
+    assert boxes.ties is not None
+    combined = run.combined
+    mine, others = combined.join(own), combined.join(values)
+    first, _ = boxes.ends(person)
+    others = boxes.ties.settled(boxes.ties.rule[first], mine, others)
+    if len(run.similarity.alternatives) > 1:
+        # They may be drawn by another alternative.
+        wider = boxes.of_people(person)
+        member = Membership(combined.ensemble.features)
+        similar = member.are_similar(wider, np.arange(len(person)), others)
+        others[~similar] = mine[~similar]
+    return combined.part(others)

@@ -73,6 +73,7 @@ class Judge:
         similarity: Relation,
         allowed: Allowed | None = None,
     ) -> None:
+        _refuse_ties(schema, similarity)
         self._keeping = Keeping(model, allowed or Allowed())
         self.cells = Cells(model, schema)
         self.arithmetic = Arithmetic(model)
@@ -314,3 +315,16 @@ def _sum_of_best(
     best = np.maximum.reduceat(terms, starts)
     total = np.bincount(owner[starts], weights=best, minlength=count)
     return total.astype(np.float64)
+
+
+def _refuse_ties(schema: Schema, similarity: Relation) -> None:
+    """Refuse similarities that tie numbers to one another."""
+    said: list[object] = [*schema.exist]
+    for one in similarity.alternatives:
+        said += [*one.exist, *(how for _, how in one.follow)]
+    ties = [one for one in said if isinstance(one, str)]
+    if ties:
+        raise CertificateError(
+            "certificates do not yet support formulas in follow= and orders in exist=, "
+            f"such as {ties[0]!r}."
+        )

@@ -72,7 +72,7 @@ class Boxes:
         )
         costs = None if self.costs is None else self.costs.of(mine, chosen)
         ties = None if self.ties is None else self.ties.of(mine, chosen)
-        return replace(self._at(mine, person, costs), ties=ties)
+        return self._at(mine, person, costs, ties)
 
     def one_each(self, places: NDArray[np.int64]) -> Boxes:
         """Return the boxes at some places, each around a person of its own.
@@ -85,7 +85,11 @@ class Boxes:
         return self._at(places, np.arange(len(places)), costs)
 
     def _at(
-        self, places: NDArray[np.int64], person: NDArray[np.int64], costs: Costs | None
+        self,
+        places: NDArray[np.int64],
+        person: NDArray[np.int64],
+        costs: Costs | None,
+        ties: Tied | None = None,
     ) -> Boxes:
         return Boxes(
             person,
@@ -94,6 +98,7 @@ class Boxes:
             self.missing[places],
             self.codes[places],
             costs,
+            ties,
         )
 
     def ends(

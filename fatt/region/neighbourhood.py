@@ -84,7 +84,7 @@ class Neighbourhood:
             (domains["low"], domains["high"]),
         )
         if self._ties is not None:
-            self._require_known(rules)
+            self._require_tied(rules)
         # Of a column that nothing asks for, no value is known, and there are many.
         self._with_unasked_category = [
             number
@@ -108,7 +108,10 @@ class Neighbourhood:
         SpecError
             If there are any.
         """
-        for names in self.combined.tied:
+        tied = self.combined.tied
+        if self._ties is not None:
+            tied += [ties.names for ties in self._ties]
+        for names in tied:
             raise SpecError(
                 f"exist or follow ties {', '.join(map(repr, names))}, and {what} does "
                 "not support that yet; leave it out there, and verify the result with "
@@ -210,8 +213,8 @@ class Neighbourhood:
             people=np.ascontiguousarray(people).view(),
         )
 
-    def _require_known(self, rules: Sequence[Rules]) -> None:
-        """Refuse tied columns that may become missing, or be no longer missing."""
+    def _require_tied(self, rules: Sequence[Rules]) -> None:
+        """Refuse what cannot be said of tied columns."""
         assert self._ties is not None
         for one, ties in zip(rules, self._ties, strict=False):
             for place in ties.tied & set(one.missing):
@@ -219,6 +222,11 @@ class Neighbourhood:
                 raise SpecError(
                     f"missing names {name!r}, which follow or an order in exist ties "
                     "to other columns; leave it out of one of them."
+                )
+            if one.budget is not None:
+                raise SpecError(
+                    "a similarity with a formula in follow or an order in exist cannot "
+                    "have at_most or distance yet; leave one of them out."
                 )
 
     def _tie(
@@ -232,15 +240,12 @@ class Neighbourhood:
         if self._ties is None:
             return None
         tied = Tied(self._ties, alternative, people[:, self._ties[0].columns])
-        domains, (lower, upper) = self._prepared[0][tied.columns], bounds
+        lower, upper = bounds
         for number, ties in enumerate(tied.rules):
             mine = np.flatnonzero(alternative == number)
             own, cells = tied.people[person[mine]], np.ix_(mine, tied.columns)
             ties.require_own(own, person[mine])
-            ends = domains["low"], domains["high"]
-            lower[cells], upper[cells] = ties.around(
-                own, lower[cells], upper[cells], ends
-            )
+            lower[cells], upper[cells] = ties.around(own, lower[cells], upper[cells])
         return tied
 
     def _require_followed(self, index: int, lowest: Matrix, highest: Matrix) -> None:

@@ -111,7 +111,9 @@ def bind(similarity: Similarity, variables: Variables) -> Rules:
     _add_ties(rules, similarity, variables.schema)
     computed = by_variable("follow", rules.formulas.items(), variables)
     is_named = isinstance(similarity.noise, tuple)
-    for index, amount in _amounts(similarity, {**varied, **computed}, variables).items():
+    for index, amount in _amounts(
+        similarity, {**varied, **computed}, variables
+    ).items():
         _add_noise(rules, index, amount, variables, is_named=is_named)
     between, among = conditions(similarity.where, variables)
     rules.between.update(between)

@@ -104,6 +104,8 @@ class Ties:
         Orders that everybody keeps.
     whole : ndarray of shape (n_columns,)
         Which columns have whole numbers only.
+    ends
+        The smallest and the largest number that each column may have.
     """
 
     columns: Places
@@ -111,6 +113,7 @@ class Ties:
     followers: tuple[Follower, ...]
     orders: tuple[Between, ...]
     whole: Flags
+    ends: tuple[Floats, Floats]
 
     @property
     def tied(self) -> set[int]:
@@ -175,9 +178,7 @@ class Ties:
                     "correct the row or the order."
                 )
 
-    def around(
-        self, own: Floats, low: Floats, high: Floats, ends: tuple[Floats, Floats]
-    ) -> tuple[Floats, Floats]:
+    def around(self, own: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Return intervals around people in which followers move along.
 
         Parameters
@@ -186,8 +187,6 @@ class Ties:
             The people.
         low, high : ndarray of shape (n_cases, n_columns)
             Where they may move without ties: followers stay.
-        ends : ndarray of shape (n_columns,)
-            The smallest and the largest number that each column may have.
 
         Raises
         ------
@@ -206,7 +205,7 @@ class Ties:
                     "each in an alternative of its own."
                 )
             moving = leaders[:, number] >= 0
-            for bound, end in zip((low, high), ends, strict=True):
+            for bound, end in zip((low, high), self.ends, strict=True):
                 bound[moving, follower.place] = end[follower.place]
         # Where a follower turns, its interval is found by the search.
         column, _ = self.turns(own, leaders, low, high)
@@ -651,6 +650,31 @@ class Tied:
             found[some] = ties.hold(self.people[people[some]], others)
         return found
 
+    def settled(self, rule: Places, own: Floats, values: Floats) -> Floats:
+        """Return others with their followers moved along.
+
+        Where ties do not hold even so, the people themselves are returned.
+
+        Parameters
+        ----------
+        rule : ndarray of shape (n_cases,)
+            Which ties each is to keep.
+        own, values : ndarray of shape (n_cases, n_variables)
+            The people and the others.
+        """
+        found = values.copy()
+        for number, ties in enumerate(self.rules):
+            some = np.flatnonzero(rule == number)
+            mine, others = own[some][:, ties.columns], values[some][:, ties.columns]
+            for follower in ties.followers:
+                others[:, follower.place] = follower.of(mine, others)
+            (low, high), same = ties.ends, np.isnan(mine) & np.isnan(others)
+            holds = ((others >= low) & (others <= high) | same).all(axis=1)
+            holds &= ties.hold(mine, others)
+            found[np.ix_(some, ties.columns)] = others
+            found[some[~holds]] = own[some[~holds]]
+        return found
+
 
 # ---- From names to columns.
 
@@ -697,7 +721,7 @@ def bind_ties(
     names = tuple(variables.schema.variables[place].name for place in columns)
     features = [variables.ensemble.features[place] for place in columns]
     whole = np.array([isinstance(f, Numeric) and f.integer for f in features])
-    low, high = (end[np.array(columns)] for end in ends)
+    bounds = ends[0][np.array(columns)], ends[1][np.array(columns)]
     found = []
     for formulas, orders in said:
         followers = [
@@ -705,8 +729,10 @@ def bind_ties(
         ]
         between = [Between(at[one.low], at[one.high], one) for one in orders]
         _require_possible(between, len(columns))
-        ties = Ties(np.array(columns), names, tuple(followers), tuple(between), whole)
-        _require_somebody(ties, low, high)
+        ties = Ties(
+            np.array(columns), names, tuple(followers), tuple(between), whole, bounds
+        )
+        _require_somebody(ties)
         found.append(ties)
     return tuple(found)
 
@@ -799,9 +825,9 @@ def _require_possible(orders: Sequence[Between], n_columns: int) -> None:
             )
 
 
-def _require_somebody(ties: Ties, low: Floats, high: Floats) -> None:
+def _require_somebody(ties: Ties) -> None:
     """Refuse orders that nobody can keep within the bounds of the schema."""
-    only = replace(ties, followers=())
+    only, (low, high) = replace(ties, followers=()), ties.ends
     anybody, none = np.zeros((1, len(low))), np.zeros((1, 0), dtype=np.int64)
     *_, is_open = only.narrowed(anybody, none, low[np.newaxis], high[np.newaxis])
     if not is_open[0]:

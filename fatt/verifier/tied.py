@@ -143,7 +143,7 @@ class _Web:
 
     def as_boxes(self, parts: _Parts) -> tuple[Boxes, Floats]:
         """Return parts as boxes, one for each, and where the search begins in them."""
-        boxes = self.boxes.take(parts.box, np.arange(len(parts.box)))
+        boxes = self.boxes.one_each(parts.box)
         lower, upper = boxes.lower.copy(), boxes.upper.copy()
         lower[:, self.columns], upper[:, self.columns] = parts.low, parts.high
         starts, own = self.people[self.boxes.person[parts.box]], self.own[parts.box]

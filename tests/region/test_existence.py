@@ -113,13 +113,13 @@ def test_a_schema_keeps_what_exists(tmp_path: Any) -> None:
     schema = Schema(
         columns=plain.columns,
         variables=variables,
-        exist=[("sex", "title"), "age <= 9"],
+        exist=[("sex", "title"), "tenure <= age"],
         seen=(Together(("sex", "title"), (("F", "Ms"), ("M", None))),),
     )
     schema.save(tmp_path / "schema.json")
     assert Schema.read(tmp_path / "schema.json") == schema != plain
     assert schema.with_(age=Number(lower=0)).exist == schema.exist
-    assert "exist: ['age <= 9', ('sex', 'title')]" in repr(schema)
+    assert "exist: ['tenure <= age', ('sex', 'title')]" in repr(schema)
     plain.save(tmp_path / "plain.json")
     assert b"exist" not in (tmp_path / "plain.json").read_bytes()
     with pytest.raises(SpecError, match="exist of the schema names 'job'"):
