@@ -582,7 +582,7 @@ def last_place(
     """
     first, last = (to_ordinal(end) for end in ends)
     side = function(ends[0]) <= limit
-    while (last - first > 1).any():
+    while (last - 1 > first).any():
         # The halves are added, not the ends, so that nothing overflows.
         middle = (first >> 1) + (last >> 1) + (first & last & 1)
         is_first = side == (function(from_ordinal(middle)) <= limit)

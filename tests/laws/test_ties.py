@@ -239,7 +239,8 @@ def _require_tied(asked: Question, case: Any, seed: int) -> None:
     assert all(order.holds(twin) for order in asked.orders), seed
 
 
-@pytest.mark.parametrize("seed", range(16))
+# The last one crosses so many floats that their number has no integer of 64 bits.
+@pytest.mark.parametrize("seed", [*range(15), 1066])
 def test_verdicts_are_those_of_all_people_of_a_grid(seed: int) -> None:
     check(seed)
 
