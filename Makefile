@@ -9,7 +9,7 @@ OLDEST := .venv-oldest
 demo: $(VENV)/demo
 	$(RUN)/python examples/demo.py
 
-test: lint $(VENV)/browser oldest
+test: lint $(VENV)/system oldest
 	$(RUN)/pytest --refusals
 
 # What users of AIF360 have installed is often older: its tests, and a few of the core.
@@ -73,15 +73,15 @@ $(OLDEST)/ready: pyproject.toml
 	tools/install.sh $(OLDEST) '.[aif360]' oldest
 	@touch $@
 
-# Pages are tested in Chromium. Where it is absent, root on Debian can install it; else
-# those tests are skipped, and say why.
-$(VENV)/browser: | $(VENV)/bin/python
-	@command -v chromedriver >/dev/null || test "$$(id -u)" != 0 \
-	|| ! command -v apt-get >/dev/null \
+# Pages are tested in Chromium, and Spark runs on Java. Where they are absent, root on
+# Debian can install them; else those tests are skipped, and say why.
+$(VENV)/system: | $(VENV)/bin/python
+	@{ command -v chromedriver && command -v java; } >/dev/null \
+	|| test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null \
 	|| { export DEBIAN_FRONTEND=noninteractive; timeout 300 apt-get -qq update \
 	&& timeout 600 apt-get -qq install -y --no-install-recommends \
-	   chromium chromium-driver; } >/dev/null 2>&1 \
-	|| echo 'Chromium could not be installed; tests that need it will be skipped.'
+	   chromium chromium-driver default-jre-headless; } >/dev/null 2>&1 \
+	|| echo 'Chromium and Java could not be installed; some tests will be skipped.'
 	@touch $@
 
 clean:

@@ -15,6 +15,7 @@ from fatt.version import __version__
 if TYPE_CHECKING:
     from fatt.audit import (
         Auditor,
+        Part,
         Radii,
         Radius,
         ScoreGap,
@@ -51,6 +52,7 @@ __all__ = [
     "Group",
     "Groups",
     "Model",
+    "Part",
     "Radii",
     "Radius",
     "Repair",
@@ -87,6 +89,7 @@ _HOME = {
     "Group": "fatt.report",
     "Groups": "fatt.report",
     "Model": "fatt.model",
+    "Part": "fatt.audit",
     "Radii": "fatt.audit",
     "Radius": "fatt.audit",
     "Repair": "fatt.repairs",

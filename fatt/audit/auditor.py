@@ -14,6 +14,9 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fatt.audit.arguments import (
     check_budget,
     check_n_jobs,
@@ -343,6 +346,11 @@ class Auditor:
         if len(report) > 1 and report.is_fair.all() and self._is_vacuous(report.people):
             refuse_vacuous(self.similarity, self.variables.schema)
         return report
+
+    def are_alone(self, people: People) -> NDArray[np.bool_]:
+        """Tell which people have nobody similar: they are trivially fair."""
+        space = self._question.space
+        return np.concatenate([space.alone(values) for values in people.chunks()])
 
     def _is_vacuous(self, people: People) -> bool:
         """Tell whether nobody is similar to anybody else; one person can settle it."""

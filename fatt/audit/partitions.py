@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Unpack
+from typing import Any, Unpack
 
 import msgspec
 
@@ -17,7 +17,8 @@ from fatt import storage
 from fatt.audit.arguments import check_spot_checks, check_types
 from fatt.audit.asked import Fair
 from fatt.audit.auditor import Auditor
-from fatt.audit.parts import Counts, Question, Tally, do_part
+from fatt.audit.part import Part, refuse_shared
+from fatt.audit.part_files import Question, Tally, do_part
 from fatt.audit.spot_checks import SPOT_CHECKS
 from fatt.ensemble import Ensemble
 from fatt.errors import DataError, JournalError, MissingDependencyError, SpecError
@@ -28,9 +29,9 @@ from fatt.region.existence import Together
 from fatt.region.inference import Statistics, combinations_in
 from fatt.report import Asked, Group
 from fatt.report.doubts import refuse_vacuous
-from fatt.report.groups import in_order, share_of_fair
-from fatt.report.sentences import counted
-from fatt.verdict import VERDICTS, Bounds, Stopped, Value
+from fatt.report.groups import in_order
+from fatt.report.parts import Counted, Counts, add_up, group_of
+from fatt.verdict import Stopped, Value
 from fatt.verifier import Budget
 
 _QUESTION, _SCHEMA, _SUMMARY = "question.json", "schema.json", "summary.json"
@@ -106,12 +107,7 @@ def verify_partitions(
     """
     check_types(similarity, schema, budget)
     check_spot_checks(spot_checks)
-    budget = Budget() if budget is None else budget
-    if budget.total_nodes is not None or budget.total_seconds is not None:
-        raise SpecError(
-            "parts cannot share a budget for the whole run; limit nodes or seconds of "
-            "each person instead."
-        )
+    refuse_shared(budget)
     model = load(model, threshold=threshold, cuts=cuts)
     parts = _parts(people)
     if schema is None:
@@ -123,13 +119,10 @@ def verify_partitions(
         by_position=by_position,
         **fair,
     )
-    auditor.require_rule()
     question = Question(
-        auditor=auditor,
+        part=Part(auditor, keep=keep, budget=budget),
         schema=schema,
-        budget=budget,
         groups=tuple((one,) if isinstance(one, str) else tuple(one) for one in groups),
-        keep=tuple(keep),
         spot_checks=spot_checks,
         n_parts=len(parts),
     )
@@ -143,15 +136,14 @@ def verify_partitions(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PartitionedReport:
+class PartitionedReport(Counted):
     """How many people are treated fairly, by parts whose findings are files.
 
     Attributes
     ----------
     folder
         Where the findings are: ``part-*.parquet``, in the order of the parts. Columns:
-        those that were to be kept; then as in `Report.to_frame`, all of them texts,
-        and ``labels`` a list of texts.
+        those that were to be kept, and then as `fatt.Part` has them.
     question
         What was asked about each person.
     tallies
@@ -162,27 +154,15 @@ class PartitionedReport:
     question: Question
     tallies: tuple[Tally, ...]
 
-    def __len__(self) -> int:
-        return sum(self._total)
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError("a report has no truth value; ask report.fairness.lower.")
-
     def __repr__(self) -> str:
-        counts = counted(self.counts, self.stopped)
         return (
             f"<PartitionedReport on {len(self):,} people in {len(self.tallies):,} "
-            f"parts: {counts}>"
+            f"parts: {self._in_words()}>"
         )
 
     @functools.cached_property
     def _total(self) -> Counts:
-        return _sum([tally.total for tally in self.tallies])
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many people are ``"fair"``, ``"unfair"`` and ``"unknown"``."""
-        return _group(self._total).counts
+        return add_up([tally.total for tally in self.tallies])
 
     @property
     def alone(self) -> int:
@@ -197,11 +177,6 @@ class PartitionedReport:
             for why in Stopped
         }
         return {why: number for why, number in sums.items() if number}
-
-    @property
-    def fairness(self) -> Bounds:
-        """The share of fair people lies between these; unknown people lie between."""
-        return _group(self._total).fairness
 
     @property
     def asked(self) -> Asked:
@@ -237,7 +212,7 @@ class PartitionedReport:
             for values, counts in tally.groups[place]:
                 found.setdefault(values, []).append(counts)
         return {
-            values[0] if len(names) == 1 else values: _group(_sum(found[values]))
+            values[0] if len(names) == 1 else values: group_of(add_up(found[values]))
             for values in in_order(found)
         }
 
@@ -264,16 +239,6 @@ class PartitionedReport:
             ],
         }
         return msgspec.json.encode(document).decode()
-
-
-def _sum(counts: Sequence[Counts]) -> Counts:
-    fair, unfair, unknown = (sum(some) for some in zip((0, 0, 0), *counts, strict=True))
-    return fair, unfair, unknown
-
-
-def _group(counts: Counts) -> Group:
-    named = dict(zip(map(str, VERDICTS), counts, strict=True))
-    return Group(sum(counts), named, share_of_fair(*counts))
 
 
 def _parts(people: Any) -> list[Any]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fatt.certificate import Certificate
     from fatt.region import Relation
     from fatt.report.details import Details, Provenance
+    from fatt.report.parts import PartsReport
     from fatt.verifier import Budget
 
 
@@ -125,6 +126,32 @@ class Report:
             f"<Report on {len(self):,} people{ended}: {counts}\n"
             f" fairness {share(self.fairness)}, {self.similarity!r}>"
         )
+
+    @staticmethod
+    def from_parts(parts: Any) -> PartsReport:
+        """Count what `fatt.Part` found, in files that were written by any engine.
+
+        The files are read some rows at a time, so memory does not grow with the people.
+
+        Parameters
+        ----------
+        parts
+            A folder of Parquet files, a list of files, or a data set of pyarrow.
+
+        Returns
+        -------
+        PartsReport
+            It has `counts`, `fairness`, `alone`, `stopped`, `by_group` of the columns
+            that were kept, and `unfair`, which yields the rows of unfair people.
+
+        Raises
+        ------
+        DataError
+            If the files cannot be read, or are no findings.
+        """
+        from fatt.report.parts import PartsReport
+
+        return PartsReport.read(parts)
 
     def whole(self) -> Self:
         """Return the report, unless the run was interrupted.

@@ -21,7 +21,7 @@ from dask.distributed import Client, LocalCluster
 
 import fatt
 from fatt import Budget, Report, Schema, Similarity
-from fatt.audit import PartitionedReport, parts, verify_partitions
+from fatt.audit import PartitionedReport, part_files, verify_partitions
 from fatt.errors import DataError, JournalError, SpecError
 from fatt.report import Asked
 from tests.audit.test_workers import people, pipeline
@@ -212,8 +212,8 @@ def test_only_what_is_not_done_is_done_again(
         verified.append(len(given[1]))
         return search(*given)
 
-    search = parts._verified
-    monkeypatch.setattr(parts, "_verified", spy)
+    search = part_files._verified
+    monkeypatch.setattr(part_files, "_verified", spy)
     assert run(model, files, tmp_path / "out").to_json() == first
     assert len(verified) == 3
     # Other people in a part make it a part that is not done.
@@ -269,7 +269,7 @@ def test_workers_read_no_model_file(
 ) -> None:
     path = tmp_path / "model.fatt"
     fatt.load(model).save(path)
-    done = parts.do_part
+    done = part_files.do_part
 
     def on_another_machine(*given: Any) -> Any:
         path.unlink(missing_ok=True)

@@ -11,18 +11,15 @@ from typing import Any
 import msgspec
 
 from fatt import storage
-from fatt.audit.auditor import Auditor
+from fatt.audit.part import Part
 from fatt.errors import DataError, JournalError
 from fatt.region import Schema
 from fatt.report import Report
-from fatt.report.rows import to_arrow
+from fatt.report.parts import Counts
 from fatt.verdict import VERDICTS, Value, json_value
-from fatt.verifier import Budget
 from fatt.version import __version__
 
 _KEY = b"fatt"
-
-Counts = tuple[int, int, int]
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -30,38 +27,35 @@ class Question(msgspec.Struct, frozen=True):
 
     Attributes
     ----------
-    auditor
-        Who is asked: the model, who is similar, and what is fair.
-    schema, budget
-        As `fatt.verify` takes them.
+    part
+        Verifies them.
+    schema
+        What the columns mean.
     groups
         The names by which to count, several for intersections.
-    keep
-        The columns to write beside the findings.
     spot_checks, n_parts
         How many people similar to the fair are asked about in all parts together, and
         the number of parts.
     """
 
-    auditor: Auditor
+    part: Part
     schema: Schema
-    budget: Budget
     groups: tuple[tuple[str, ...], ...]
-    keep: tuple[str, ...]
     spot_checks: int
     n_parts: int
 
     def identity(self) -> dict[str, Any]:
         """Return what can be compared and kept; findings are equal if this is."""
+        auditor = self.part.auditor
         return {
             "fatt": __version__,
-            "model": self.auditor.model.digest,
+            "model": auditor.model.digest,
             "schema": msgspec.json.encode(self.schema).decode(),
-            "similarity": self.auditor.similarity.to_toml(),
-            "fair": repr(self.auditor.allowed),
-            "budget": repr(self.budget),
+            "similarity": auditor.similarity.to_toml(),
+            "fair": repr(auditor.allowed),
+            "budget": repr(self.part.budget),
             "by": [list(names) for names in self.groups],
-            "keep": list(self.keep),
+            "keep": list(self.part.keep),
             "spot_checks": self.spot_checks,
         }
 
@@ -90,7 +84,7 @@ class _Note(msgspec.Struct, frozen=True):
     tally: Tally
 
 
-def do_part(question: bytes, number: int, part: Any, path: str) -> Tally:
+def do_part(question: bytes, number: int, people: Any, path: str) -> Tally:
     """Verify the people of a part, unless a whole file has the answers already.
 
     Parameters
@@ -99,7 +93,7 @@ def do_part(question: bytes, number: int, part: Any, path: str) -> Tally:
         A pickled `Question`.
     number
         The number of the part, for messages.
-    part
+    people
         Its people: a data frame of pandas.
     path
         The file to write. It appears whole, or not at all.
@@ -109,17 +103,20 @@ def do_part(question: bytes, number: int, part: Any, path: str) -> Tally:
     DataError, ModelError, JournalError
         If a row or the model cannot be read, or the file cannot be written.
     """
+    import pyarrow
+
     asked = _opened(question)
     identity = hashlib.sha256(msgspec.json.encode(asked.identity()))
-    note = identity.hexdigest(), _digest(part)
+    note = identity.hexdigest(), _digest(people)
     done = _done(path, *note)
     if done is not None:
         return done
     try:
-        report = _verified(asked, part, number)
+        report = _verified(asked, people, number)
     except DataError as error:
         raise DataError(f"part {number}: {error}") from error
-    table, tally = _table(asked, part, report), _tally(asked, report)
+    tally = _tally(asked, report)
+    table = pyarrow.table(asked.part.rows(people, report))
     encoded = msgspec.json.encode(_Note(*note, tally))
     _write(table.replace_schema_metadata({_KEY: encoded}), Path(path))
     return tally
@@ -132,15 +129,11 @@ def _opened(question: bytes) -> Question:
     return asked
 
 
-def _verified(asked: Question, part: Any, number: int) -> Report | None:
-    if not len(part):
-        return None
+def _verified(asked: Question, people: Any, number: int) -> Report | None:
     first, last = (
         asked.spot_checks * place // asked.n_parts for place in (number, number + 1)
     )
-    return asked.auditor.verify_part(
-        part, budget=asked.budget, spot_checks=last - first
-    ).whole()
+    return asked.part.report(people, spot_checks=last - first)
 
 
 def _digest(part: Any) -> str:
@@ -197,16 +190,6 @@ def _values(value: Any, names: tuple[str, ...]) -> tuple[Value, ...]:
 def _counts(counts: dict[str, int]) -> Counts:
     fair, unfair, unknown = (counts[str(verdict)] for verdict in VERDICTS)
     return fair, unfair, unknown
-
-
-def _table(asked: Question, part: Any, report: Report | None) -> Any:
-    """Return the findings: of one type in all parts, whatever is found in this one."""
-    import pyarrow as pa
-
-    kept = pa.Table.from_pandas(part[list(asked.keep)], preserve_index=False)
-    columns = {name: kept[name] for name in asked.keep}
-    found = to_arrow(report)
-    return pa.table({**columns, **{name: found[name] for name in found.column_names}})
 
 
 def _write(table: Any, path: Path) -> None:
