@@ -14,9 +14,6 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fatt.audit.arguments import (
     check_budget,
     check_n_jobs,
