@@ -43,19 +43,18 @@ __all__ = [
 ]
 
 _HOME = {
-    "FATT": "fatt.aif360_ext.inprocessing",
-    "IndividualFairnessJSONExplainer": "fatt.aif360_ext.explainers",
-    "IndividualFairnessMetric": "fatt.aif360_ext.metric",
-    "IndividualFairnessRegressionMetric": "fatt.aif360_ext.metric",
-    "IndividualFairnessTextExplainer": "fatt.aif360_ext.explainers",
-    "read_dataset": "fatt.aif360_ext.raw_files",
-    "schema_of": "fatt.aif360_ext.dataset",
+    "FATT": "inprocessing",
+    "IndividualFairnessJSONExplainer": "explainers",
+    "IndividualFairnessTextExplainer": "explainers",
+    "read_dataset": "raw_files",
+    "schema_of": "dataset",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in __all__:
+        home = _HOME.get(name, "metric")
+        return getattr(importlib.import_module(f"fatt.aif360_ext.{home}"), name)
     raise AttributeError(f"module 'fatt.aif360_ext' has no attribute {name!r}")
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from aif360.explainers import MetricJSONExplainer, MetricTextExplainer
 
 from fatt.report.sentences import ANOTHER, unfair_answer
-
-C = TypeVar("C", bound=type)
 
 #: How many counterexamples are told in words.
 _SHOWN = 10
@@ -25,140 +23,71 @@ _GROUPS = {
 class _Words(NamedTuple):
     """What is said of a metric."""
 
-    title: str
     meaning: str
     description: str
     ideal: str
 
 
-def _another(metric: Any) -> str:
-    """Say what makes an instance unfair: another label, or a number too far away."""
-    words = unfair_answer(metric.report())
-    return "another label" if words == ANOTHER else words
-
-
-#: Metrics of everybody or of a group.
+#: Metrics of all instances or of a group.
 _OF_GROUPS = {
     "individual_fairness": _Words(
-        "Individual Fairness",
-        "Individual fairness (share of instances for which provably nobody similar "
-        "gets {another})",
-        "Computed as the weight of instances for which provably nobody similar gets "
-        "{another}, divided by the weight of all instances. Undecided instances do "
-        "not count as fair.",
-        "The ideal value of this metric is 1.0",
+        "share of instances for which it is proved that no similar person gets "
+        "{another}",
+        "Computed as the weight of instances for which it is proved that no similar "
+        "person gets {another}, divided by the weight of all instances. Undecided "
+        "instances do not count as fair.",
+        "1.0",
     ),
     "individual_fairness_upper": _Words(
-        "Upper Bound On Individual Fairness",
-        "Upper bound on individual fairness (share of instances that are fair or "
-        "unknown)",
+        "upper bound: share of instances that are fair or undecided",
         "Computed as the weight of fair and undecided instances, divided by the weight "
         "of all instances.",
-        "The ideal value of this metric is 1.0",
+        "1.0",
     ),
     "individual_unfairness": _Words(
-        "Individual Unfairness",
-        "Individual unfairness (share of instances for which a similar person gets "
-        "{another})",
+        "share of instances for which a similar person gets {another}",
         "Computed as the weight of instances with a counterexample, divided by the "
         "weight of all instances.",
-        "The ideal value of this metric is 0.0",
+        "0.0",
     ),
     "num_fair": _Words(
-        "Number Of Fair Instances",
-        "Number of individually fair instances",
-        "Computed as the weight of instances for which provably nobody similar gets "
-        "{another}.",
-        "The ideal value of this metric is the number of instances",
+        "individually fair instances",
+        "Computed as the weight of instances for which it is proved that no similar "
+        "person gets {another}.",
+        "the number of instances",
     ),
     "num_unfair": _Words(
-        "Number Of Unfair Instances",
-        "Number of individually unfair instances",
+        "individually unfair instances",
         "Computed as the weight of instances with a counterexample.",
-        "The ideal value of this metric is 0.0",
+        "0.0",
     ),
     "num_unknown": _Words(
-        "Number Of Undecided Instances",
-        "Number of instances that the search left undecided",
+        "instances that the search left undecided",
         "Computed as the weight of instances that the search did not decide within its "
         "budget.",
-        "The ideal value of this metric is 0.0",
+        "0.0",
     ),
 }
-
+_MORE = "implies that more of the unprivileged group are treated unlike similar people"
 #: Metrics that compare the groups.
 _BETWEEN_GROUPS = {
     "individual_unfairness_difference": _Words(
-        "Individual Unfairness Difference",
-        "Individual unfairness difference (individual unfairness on unprivileged "
-        "instances - individual unfairness on privileged instances)",
+        "individual unfairness on unprivileged instances - individual unfairness on "
+        "privileged instances",
         "Computed as the difference of individual unfairness between unprivileged and "
         "privileged groups.",
-        "The ideal value of this metric is 0.0. A value > 0 implies that more of the "
-        "unprivileged group are treated unlike similar people.",
+        f"0.0. A value > 0 {_MORE}",
     ),
     "individual_unfairness_ratio": _Words(
-        "Individual Unfairness Ratio",
-        "Individual unfairness ratio (individual unfairness on unprivileged instances "
-        "/ individual unfairness on privileged instances)",
+        "individual unfairness on unprivileged instances / individual unfairness on "
+        "privileged instances",
         "Computed as the ratio of individual unfairness between unprivileged and "
         "privileged groups.",
-        "The ideal value of this metric is 1.0. A value > 1 implies that more of the "
-        "unprivileged group are treated unlike similar people.",
+        f"1.0. A value > 1 {_MORE}",
     ),
 }
 
 
-def _of_group(name: str, *, as_json: bool) -> Callable[..., str]:
-    """Return the method that tells a metric of everybody or of a group."""
-    words = _OF_GROUPS[name]
-
-    def explain(self: Any, privileged: bool | None = None) -> str:
-        value = getattr(self.metric, name)(privileged=privileged)
-        another = _another(self.metric)
-        said = _Words(*(text.replace("{another}", another) for text in words))
-        message = f"{said.meaning}{_GROUPS[privileged]}: {value}"
-        if not as_json:
-            return message
-        return _json(said, message, _numbers(self.metric, privileged))
-
-    explain.__doc__ = f"Tell {'as JSON' if as_json else 'in words'}: {words.title}."
-    return explain
-
-
-def _between_groups(name: str, *, as_json: bool) -> Callable[..., str]:
-    """Return the method that tells how the groups compare."""
-    words = _BETWEEN_GROUPS[name]
-
-    def explain(self: Any) -> str:
-        value, unknown = getattr(self.metric, name)(), self.metric.num_unknown()
-        left_out = f" ({unknown} undecided instances are not counted)"
-        message = f"{words.meaning}: {value}{left_out if unknown else ''}"
-        if not as_json:
-            return message
-        numbers = _numbers(self.metric, False, "Unprivileged")
-        return _json(
-            words, message, numbers | _numbers(self.metric, True, "Privileged")
-        )
-
-    explain.__doc__ = f"Tell {'as JSON' if as_json else 'in words'}: {words.title}."
-    return explain
-
-
-def _explaining(*, as_json: bool) -> Callable[[C], C]:
-    """Give a class a method for each metric, with the name of the metric's own."""
-
-    def complete(cls: C) -> C:
-        for name in _OF_GROUPS:
-            setattr(cls, name, _of_group(name, as_json=as_json))
-        for name in _BETWEEN_GROUPS:
-            setattr(cls, name, _between_groups(name, as_json=as_json))
-        return cls
-
-    return complete
-
-
-@_explaining(as_json=False)
 class IndividualFairnessTextExplainer(MetricTextExplainer):  # type: ignore[misc]
     """Explains an `IndividualFairnessMetric` in words, inherited metrics included.
 
@@ -176,9 +105,8 @@ class IndividualFairnessTextExplainer(MetricTextExplainer):  # type: ignore[misc
         cases = self.metric.counterexamples()
         shown = [f"\n{case}" for case in cases[:_SHOWN]]
         return (
-            "Counterexamples (an instance and a similar person who gets "
-            f"{_another(self.metric)}; {len(shown)} closest of {len(cases)}):"
-            f"{''.join(shown)}"
+            f"Counterexamples (an instance and a similar person who gets "
+            f"{self._another()}; {len(shown)} closest of {len(cases)}):{''.join(shown)}"
         )
 
     def report(self) -> str:
@@ -186,8 +114,64 @@ class IndividualFairnessTextExplainer(MetricTextExplainer):  # type: ignore[misc
         report = self.metric.report()
         return f"{report.similarity.describe()}\n{report}"
 
+    def _another(self) -> str:
+        """Say what makes an instance unfair: another label, or a number far away."""
+        words = unfair_answer(self.metric.report())
+        return "another label" if words == ANOTHER else words
 
-@_explaining(as_json=True)
+    def _tell(self, name: str, end: str, numbers: dict[str, Any]) -> str:
+        """Say what a metric means, with its value; JSON has the numbers as well."""
+        said = {**_OF_GROUPS, **_BETWEEN_GROUPS}[name]
+        another = self._another()
+        words = _Words(*(text.replace("{another}", another) for text in said))
+        title = name.replace("num_", "number_of_").replace("_", " ")
+        message = f"{title.capitalize()} ({words.meaning}){end}"
+        return self._written(title.title(), message, numbers, words[1:])
+
+    def _written(
+        self, title: str, message: str, numbers: dict[str, Any], words: Any
+    ) -> str:
+        return message
+
+    def _numbers(self, privileged: bool | None, suffix: str = "") -> dict[str, float]:
+        metric = self.metric
+        return {
+            f"numFair{suffix}": metric.num_fair(privileged=privileged),
+            f"numUnfair{suffix}": metric.num_unfair(privileged=privileged),
+            f"numUnknown{suffix}": metric.num_unknown(privileged=privileged),
+            f"numInstances{suffix}": metric.num_instances(privileged=privileged),
+        }
+
+
+def _of_group(name: str) -> Callable[..., str]:
+    """Return the method that tells a metric of all instances or of a group."""
+
+    def explain(self: Any, privileged: bool | None = None) -> str:
+        value = getattr(self.metric, name)(privileged=privileged)
+        end = f"{_GROUPS[privileged]}: {value}"
+        return str(self._tell(name, end, self._numbers(privileged)))
+
+    return explain
+
+
+def _between_groups(name: str) -> Callable[..., str]:
+    """Return the method that tells how the groups compare."""
+
+    def explain(self: Any) -> str:
+        value, unknown = getattr(self.metric, name)(), self.metric.num_unknown()
+        left_out = f" ({unknown} undecided instances are not counted)"
+        numbers = self._numbers(False, "Unprivileged")
+        numbers |= self._numbers(True, "Privileged")
+        return str(self._tell(name, f": {value}{left_out if unknown else ''}", numbers))
+
+    return explain
+
+
+for _make, _names in ((_of_group, _OF_GROUPS), (_between_groups, _BETWEEN_GROUPS)):
+    for _name in _names:
+        setattr(IndividualFairnessTextExplainer, _name, _make(_name))
+
+
 class IndividualFairnessJSONExplainer(
     MetricJSONExplainer,  # type: ignore[misc]
     IndividualFairnessTextExplainer,
@@ -206,49 +190,37 @@ class IndividualFairnessJSONExplainer(
 
     def counterexamples(self) -> str:
         """Tell all twins that are not treated alike, closest first."""
-        words = _Words(
+        return self._written(
             "Counterexamples",
             super().counterexamples(),
-            "Each is an instance and a similar person to whom the model gives "
-            f"{_another(self.metric)}.",
-            "The ideal number of counterexamples is 0",
+            {"counterexamples": self._report()["counterexamples"]},
+            (
+                "Each is an instance and a similar person to whom the model gives "
+                f"{self._another()}.",
+                "that there are none",
+            ),
         )
-        cases = self._report()["counterexamples"]
-        return _json(words, words.meaning, {"counterexamples": cases})
 
     def report(self) -> str:
         """Return all verdicts; see `fatt.Report.to_json`."""
-        words = _Words(
+        return self._written(
             "Individual Fairness Report",
             super().report(),
-            "The verdict on each instance, in order, and all counterexamples, closest "
-            "first.",
-            "In the ideal report all instances are fair",
+            {"report": self._report()},
+            (
+                "The verdict on each instance, in order, and all counterexamples, "
+                "closest first.",
+                "that all instances are fair",
+            ),
         )
-        return _json(words, words.meaning, {"report": self._report()})
 
     def _report(self) -> Any:
         return json.loads(self.metric.report().to_json())
 
-
-def _numbers(
-    metric: Any, privileged: bool | None, suffix: str = ""
-) -> dict[str, float]:
-    return {
-        f"numFair{suffix}": metric.num_fair(privileged=privileged),
-        f"numUnfair{suffix}": metric.num_unfair(privileged=privileged),
-        f"numUnknown{suffix}": metric.num_unknown(privileged=privileged),
-        f"numInstances{suffix}": metric.num_instances(privileged=privileged),
-    }
-
-
-def _json(words: _Words, message: str, numbers: dict[str, Any]) -> str:
-    return json.dumps(
-        {
-            "metric": words.title,
-            "message": message,
-            **numbers,
-            "description": words.description,
-            "ideal": words.ideal,
-        }
-    )
+    def _written(
+        self, title: str, message: str, numbers: dict[str, Any], words: Any
+    ) -> str:
+        description, ideal = words
+        told = {"metric": title, "message": message, **numbers}
+        ideal = f"The ideal value of this metric is {ideal}"
+        return json.dumps({**told, "description": description, "ideal": ideal})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from aif360.metrics import ClassificationMetric, RegressionDatasetMetric
@@ -32,7 +32,7 @@ from fatt.aif360_ext.question import (
     shares,
 )
 from fatt.audit import verify
-from fatt.audit.spot_checks import SPOT_CHECKS
+from fatt.audit.asked import Fair
 from fatt.ensemble.allowed import Direction, allowed_of
 from fatt.errors import SpecError
 from fatt.model import Model
@@ -57,6 +57,16 @@ def _without_memory(cls: C) -> C:
     return cls
 
 
+class Asked(TypedDict, total=False):
+    """The keywords that both metrics share; see `IndividualFairnessMetric`."""
+
+    sensitive_attr: str | Sequence[str] | None
+    similarity: Relation | None
+    schema: Schema | None
+    budget: Budget | None
+    spot_checks: int
+
+
 class _Treated:
     """Metrics of how many people are treated fairly, whatever the model answers.
 
@@ -68,10 +78,10 @@ class _Treated:
         The model, loaded.
     given
         The model as it was given, which may tell for which similarity it was trained.
-    sensitive_attr, similarity, schema, budget, spot_checks
+    sensitive_attr, similarity, schema
         As in `IndividualFairnessMetric`.
-    **fair
-        What is fair, as in `fatt.verify`.
+    **asked
+        Effort and what is fair, as in `fatt.verify`.
     """
 
     def _prepare(
@@ -80,12 +90,10 @@ class _Treated:
         model: Model,
         *,
         given: Any,
-        sensitive_attr: str | Sequence[str] | None,
-        similarity: Relation | None,
-        schema: Schema | None,
-        budget: Budget | None,
-        spot_checks: int,
-        **fair: Any,
+        sensitive_attr: str | Sequence[str] | None = None,
+        similarity: Relation | None = None,
+        schema: Schema | None = None,
+        **asked: Any,
     ) -> None:
         ensemble = model.ensemble
         self._labelled, self._model = dataset, model
@@ -102,9 +110,7 @@ class _Treated:
                 ensemble, table, chosen, schema=schema, said_in=said_in(sensitive_attr)
             )
             tell_another_question(given, similarity)
-        self._schema = schema
-        self._similarity, self._budget = similarity, budget
-        self._spot_checks, self._fair = spot_checks, fair
+        self._schema, self._similarity, self._asked = schema, similarity, asked
 
     @functools.cached_property
     def _report(self) -> Report:
@@ -113,10 +119,8 @@ class _Treated:
             self._people,
             similarity=self._similarity,
             schema=self._schema,
-            budget=self._budget,
             sample_weight=weights_of(self._labelled),
-            spot_checks=self._spot_checks,
-            **self._fair,
+            **self._asked,
         ).whole()
 
     def report(self) -> Report:
@@ -294,13 +298,9 @@ class IndividualFairnessMetric(_Treated, ClassificationMetric):  # type: ignore[
         privileged_groups: Groups | None = None,
         *,
         model: Any,
-        sensitive_attr: str | Sequence[str] | None = None,
-        similarity: Relation | None = None,
         prepare: Any = None,
-        schema: Schema | None = None,
-        budget: Budget | None = None,
-        spot_checks: int = SPOT_CHECKS,
         threshold: float | None = None,
+        **asked: Unpack[Asked],
     ) -> None:
         try:
             super().__init__(
@@ -323,16 +323,7 @@ class IndividualFairnessMetric(_Treated, ClassificationMetric):  # type: ignore[
         loaded = load_with(
             model, prepare, threshold, favorable_label(classified_dataset)
         )
-        self._prepare(
-            dataset,
-            loaded,
-            given=model,
-            sensitive_attr=sensitive_attr,
-            similarity=similarity,
-            schema=schema,
-            budget=budget,
-            spot_checks=spot_checks,
-        )
+        self._prepare(dataset, loaded, given=model, **asked)
         ensemble = loaded.ensemble
         refuse_other_labels(
             ensemble,
@@ -390,14 +381,10 @@ class IndividualFairnessRegressionMetric(_Treated, RegressionDatasetMetric):  # 
         privileged_groups: Groups | None = None,
         *,
         model: Any,
+        prepare: Any = None,
         tolerance: float | str | None = None,
         direction: Direction | None = None,
-        sensitive_attr: str | Sequence[str] | None = None,
-        similarity: Relation | None = None,
-        prepare: Any = None,
-        schema: Schema | None = None,
-        budget: Budget | None = None,
-        spot_checks: int = SPOT_CHECKS,
+        **asked: Unpack[Asked],
     ) -> None:
         super().__init__(
             dataset,
@@ -411,15 +398,5 @@ class IndividualFairnessRegressionMetric(_Treated, RegressionDatasetMetric):  # 
                 "pass a regressor, or fatt.load(model).predicting(label)."
             )
         allowed_of(loaded.ensemble, tolerance, direction, None)
-        self._prepare(
-            dataset,
-            loaded,
-            given=model,
-            sensitive_attr=sensitive_attr,
-            similarity=similarity,
-            schema=schema,
-            budget=budget,
-            spot_checks=spot_checks,
-            tolerance=tolerance,
-            direction=direction,
-        )
+        fair: Fair = {"tolerance": tolerance, "direction": direction}
+        self._prepare(dataset, loaded, given=model, **asked, **fair)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from aif360.sklearn.utils import check_groups
@@ -28,14 +28,13 @@ from fatt.aif360_ext.protected import (
 )
 from fatt.aif360_ext.question import ratio, refuse_other_labels, shares
 from fatt.audit import verify
+from fatt.audit.asked import Scored
 from fatt.ensemble import Ensemble, Label
-from fatt.ensemble.allowed import Direction
 from fatt.errors import SpecError
 from fatt.importers import load
 from fatt.metrics import WeightedScorer
 from fatt.region import Relation, Schema
 from fatt.report import Report
-from fatt.verifier import Budget
 
 __all__ = [
     "FATTClassifier",
@@ -47,19 +46,12 @@ __all__ = [
 ]
 
 
-class Asked(TypedDict, total=False):
+class Asked(Scored, total=False):
     """What all metrics can be asked; see `certified_fairness_score`."""
 
     similarity: Relation | None
-    schema: Schema | None
-    budget: Budget | None
     sample_weight: Any
-    spot_checks: int
-    threshold: float | None
     pos_label: Label
-    tolerance: float | str | None
-    direction: Direction | None
-    favorable: Label | None
 
 
 def complete(

@@ -58,7 +58,7 @@ class Checks(Effort, total=False):
 
 
 class Scored(Rule, total=False):
-    """What a score of a whole table is made with."""
+    """What a score of a whole table is made with, beside who is similar."""
 
     schema: Schema | None
     budget: Budget | None

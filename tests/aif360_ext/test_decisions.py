@@ -271,7 +271,7 @@ def test_explainers_of_numbers_do_not_speak_of_labels() -> None:
         as_json.num_fair(),
         as_json.counterexamples(),
     ]
-    assert "provably nobody similar gets a prediction that is too far away" in told[0]
+    assert "no similar person gets a prediction that is too far away" in told[0]
     for one in told[3:]:
         words = json.loads(one)
         told += [words["message"], words["description"]]
