@@ -176,7 +176,7 @@ def what_differs(dataset: Any, other: Any) -> list[str]:
 
 
 def members(dataset: Any, groups: Groups | None) -> NDArray[np.bool_]:
-    """Tell who belongs to any of these groups; everybody does if there are none named.
+    """Tell which people belong to any of these groups; all do if none is named.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def members(dataset: Any, groups: Groups | None) -> NDArray[np.bool_]:
 
 
 def counted_in(metric: Any, privileged: bool | None) -> NDArray[np.bool_]:
-    """Tell who counts in a metric of one side, or of everybody.
+    """Tell which people count in a metric of one side, or of all people.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def counted_in(metric: Any, privileged: bool | None) -> NDArray[np.bool_]:
         AIF360 metric of a dataset.
     privileged
         Whether the privileged or the unprivileged groups are asked about; None for
-        everybody.
+        all people.
 
     Raises
     ------

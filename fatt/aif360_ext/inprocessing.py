@@ -204,7 +204,7 @@ class FATT(Transformer):  # type: ignore[misc]
         return None
 
     def _groups(self, dataset: Any) -> Any:
-        """Return who is privileged and who is not, if both groups are named."""
+        """Return the group of each person, if both groups are named."""
         named = {
             "unprivileged": self.unprivileged_groups,
             "privileged": self.privileged_groups,

@@ -138,7 +138,7 @@ class _Treated:
         ----------
         privileged
             Whether to count the privileged or the unprivileged groups only; by default
-            everybody.
+            all people.
 
         Returns
         -------

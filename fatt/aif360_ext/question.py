@@ -152,7 +152,7 @@ class Shares(NamedTuple):
 def shares(
     report: Report,
     weight: NDArray[np.float64],
-    who: NDArray[np.bool_] | None = None,
+    group: NDArray[np.bool_] | None = None,
 ) -> Shares:
     """Return the shares of fair and unfair people, added up as AIF360 does.
 
@@ -162,10 +162,10 @@ def shares(
         The verdicts.
     weight : ndarray of shape (n_people,)
         Weight of each person.
-    who : ndarray of shape (n_people,), optional
-        Who belongs to the group; by default everybody.
+    group : ndarray of shape (n_people,), optional
+        Which people count; by default all.
     """
-    mine = np.ones(len(weight), dtype=bool) if who is None else who
+    mine = np.ones(len(weight), dtype=bool) if group is None else group
     verdicts = report.findings.verdict
     fair, unfair, unknown = (
         np.sum(weight[mine & (verdicts == verdict)], dtype=np.float64)

@@ -62,7 +62,7 @@ def complete(
     schema: Schema | None,
     similarity: Relation | None,
 ) -> tuple[Schema, Relation]:
-    """Return what the columns mean and who is similar, where that is not given.
+    """Return the schema and the similarity, where these are not given.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _attribute(name: str, given: Any, X: Any) -> Attribute:
 def is_privileged(
     X: Any, prot_attr: Any, priv_group: Any, report: Report
 ) -> NDArray[np.bool_]:
-    """Tell who belongs to the privileged group.
+    """Tell which people belong to the privileged group.
 
     Parameters
     ----------

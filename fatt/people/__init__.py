@@ -27,7 +27,7 @@ from fatt.verdict import Twins, value_of
 class People:
     """The rows that a user passed, read a part at a time.
 
-    The table is kept as it is, not copied: whoever changes it afterwards changes the
+    The table is kept as it is, not copied: a later change of it changes the
     groups that a report shows, though not its verdicts and twins.
 
     Parameters
@@ -132,7 +132,7 @@ class People:
         return list(self.frame[index, column].to_list())
 
     def beside(self, twins: Twins, cases: NDArray[np.int64]) -> tuple[Any, Any]:
-        """Return some of those who are unfair, and their twins, as tables of that kind.
+        """Return some unfair people, and their twins, as tables of the user's kind.
 
         Parameters
         ----------

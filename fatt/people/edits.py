@@ -135,7 +135,7 @@ def _cell(feature: Feature, number: float, by_label: bool) -> Any:
 
 
 def _unknown(feature: Categorical, known: tuple[Label, ...]) -> Label:
-    """Return a value that is no category; one that somebody has, if it is the only."""
+    """Return a value that is no category: the only one of the table, if known."""
     label = feature.other or unknown_label(known)
     while feature.coding == "fingerprint" and feature.code_of(label) is not None:
         label = f"{label}?"

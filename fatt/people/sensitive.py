@@ -98,7 +98,7 @@ def _require_same_index(given: Any, table: Any) -> None:
     if len(mine) == len(other) and not mine.equals(other):  # type: ignore[union-attr,arg-type]
         raise DataError(
             f"the index of {Arg('sensitive_features')} is not that of the people, so "
-            "that nobody can tell which row is whose; write "
+            "that rows cannot be matched; write "
             "sensitive_features.loc[X.index], or pass its values without the index if "
             "the order is the same."
         )

@@ -251,7 +251,7 @@ class TypedPeople:
     others
         The columns that were named besides those of the model, as texts.
     left_aside
-        Columns that the model does not read, and nobody named.
+        Columns that the model does not read, and that no option names.
     """
 
     table: Any
@@ -289,7 +289,7 @@ def type_for_model(
     others
         Columns to hand over as texts, such as one of names.
     ignored
-        Columns that are nobody's business.
+        Columns to leave out.
     one_hot
         Variables whose columns are named as in ``race_White``.
 

@@ -17,9 +17,8 @@ from fatt.errors import DataError, SpecError
 from fatt.importers import load
 from fatt.model import Model
 from fatt.region import Relation, Schema
-from fatt.repairs.descent import descend, task_of, undivided
+from fatt.repairs.descent import descend, reach_of, task_of, undivided
 from fatt.repairs.leaves import Leaves
-from fatt.repairs.reach import reach_of
 from fatt.repairs.result import Price, Quality, Repair
 from fatt.report import Report
 from fatt.verifier import Budget

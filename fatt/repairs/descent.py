@@ -2,7 +2,7 @@
 
 The score of a class at a point is the sum of one leaf per tree. In a region, a rival
 leads the class that ought to win by at most the sum of its largest lead in each tree.
-If that sum is negative, the region is undivided: everybody in it gets one label. With
+If that sum is negative, the region is undivided: all points in it get one label. With
 ``cost(lead) = log(1 + exp(steep · lead))``, the leaves move down the slope of
 
     sum over people of cost(lead over the true class)
@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Cut, Ensemble
 from fatt.region import Boxes
-from fatt.region.boxes import lone_boxes
+from fatt.region.boxes import code_words, lone_boxes
 from fatt.repairs import kernels
-from fatt.repairs.reach import Reach, reach_of
+from fatt.verifier.ranks import forest_of
+from fatt.verifier.twins import clip_to_numbers, holes_of
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -37,6 +38,42 @@ _N_STEPS = 50
 #: many more steps it is halved. Where the worst leaf changes from step to step, only
 #: ever shorter steps converge.
 _STRIDE, _HALVED_AFTER = 3.0, 5
+
+
+class Reach(NamedTuple):
+    """Leaves by region and tree.
+
+    Attributes
+    ----------
+    ends : ndarray of shape (n_regions, n_trees)
+        Where the leaves of each region and tree end. The next ones begin there.
+    leaves : ndarray of shape (n,)
+        The leaves, as rows of a table of values.
+    """
+
+    ends: NDArray[np.int64]
+    leaves: NDArray[np.int64]
+
+
+def reach_of(ensemble: Ensemble, boxes: Boxes, rows: NDArray[np.int64]) -> Reach:
+    """Find the leaves that boxes reach.
+
+    Parameters
+    ----------
+    ensemble
+        The model, over the variables.
+    boxes
+        The regions.
+    rows
+        For each leaf of the ensemble its row in the table of values.
+    """
+    forest = forest_of(ensemble, code_words(ensemble.features))
+    depth = int(ensemble.trees.depths().max(initial=0))
+    clipped = clip_to_numbers(boxes, holes_of(ensemble))
+    regions = tuple(map(np.ascontiguousarray, clipped))
+    ends = np.empty((len(boxes), len(forest.roots)), dtype=np.int64)
+    leaves = kernels.collect(forest, regions, depth, ends)
+    return Reach(ends, rows[leaves])
 
 
 class Task(NamedTuple):
@@ -75,7 +112,7 @@ class Task(NamedTuple):
 def task_of(
     ensemble: Ensemble, rows: Codes, people: Floats, truth: Codes, boxes: Boxes
 ) -> Task:
-    """Describe how leaves add up to labels, and who reaches which leaf.
+    """Describe how leaves add up to labels, and which people reach which leaf.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The compiled parts of a repair: who reaches which leaves, and which are the worst."""
+"""The compiled parts of a repair: which leaves boxes reach, and the worst of them."""
 
 import numpy as np
 

@@ -275,7 +275,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             classes=tuple(self.classes_.tolist()),
         )
         schema, similarity = self._meaning(X, blank)
-        everybody = gather_people(
+        gathered = gather_people(
             X,
             labels,
             blank=blank,
@@ -284,11 +284,11 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             balance=settings.balance,
         )
         group_of = group_people(
-            self.group, sensitive_features, X, everybody, asked=settings.asked_of_groups
+            self.group, sensitive_features, X, gathered, asked=settings.asked_of_groups
         )
-        people = everybody
+        people = gathered
         if is_held.any():
-            people = everybody.of_people(np.flatnonzero(~is_held))
+            people = gathered.of_people(np.flatnonzero(~is_held))
         groups = None
         if group_of is not None:
             groups = self._groups(group_of[~is_held], people)
@@ -300,7 +300,7 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rng=rng,
             n_threads=n_threads(self.n_jobs),
             groups=groups,
-            held_out=self._held_out(everybody, group_of, is_held),
+            held_out=self._held_out(gathered, group_of, is_held),
             verbose=bool(self.verbose),
             keep_interrupted=self.keep_interrupted,
         )
@@ -460,14 +460,14 @@ class FATTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _held_out(
         self,
-        everybody: People,
+        gathered: People,
         group_of: NDArray[Any] | None,
         is_held: NDArray[np.bool_],
     ) -> HeldOut | None:
         """Return the people who are held out, if there are any."""
         if not is_held.any():
             return None
-        people = everybody.of_people(np.flatnonzero(is_held))
+        people = gathered.of_people(np.flatnonzero(is_held))
         if group_of is None:
             return HeldOut(people, None)
         try:

@@ -165,8 +165,8 @@ def best_change(objective: Objective, traced: Traced, place: int) -> Change | No
     Parameters
     ----------
     objective
-        What makes a tree better. A tree that gives everybody one label is worse than
-        any other.
+        What makes a tree better. A tree that gives every person the same label is worse
+        than any other.
     traced
         The tree; it is within the limits.
     place

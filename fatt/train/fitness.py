@@ -49,7 +49,7 @@ class Scored:
     tree
         The tree.
     accuracy, fairness
-        What its labels are worth, and the share of people whom it treats fairly.
+        What its labels are worth, and the share of people treated fairly.
     gap
         How far the rates of groups lie apart; 0 if there are none.
     fitness
@@ -137,7 +137,7 @@ class Objective:
         return replace(self, fairness_weight=fairness_weight)
 
     def of_people(self, chosen: Integers) -> Objective:
-        """Return the same for some of the people, who stand for all."""
+        """Return the same for a sample of the people."""
         share = len(chosen) / self.people.n_people
         worth = self.worth[chosen]
         scale = self.worth.sum() / worth.sum()
@@ -160,7 +160,7 @@ class Objective:
         return self.scored(self.people.trace(tree))
 
     def scored(self, traced: Traced) -> Scored:
-        """Tell what a tree is worth that everybody was sent through."""
+        """Tell what a traced tree is worth."""
         tree = traced.tree
         labels = (-1 - tree[tree < 0].astype(np.int64))[traced.leaf]
         right = int(self.worth[np.arange(len(labels)), labels].sum())

@@ -15,7 +15,7 @@ Genome = NDArray[np.int32]
 
 
 def leaf(label: int) -> Genome:
-    """Return the tree that gives everybody one label."""
+    """Return the tree that gives every person the same label."""
     return np.array([-1 - label], dtype=np.int32)
 
 

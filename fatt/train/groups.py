@@ -1,10 +1,10 @@
 """Rates of groups: how far they lie apart, and what it is worth to bring them closer.
 
-A gap is linear in the labels: everybody of the group that is ahead counts so much for
-the positive label, and everybody of the group behind as much against it. So a price on
-the gap only shifts what labels are worth to people, and the search stays exact. Unlike
-the fairness of individuals, which is proved, a gap is an estimate: it is about these
-people, and about others only within an interval.
+A gap is linear in the labels. Each person of the group that is ahead adds the same
+amount with the positive label, and each person of the group behind takes the same
+amount away. So a price on the gap only shifts what labels are worth to people, and the
+search stays exact. A gap is an estimate, unlike the fairness of individuals, which is
+proved: it is about these people, and about others only within an interval.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
-#: Whose rates are compared: everybody's, or those of people whose true label is the
-#: positive one (1), or is not (0).
+#: Which people's rates are compared: those with the positive label as their true one
+#: (1), those with another (0), or both.
 CONSTRAINTS: dict[str, tuple[tuple[int, ...], ...]] = {
     "demographic_parity": ((0, 1),),
     "true_positive_rate_parity": ((1,),),
@@ -62,7 +62,7 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The groups of the people, and whose rates are compared.
+    """The groups of the people, and which class's rates are compared.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ class Leaf:
     objective
         What makes a tree better.
     people, boxes
-        Who reaches the leaf.
+        Those that reach the leaf.
     worth : ndarray of shape (n_classes,)
         What each class is worth there.
     """
@@ -47,12 +47,12 @@ class Leaf:
 
     @classmethod
     def of(cls, objective: Objective, people: Integers, boxes: Integers) -> Leaf:
-        """Return the leaf that some reach."""
+        """Return the leaf that these reach."""
         return cls(objective, people, boxes, objective.worth[people].sum(axis=0))
 
     @classmethod
     def of_all(cls, objective: Objective) -> Leaf:
-        """Return the leaf that everybody reaches."""
+        """Return the leaf that all people reach."""
         ranks = objective.people.ranks
         everywhere = np.arange(ranks.low.shape[1])
         return cls.of(objective, np.arange(objective.people.n_people), everywhere)

@@ -11,9 +11,9 @@ budget leaves a gap.
 For larger trees there is only a bound that every tree keeps: `most_worth`.
 
 A bound must never be too low. It counts a person as treated unfairly only if the
-prefix alone is unfair to them, and takes for the open leaf the least of what everybody
-there is worth with the best label of their own, and of what the best split is worth for
-a larger set of people, fairness apart.
+prefix alone is unfair to them. For the open leaf it takes the smaller of two numbers:
+what the people there are worth if each gets their own best label, and what the best
+split is worth for a larger set of people, without fairness.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Matrix = NDArray[np.float64]
 
-#: The largest trees whose best is looked for.
+#: The size of the largest trees among which the best is looked for.
 MOST_LEAVES = 4
 #: How much is added up at most, where no time is set, and how large tables may become.
 _WORK, _TABLES = 5e8, 2e9
@@ -160,7 +160,7 @@ class _Search:
         # Only of a person with one box is it known that this box reaches two leaves.
         self.alone = np.where(np.diff(ranks.box_start) == 1, cost, 0).astype(np.float64)
         self.box = np.minimum(ranks.box_start[:-1], max(0, ranks.low.shape[1] - 1))
-        self.everybody = np.arange(people.n_people)
+        self.all_people = np.arange(people.n_people)
 
     def complete(self, tree: Genome, place: int) -> None:
         """Put the best split at a leaf of a tree, and keep the tree if it is better."""
@@ -212,7 +212,7 @@ class _Search:
         limits = self.objective.limits
         found += self._of_two_leaves()
         if limits.max_leaves > 3:
-            if float(self.n_splits) ** 2 * len(self.everybody) > _TABLES:
+            if float(self.n_splits) ** 2 * len(self.all_people) > _TABLES:
                 self.beyond = most_worth(self.objective, 4)
             else:
                 for sides in itertools.product((True, False), repeat=2):
@@ -225,7 +225,7 @@ class _Search:
         """The weights of those to the left of each split, of shape (n_splits, n)."""
         ranks = self.objective.people.ranks
         sums = [
-            ranks.goes_left(split, self.everybody) @ self.weights
+            ranks.goes_left(split, self.all_people) @ self.weights
             for split in range(self.n_splits)
         ]
         return np.array(sums).reshape(-1, len(self.whole))
@@ -235,16 +235,17 @@ class _Search:
         """What two splits do together, added up over a block of people at a time.
 
         The weights of those to the left of both, of shape (n_splits, n_splits) each;
-        and the cost of those who reach both sides of the first and the right side of
-        the other, or its left side, or are to the left of the first and reach its left
-        side and both sides of the other.
+        and three costs of people: those who reach both sides of the first split and the
+        right side of the other; both sides of the first and the left side of the other;
+        and those to the left of the first who reach its left side and both sides of the
+        other.
         """
         ranks, shape = self.objective.people.ranks, (self.n_splits, self.n_splits)
         together: Matrix = np.zeros((len(self.whole), *shape))
         torn: Matrix = np.zeros((3, *shape))
         size = max(1, _CELLS // self.n_splits)
-        for start in range(0, len(self.everybody), size):
-            some = self.everybody[start : start + size]
+        for start in range(0, len(self.all_people), size):
+            some = self.all_people[start : start + size]
             left: Matrix = np.empty((self.n_splits, len(some)))
             reach: Matrix = np.empty((2, self.n_splits, len(some)))
             for split in range(self.n_splits):
@@ -365,11 +366,12 @@ class _Search:
         is_left
             Which side.
         torn
-            Whether those count who reach it alone, and both sides of the best split.
+            Whether people count who reach only this side, and both sides of the best
+            split.
         """
         found, ranks = np.zeros(self.n_splits), self.objective.people.ranks
         for split in range(self.n_splits):
-            mine = ranks.goes_left(split, self.everybody) == is_left
+            mine = ranks.goes_left(split, self.all_people) == is_left
             cost = np.zeros(len(mine), dtype=np.int64)
             if torn:
                 cost += (self.alone * mine * ranks.reaches(split, self.box)[1]).astype(

@@ -54,7 +54,7 @@ class People:
     boxes
         Where they may move.
     has_gaps
-        Whose boxes are too complicated for the search; see `fatt.train.models`.
+        Whether boxes are too complicated for the search; see `fatt.train.models`.
     codes
         Their classes.
     weights
@@ -232,7 +232,7 @@ def _check_weights(weights: NDArray[np.float64]) -> None:
 
 
 def hold_out(codes: NDArray[np.int64], fraction: Any, rng: Generator) -> Flags:
-    """Tell who is held out of the training: such a share of each class.
+    """Tell which people are held out of the training: a share of each class.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def gather_people(
     similarity
         Who is similar to whom.
     balance
-        From 0, where everybody counts alike, to 1, where every class does.
+        From 0, where people count alike, to 1, where classes do.
 
     Raises
     ------

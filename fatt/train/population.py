@@ -26,7 +26,7 @@ Matrix = NDArray[np.float64]
 #: How likely the walk to a subtree goes on to the left, and as likely to the right.
 _DOWN = 0.3
 # Breeding does not ask which boxes a split tears.
-_NOBODY = np.zeros(0, dtype=np.int64)
+_NO_BOXES = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def evolve(
 
 
 def _blank_trees(objective: Objective, count: int, rng: Generator) -> list[Genome]:
-    """Return trees that give everybody one label."""
+    """Return trees that give every person the same label."""
     return [leaf(0)] * count
 
 
@@ -121,7 +121,7 @@ def _forest_trees(objective: Objective, count: int, rng: Generator) -> list[Geno
 
     def drawn() -> Leaf:
         people = np.flatnonzero(rng.random(n_people) < 0.5)
-        return Leaf.of(objective, people, _NOBODY)
+        return Leaf.of(objective, people, _NO_BOXES)
 
     return [
         grow(
@@ -211,7 +211,7 @@ def _grow_leaf(
     chosen = rng.choice(n_splits, size=count, replace=False)
     first, _ = leaf_spans(tree)
     people = np.flatnonzero(objective.people.leaf_of(tree) == first[place])
-    here = Leaf.of(objective, people, _NOBODY)
+    here = Leaf.of(objective, people, _NO_BOXES)
     split, _ = here.best_split(chosen=chosen)
     if split < 0:
         return tree

@@ -105,7 +105,7 @@ class Ranks(NamedTuple):
             own=self.own[kept],
             low=self.low[kept],
             high=self.high[kept],
-            # The members of others stay where they are, and nobody asks for them.
+            # The members of other families stay where they are, unused.
             member_start=start[row[row >= 0]],
         )
 
@@ -144,7 +144,7 @@ class Ranks(NamedTuple):
         family
             The family.
         person : ndarray of shape (n_boxes,)
-            Whose each box is.
+            The person of each box.
         """
         own, low, high = self.own[family][person], self.low[family], self.high[family]
         row = self.row[family]
@@ -161,7 +161,7 @@ class Ranks(NamedTuple):
         )
 
     def tears_all(self, weights: Matrix) -> Flags:
-        """Tell of each family whether all its splits tear some box of everybody.
+        """Tell of each family whether all its splits tear some box of each person.
 
         Parameters
         ----------
@@ -319,7 +319,7 @@ def _codes(boxes: Boxes, features: tuple[Feature, ...], place: int) -> _Codes:
 
 
 def _possible(feature: Feature, codes: _Codes) -> Flags:
-    """Tell which codes of a variable anybody may have."""
+    """Tell which codes of a variable occur in any box."""
     size = feature.n_codes if isinstance(feature, Categorical) else 0
     return np.bincount(codes.code, minlength=size) > 0
 

@@ -57,7 +57,7 @@ class Figures:
     gap, gap_error
         How far the rates of groups lie apart among these people, and the standard error
         of that as an estimate for others; 0 without groups, NaN if some group has
-        nobody here.
+        no person here.
     ratio, ratio_error
         The smallest ratio of two rates, and its standard error; 1 and 0 without groups.
     """

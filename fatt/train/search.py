@@ -29,8 +29,8 @@ from fatt.train.settings import Settings
 from fatt.train.teacher import MOST_PEOPLE
 from fatt.train.training_set import UNITS
 
-#: What it costs to tear everybody's boxes, when first trees are grown, and how large
-#: these may become.
+#: What it costs to tear the boxes of all people when first trees are grown, and the
+#: largest size of these trees.
 _CAUTIONS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 _FIRST_LEAVES = 16
 #: How many of the best trees go on with another weight, or with all people.
@@ -107,23 +107,23 @@ def _breed(search: Search) -> None:
 
 def _descend(search: Search) -> None:
     """Descend from several trees, then from the best ones with a better weight."""
-    everybody = search.objective
-    if everybody.is_one_sided:
+    whole = search.objective
+    if whole.is_one_sided:
         return
-    n_people = everybody.people.n_people
+    n_people = whole.people.n_people
     if n_people > MOST_PEOPLE:
         some = np.sort(search.rng.choice(n_people, size=_SAMPLE, replace=False))
-        search.objective, found = everybody.of_people(some), search.archive
+        search.objective, found = whole.of_people(some), search.archive
         search.archive = Archive()
         try:
             _settle_all(search)
         finally:
             rough, search.archive = search.archive, found
             weight = search.objective.fairness_weight
-            search.objective = everybody.weighted(weight)
+            search.objective = whole.weighted(weight)
             # A leaf that was large enough among some may be too small among all.
-            tidied = (everybody.tidied(scored.tree) for scored in rough)
-            found.add(map(everybody.score, tidied))
+            tidied = (whole.tidied(scored.tree) for scored in rough)
+            found.add(map(whole.score, tidied))
         if len(found):
             _go_on(search, 1)
             _come_closer(search)

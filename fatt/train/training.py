@@ -68,7 +68,7 @@ class Trained:
         best, held_out = self.best, self.best.held_out
         max_gap, min_ratio = settings.max_gap, settings.min_ratio
         if not len(self.front):
-            useless = "the tree gives everybody the same label: trivially fair. "
+            useless = "the tree gives every person the same label: trivially fair. "
             yield useless + self._reason(settings)
             return
         if max_gap is not None and best.gap > max_gap:

@@ -56,7 +56,7 @@ class Traced:
     reached : ndarray of shape (n_boxes, n_words)
         Which leaves each box reaches, as bits.
     unfair : ndarray of shape (n_people,)
-        Whose boxes reach several labels.
+        Whether the boxes of each person reach several labels.
     """
 
     tree: Genome
@@ -85,7 +85,7 @@ class TrainingSet:
     weight : ndarray of shape (n_people,)
         The weight of each person in fairness, in units.
     n_left_out
-        How many splits were left out because they tear some box of everybody.
+        How many splits were left out because they tear some box of each person.
     """
 
     n_classes: int
@@ -107,7 +107,7 @@ class TrainingSet:
         max_bins
             Into how many parts a column is cut at most.
         split_on_varying
-            Whether to keep splits of variables that vary freely for everybody.
+            Whether to keep splits of variables that vary freely for all people.
         """
         items = candidates(
             people.variables, people.rows, people.boxes, people.worth, max_bins=max_bins
@@ -174,7 +174,7 @@ class TrainingSet:
         return leaf
 
     def trace(self, tree: Genome) -> Traced:
-        """Send everybody through a tree, and those similar to them."""
+        """Send people and their boxes through a tree."""
         n_boxes, n_words = self.ranks.low.shape[1], -(-n_leaves(tree) // 64)
         reached = np.zeros((n_boxes, n_words), dtype=np.uint64)
         unfair = np.empty(self.n_people, dtype=bool)
@@ -214,7 +214,7 @@ class TrainingSet:
         Parameters
         ----------
         people, boxes
-            Who reaches the leaf.
+            Those that reach the leaf.
         worth : ndarray of shape (n_people, n_classes)
             What each label is worth to each person.
         """

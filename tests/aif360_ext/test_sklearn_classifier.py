@@ -65,7 +65,7 @@ def fair_share(X: Any, predict: Any) -> Any:
 # scikit-learn casts labels that are no numbers to integers to tell that they are not;
 # and with weights of 1000 to 0.0001 for the classes, one label for all is the best.
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore:the tree gives everybody the same label")
+@pytest.mark.filterwarnings("ignore:the tree gives every person the same label")
 # All these people differ in is what varies here, so that it must be split on.
 @parametrize_with_checks(
     [quick(0, fairness_weight=0.05, max_iter=3, split_on_varying=True)]

@@ -351,7 +351,7 @@ MUTANTS = tuple(
         # People are added up a block at a time, and each of them once.
         (
             "optimum.py",
-            "for start in range(0, len(self.everybody), size):",
+            "for start in range(0, len(self.all_people), size):",
             "for start in range(0, 1, size):",
         ),
         # What was not looked at for want of time may still be better.

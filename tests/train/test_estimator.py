@@ -36,7 +36,7 @@ def quick(similarity: Any = NOISE, **parameters: Any) -> FATTClassifier:
 # scikit-learn casts labels that are no numbers to integers to tell that they are not;
 # and with weights of 1000 to 0.0001 for the classes, one label for all is the best.
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore:the tree gives everybody the same label")
+@pytest.mark.filterwarnings("ignore:the tree gives every person the same label")
 @parametrize_with_checks([quick()])
 def test_scikit_learn_finds_nothing_wrong(estimator: Any, check: Any) -> None:
     check(estimator)

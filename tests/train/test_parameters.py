@@ -167,7 +167,7 @@ def test_progress_is_shown_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_label_for_all_comes_with_a_warning() -> None:
     X = np.zeros((20, 2))
     y = np.arange(20) % 3 == 0
-    with pytest.warns(UserWarning, match="gives everybody the same label"):
+    with pytest.warns(UserWarning, match="gives every person the same label"):
         tree = quick().fit(X, y)
     assert tree.fairness_ == 1
     assert tree.get_n_leaves() == 1

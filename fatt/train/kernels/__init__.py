@@ -26,17 +26,17 @@ counts whether they are none, one, or several.
 What each kernel keeps true
 ---------------------------
 sending
-    Everybody arrives at one leaf. A box reaches a leaf if it reaches the sides of all
+    Each person arrives at one leaf. A box reaches a leaf if it reaches the sides of all
     splits on the way: exact as long as it has no gaps (`fatt.train.models`), and never
     too few.
 tallies
     What is inside of each split, and which boxes it tears, of those at one leaf.
 around
-    People and boxes that reach a node, and what they would find below it. Everybody
-    else is treated as the tree treats them, whatever stands there.
+    People and boxes that reach a node, and what they would find below it. All other
+    people are treated as before, whatever stands there.
 changes
     Each score is what `sending` would find of the changed tree, to the last unit. Where
-    no box crosses a chain, what somebody's box costs is added at their own rank; else
+    no box crosses a chain, what a box costs is added at its person's own rank; else
     it is added at both ends of the box.
 
 `boundary` checks arrays once, and below are only pointers; `records.pxd` has the

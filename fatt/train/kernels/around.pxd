@@ -1,4 +1,4 @@
-# What a change at a node needs to know about those who reach it.
+# What a change at a node needs to know about the people who reach it.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from fatt.train.kernels.records cimport Ranks, Rows, Tree
@@ -18,7 +18,7 @@ cdef struct Around:
     # What each label is worth to each person, and what it costs to be unfair to them.
     const int64_t* worth
     const int64_t* unfair
-    # Who arrives at the node, and the leaf of each person in the subtrees there.
+    # The people who arrive at the node, and the leaf of each person in the subtrees there.
     int64_t n_here
     int32_t* here
     const int64_t* leaf[N_SUBTREES]
@@ -47,7 +47,7 @@ cdef int look_around(
 cdef inline int64_t worth_in(
     const Around* around, int64_t part, int64_t person
 ) noexcept nogil:
-    """Return what a part is worth to somebody who arrives at the node."""
+    """Return what a part is worth to a person who arrives at the node."""
     cdef int64_t n_classes = around.tree.n_classes, label = part
     if part >= n_classes:
         label = around.tree.label[around.leaf[part - n_classes][person]]

@@ -1,4 +1,4 @@
-"""Who reaches a node, and what the subtrees there mean to each of them."""
+"""The people who reach a node, and what the subtrees there mean to each of them."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
@@ -27,7 +27,7 @@ from fatt.verifier.kernels.arena cimport (
 cdef void _find_people(
     Around* around, int64_t node, const int64_t* leaf
 ) noexcept nogil:
-    """Find out who arrives at a node, and add up what all others are worth."""
+    """Find the people who arrive at a node, and add up what all others are worth."""
     # All that stays the same is named, and nothing is asked that may go either way.
     cdef const Tree* tree = around.tree
     cdef const int64_t* label = tree.label
@@ -52,7 +52,7 @@ cdef void _find_boxes(
     const uint64_t* within,
     const uint8_t* is_unfair,
 ) noexcept nogil:
-    """Find out which boxes reach a node; whom none concerns is treated as ever."""
+    """Find the boxes that reach a node; people without one are treated as before."""
     cdef const int64_t* box_start = around.ranks.box_start
     cdef const int64_t* unfair = around.unfair
     cdef int64_t n_words = around.tree.n_words, n_near = 0, size = 0, rest = 0
@@ -83,7 +83,7 @@ cdef void _find_boxes(
 cdef void _leave_out_unfair(
     Around* around, const uint64_t* reached, const uint64_t* beyond
 ) noexcept nogil:
-    """Leave out whom the rest of the tree is unfair to, whatever stands at the node."""
+    """Leave out people to whom the rest of the tree is unfair in any case."""
     cdef const int64_t* box_start = around.ranks.box_start
     cdef int64_t n_words = around.tree.n_words, n_near = 0, size = 0
     cdef int64_t number, person, box, at, end
@@ -117,7 +117,7 @@ cdef int look_around(
     const uint8_t* is_unfair,
     Arena* arena,
 ) except -1 nogil:
-    """Find out who reaches a node, and what the subtrees there mean to each of them."""
+    """Find the people who reach a node, and what the subtrees mean to each of them."""
     cdef const Ranks* ranks = around.ranks
     cdef const Tree* tree = around.tree
     cdef int64_t at, word
@@ -151,7 +151,7 @@ cdef int look_around(
 cdef int _look_below(
     Around* around, int64_t part, int64_t root, const uint64_t* within, Arena* arena
 ) except -1 nogil:
-    """Send everybody who reaches a node to one of its subtrees."""
+    """Send the people who reach a node to one of its subtrees."""
     cdef const Tree* tree = around.tree
     cdef int64_t at, size = around.start[around.n_near]
     cdef int64_t n_words = around.ranks.n_boxes * tree.n_words

@@ -71,14 +71,14 @@ cdef int64_t _score_alone(const Around* around, int64_t part) noexcept nogil:
     return total
 
 
-# The only box of somebody at the node, and what it costs, by the sides of a split that
+# The only box of a person at the node, and what it costs, by the sides of a split that
 # it reaches.
 cdef struct Alone:
     int64_t box
     int64_t cost[BOTH + 1]
 
 
-# Somebody for whom it makes a difference to be inside, and how much the tree gains by
+# A person for whom it makes a difference to be inside, and how much the tree gains by
 # that: by what their label is worth; and in families that no box crosses, where the box
 # is on their own side, also by what it costs. Exchanged, it loses as much.
 cdef struct Moved:
@@ -92,7 +92,7 @@ cdef struct Moved:
 cdef struct Pair:
     int64_t inner[2]
     int64_t outer[2]
-    # What it is worth if everybody were outside.
+    # What it is worth if all people were outside.
     int64_t base[2]
     int64_t n_moved
     Moved* moved
@@ -131,7 +131,7 @@ cdef int _make_pair(const Around* around, Arena* arena, Pair* pair) except -1 no
     pair.many = integers(arena, around.n_near)
     pair.n_moved = pair.n_alone = pair.n_many = 0
     for number in range(around.n_near):
-        # Both are in order: whoever is here and comes first.
+        # Both lists are in order.
         while place < around.n_here and around.here[place] <= around.near[number]:
             _add_person(around, pair, around.here[place])
             place += 1
@@ -154,7 +154,7 @@ cdef int _make_pair(const Around* around, Arena* arena, Pair* pair) except -1 no
         pair.base[0] -= one.cost[OUTSIDE]
         pair.base[1] -= one.cost[INSIDE]
         if within == SEVERAL and without == SEVERAL:
-            # Who is treated unfairly on either side is so at every split.
+            # A person treated unfairly on both sides is so at every split.
             continue
         pair.n_alone += 1
         if one.cost[OUTSIDE] == one.cost[INSIDE]:
@@ -173,7 +173,7 @@ cdef int _make_pair(const Around* around, Arena* arena, Pair* pair) except -1 no
 cdef inline void _add_person(
     const Around* around, Pair* pair, int64_t person
 ) noexcept nogil:
-    """Add somebody who is here to those for whom it may make a difference."""
+    """Add a person who is here to those for whom it may make a difference."""
     cdef int64_t inner = worth_in(around, pair.inner[0], person)
     cdef int64_t outer = worth_in(around, pair.outer[0], person)
     cdef Moved* one = pair.moved + pair.n_moved
@@ -192,7 +192,7 @@ cdef int64_t _cost(
     int64_t family,
     int64_t place,
 ) noexcept nogil:
-    """Return what somebody costs at one split; before the first where it is -1."""
+    """Return what a person costs at one split; -1 means before the first."""
     cdef const Ranks* ranks = around.ranks
     cdef int32_t labels = around.elsewhere[number]
     cdef int64_t at, reached
@@ -441,7 +441,7 @@ cdef int _make_room(const Around* around, Arena* arena, Sums* sums) except -1 no
     for row in range(around.rows.n_rows):
         family = around.rows.order[row]
         sums.first[row] = sums.size
-        # One more each for those who are inside nowhere, and everywhere.
+        # One more each for people who are inside nowhere, and everywhere.
         sums.size += ranks.start[family + 1] - ranks.start[family] + 2
     # Whatever ranks there are, they do not lead beyond.
     sums.gain = integers(arena, sums.size + N_RANKS)

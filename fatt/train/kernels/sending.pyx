@@ -1,4 +1,4 @@
-"""Who goes where in a tree: people to one leaf each, boxes to all that they reach."""
+"""Where a tree sends people and boxes: people to one leaf, boxes to all they reach."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memset
@@ -31,7 +31,7 @@ from fatt.verifier.kernels.arena cimport (
     words,
 )
 
-# Who reaches the two sides of a split.
+# The people, or boxes, that reach the two sides of a split.
 cdef struct Sides:
     int64_t n_inside
     int64_t n_outside
@@ -40,7 +40,7 @@ cdef struct Sides:
 
 
 cdef inline int64_t _always(const Ranks* ranks, int64_t family) noexcept nogil:
-    """Return the rank of those who are inside at every split of a family of singles."""
+    """Return the rank of people inside at every split of a family of singles."""
     return ranks.start[family + 1] - ranks.start[family] + 1
 
 
@@ -171,7 +171,7 @@ def send_people(ranks, tree, int64_t n_classes, leaf):
 
 
 def send_boxes(ranks, tree, int64_t n_classes, reached, unfair):
-    """Tell which leaves of a tree each box reaches, and who thereby reaches two labels.
+    """Tell which leaves of a tree each box reaches, and which people reach two labels.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ cdef void _count_inside(
     int64_t* sums,
     int64_t* inside,
 ) noexcept nogil:
-    """Count who is inside each split."""
+    """Count the people inside each split."""
     cdef int64_t family, place, size
     cdef const uint16_t* own
     for family in range(ranks.n_families):
@@ -110,7 +110,7 @@ def tally_splits(ranks, people, boxes, worth, weight, inside, n_inside, torn):
     ranks
         As in `send_people`.
     people, boxes : ndarray of int64
-        Who reaches the leaf.
+        The people and boxes that reach the leaf.
     worth : ndarray of shape (n_people, n_classes)
         What each label is worth to each person.
     weight : ndarray of shape (n_boxes,)
