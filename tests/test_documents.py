@@ -135,7 +135,7 @@ PROOF = {
     ],
     "aif360_audit.py": [
         r"Classification accuracy \(ACC\): 0\.\d+\n",
-        r"provably nobody similar gets another label\): 0\.8\d+\n",
+        r"it is proved that no similar person gets another label\): 0\.8\d+\n",
         r"with two years of age: 0\.7\d+\n",
         r"#\d+  [01] → [01]   (sex|colour) [01] → [01] \(replayed on the model\)\n",
     ],

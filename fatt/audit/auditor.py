@@ -307,13 +307,18 @@ class Auditor:
         """Return people about whom to ask; the parameters are those of `verify`."""
         check_budget(budget)
         check_n_jobs(n_jobs)
-        taken = People(people, self.variables)
+        taken = self._taken(people)
         if not self._by_position:
             refuse_positions(taken.frame, self.model.features)
         self._suspects.refuse(taken.cells)
         return Run(
             self._question, taken, budget=budget, n_jobs=n_jobs, progress=progress
         )
+
+    def _taken(self, people: Any) -> People:
+        """Return a table as people; these themselves if they are already."""
+        is_taken = isinstance(people, People)
+        return people if is_taken else People(people, self.variables)
 
     def verify(self, people: Any, **checks: Unpack[Checks]) -> Report:
         """Prove of each person that all similar people get the same label, or not.
@@ -338,8 +343,9 @@ class Auditor:
         SpecError
             If there are several people, and none of them is similar to anybody else.
         """
-        refuse_unknown(People(people, self.variables))
-        report = self.verify_part(people, **checks)
+        taken = self._taken(people)
+        refuse_unknown(taken)
+        report = self.verify_part(taken, **checks)
         if len(report) > 1 and report.is_fair.all() and self._is_vacuous(report.people):
             refuse_vacuous(self.similarity, self.variables.schema)
         return report

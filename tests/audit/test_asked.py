@@ -20,15 +20,11 @@ from fatt.audit import replay
 from fatt.audit.run import Run
 from fatt.errors import DataError, ReplayError
 from tests.audit.posed import posed, read_as
+from tests.worlds import AGES, tree
 
-AGES = [[20.0], [30.0], [40.0], [50.0]]
 LABELS = ["deny", "deny", "grant", "grant"]
 STILL = Similarity(noise={"x0": 0.5})
 KEPT = Path(__file__).parents[1] / "data" / "models"
-
-
-def tree() -> DecisionTreeClassifier:
-    return DecisionTreeClassifier().fit(AGES, LABELS)
 
 
 def mutated(model: Ensemble) -> Ensemble:

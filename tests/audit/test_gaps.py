@@ -23,6 +23,7 @@ from fatt.ensemble import Ensemble
 from fatt.errors import SpecError
 from fatt.region import Boxes
 from tests.laws.gears import every_gear  # noqa: F401
+from tests.worlds import tree
 
 NOISE = Similarity(noise={"x0": 2})
 SLACK = 0.125
@@ -63,11 +64,6 @@ def brute_force(some: run.Run, chunk: run.Chunk, output: int) -> Any:
 @pytest.fixture(autouse=True)
 def _small_models(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run.Run, "extremes", brute_force)
-
-
-def tree() -> DecisionTreeClassifier:
-    """One cut, at 35."""
-    return DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
 
 
 def test_a_tree_changes_by_all_or_nothing() -> None:

@@ -24,7 +24,8 @@ from fatt import Budget, Report, Schema, Similarity
 from fatt.audit import PartitionedReport, part_files, verify_partitions
 from fatt.errors import DataError, JournalError, SpecError
 from fatt.report import Asked
-from tests.audit.test_workers import people, pipeline
+from tests.audit.test_workers import pipeline
+from tests.worlds import people
 
 # Dask's own, with the newest pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")

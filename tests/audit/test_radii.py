@@ -20,13 +20,9 @@ from fatt.region.neighbourhood import Neighbourhood
 from fatt.verdict import VERDICTS
 from fatt.verifier import Verifier
 from tests.laws.gears import every_gear  # noqa: F401
+from tests.worlds import tree
 
 MAX = float(np.finfo(np.float64).max)
-
-
-def tree() -> DecisionTreeClassifier:
-    """One cut, at 35."""
-    return DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
 
 
 def verdicts(

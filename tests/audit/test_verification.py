@@ -37,24 +37,9 @@ from fatt.region import Binary, Ordinal
 from fatt.verdict import Twins
 from fatt.verifier import Verifier
 from tests.audit.posed import posed
+from tests.worlds import AGES, people, tree
 
-AGES = [[20.0], [30.0], [40.0], [50.0]]
 NOISE = Similarity(noise={"x0": 6})
-
-
-def tree() -> DecisionTreeClassifier:
-    return DecisionTreeClassifier().fit(AGES, ["deny", "deny", "grant", "grant"])
-
-
-def people(n_rows: int = 60, seed: int = 0) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "age": rng.integers(18, 70, n_rows),
-            "sex": rng.choice(["F", "M"], n_rows),
-            "hours": np.round(rng.normal(35, 8, n_rows), 1),
-        }
-    )
 
 
 def outcome(table: pd.DataFrame) -> NDArray[Any]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 import xgboost
 from sklearn.compose import make_column_transformer
@@ -20,23 +19,13 @@ import fatt
 from fatt import Budget, Similarity
 from fatt.audit import workers
 from fatt.errors import DataError
+from tests.worlds import people
 
 # A worker that has imported much is replaced by a new one, with a warning in a thread
 # of loky's own; as an error it would end that thread, and all would wait for ever.
 pytestmark = pytest.mark.filterwarnings("ignore:A worker stopped while some jobs")
 
 SIMILARITY = Similarity(noise={"age": 4, "hours": "0.4 sd"}, vary=["sex"])
-
-
-def people(n_rows: int = 400, seed: int = 0) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "age": rng.integers(18, 70, n_rows),
-            "sex": rng.choice(["F", "M"], n_rows),
-            "hours": rng.normal(35, 8, n_rows).round(1),
-        }
-    )
 
 
 def pipeline() -> Any:
@@ -104,16 +93,16 @@ def test_workers_need_no_file_to_ask_its_model(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("two_processes")
 def test_rows_are_counted_from_the_first() -> None:
-    table = people()
+    table = people(400)
     table.loc[390, "hours"] = np.inf
-    schema = fatt.Schema.infer(fatt.load(pipeline()), people())
+    schema = fatt.Schema.infer(fatt.load(pipeline()), people(400))
     with pytest.raises(DataError, match="row 390"):
         fatt.verify(pipeline(), table, similarity=SIMILARITY, schema=schema)
 
 
 @pytest.mark.usefixtures("two_processes")
 def test_budgets_of_nodes_and_journals(tmp_path: Path) -> None:
-    model, table = pipeline(), people()
+    model, table = pipeline(), people(400)
     given: dict[str, Any] = {
         "similarity": SIMILARITY,
         "budget": Budget(total_nodes=0),

@@ -18,7 +18,7 @@ cdef struct Around:
     # What each label is worth to each person, and what it costs to be unfair to them.
     const int64_t* worth
     const int64_t* unfair
-    # The people who arrive at the node, and the leaf of each person in the subtrees there.
+    # The people at the node, and the leaf of each person in the subtrees there.
     int64_t n_here
     int32_t* here
     const int64_t* leaf[N_SUBTREES]
