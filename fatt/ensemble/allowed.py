@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fatt.ensemble.ensemble import Ensemble
 from fatt.ensemble.features import Label, Record
+from fatt.ensemble.floats import from_ordinal, to_ordinal
 from fatt.ensemble.scoring import Argmax, Bands, Cut, Link, Prediction
 from fatt.ensemble.table_exp import FALL
 from fatt.errors import Arg, SpecError, hint
@@ -376,51 +377,37 @@ def _turning(
         The smallest score for which each condition holds, and the smallest from which
         on it goes on to hold; NaN if it does for all scores, or for none.
     """
-    most = int(_to_ordinal(np.array([np.finfo(dtype).max], dtype=dtype))[0])
+    most = int(to_ordinal(np.array([np.finfo(dtype).max], dtype=dtype))[0])
     everybody = np.arange(len(guess))
     near = np.where(np.isnan(guess), 0.0, guess).astype(dtype)
-    start = _to_ordinal(np.clip(near, np.finfo(dtype).min, np.finfo(dtype).max))
+    start = to_ordinal(np.clip(near, np.finfo(dtype).min, np.finfo(dtype).max))
     low, high, step = start.copy(), start.copy(), 1
     low_open = high_open = everybody
     while len(low_open) or len(high_open):
         low[low_open] = np.maximum(low[low_open], step - most) - step
         high[high_open] = np.minimum(high[high_open], most - step) + step
-        is_open = holds(_from_ordinal(low[low_open], dtype), low_open)
+        is_open = holds(from_ordinal(low[low_open], dtype), low_open)
         low_open = low_open[is_open & (low[low_open] > -most)]
-        is_open = ~holds(_from_ordinal(high[high_open], dtype), high_open)
+        is_open = ~holds(from_ordinal(high[high_open], dtype), high_open)
         high_open = high_open[is_open & (high[high_open] < most)]
         step = min(8 * step, most)
-    ever = ~holds(_from_ordinal(low, dtype), everybody)
-    ever &= holds(_from_ordinal(high, dtype), everybody)
+    ever = ~holds(from_ordinal(low, dtype), everybody)
+    ever &= holds(from_ordinal(high, dtype), everybody)
     # Without the difference of the two, which may be more than 64 bits hold.
     left = np.flatnonzero(ever & (high - 1 > low))
     while len(left):
         middle = (low[left] >> 1) + (high[left] >> 1) + (low[left] & high[left] & 1)
-        true = holds(_from_ordinal(middle, dtype), left)
+        true = holds(from_ordinal(middle, dtype), left)
         high[left[true]], low[left[~true]] = middle[true], middle[~true]
         left = left[high[left] - 1 > low[left]]
     first, last = high.copy(), high.copy()
     if not is_exact:
         for offset in _NEAR:
             place = np.clip(high + offset, -most, most)
-            true = holds(_from_ordinal(place, dtype), everybody)
+            true = holds(from_ordinal(place, dtype), everybody)
             first[true] = np.minimum(first, place)[true]
             last[~true] = np.maximum(last, place + 1)[~true]
     return tuple(  # type: ignore[return-value]
-        np.where(ever, _from_ordinal(end, dtype).astype(np.float64), np.nan)
+        np.where(ever, from_ordinal(end, dtype).astype(np.float64), np.nan)
         for end in (first, last)
     )
-
-
-def _to_ordinal(numbers: NDArray[Any]) -> NDArray[np.int64]:
-    """Map floats to integers with the same order and neighbours; both zeros to 0."""
-    kind = np.int32 if numbers.dtype == np.float32 else np.int64
-    bits = numbers.view(kind).astype(np.int64)
-    return np.where(bits >= 0, bits, int(np.iinfo(kind).min) - bits)
-
-
-def _from_ordinal(ordinals: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the floats with these ordinals; inverse of `_to_ordinal`."""
-    kind = np.int32 if dtype == np.float32 else np.int64
-    bits = np.where(ordinals >= 0, ordinals, int(np.iinfo(kind).min) - ordinals)
-    return bits.astype(kind).view(dtype)

@@ -7,6 +7,7 @@ Libraries compare in float32 or float64, with ``<`` or ``<=``. The IR knows only
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,21 +62,25 @@ def _largest_that_casts_to(single: NDArray[np.float32]) -> Floats:
 
 
 def to_ordinal(values: ArrayLike) -> NDArray[np.int64]:
-    """Map float64 values to integers with the same order and neighbours.
+    """Map floats to integers with the same order and neighbours.
 
-    Both zeros become 0; NaN has no ordinal.
+    Both zeros become 0; NaN has no ordinal. float32 keeps its own neighbours, all else
+    becomes float64.
     """
-    bits = np.asarray(values, dtype=np.float64).view(np.int64)
-    lowest = np.int64(np.iinfo(np.int64).min)
-    return np.asarray(np.where(bits >= 0, bits, lowest - bits), dtype=np.int64)
+    floats = np.asarray(values)
+    kind = np.int32 if floats.dtype == np.float32 else np.int64
+    if kind is np.int64:
+        floats = floats.astype(np.float64, copy=False)
+    bits = floats.view(kind).astype(np.int64)
+    return np.asarray(np.where(bits >= 0, bits, int(np.iinfo(kind).min) - bits))
 
 
-def from_ordinal(ordinals: ArrayLike) -> Floats:
-    """Return the float64 values with these ordinals; inverse of `to_ordinal`."""
+def from_ordinal(ordinals: ArrayLike, dtype: Any = np.float64) -> NDArray[Any]:
+    """Return the floats of a type with these ordinals; inverse of `to_ordinal`."""
     numbers = np.asarray(ordinals, dtype=np.int64)
-    lowest = np.int64(np.iinfo(np.int64).min)
-    bits = np.where(numbers >= 0, numbers, lowest - numbers)
-    return np.asarray(bits, dtype=np.int64).view(np.float64)
+    kind = np.int32 if np.dtype(dtype) == np.float32 else np.int64
+    bits = np.where(numbers >= 0, numbers, int(np.iinfo(kind).min) - numbers)
+    return np.asarray(bits.astype(kind)).view(dtype)
 
 
 def largest_where(

@@ -54,11 +54,6 @@ class Column:
         return self.cells.dtype if self.held_in is None else self.held_in
 
     @property
-    def in_numpy(self) -> bool:
-        """Whether numpy holds the cells; other packages compute in their own way."""
-        return self.native is None or isinstance(self.native, np.dtype)
-
-    @property
     def in_pandas(self) -> bool:
         """Whether it is a column of a pandas frame."""
         return type(self.native).__module__.partition(".")[0] in {"numpy", "pandas"}

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fatt.ensemble import Ensemble
+from fatt.ensemble import Ensemble, Label
 from fatt.errors import Arg, ModelError, SpecError, UnsupportedModelError
 from fatt.model import Model
 
@@ -267,6 +267,31 @@ def listed(package: str, file: str) -> dict[str, list[str]]:
     entries = path.read_text(encoding="utf-8").split("\n\n")[1:]
     parts = (f"{entry}\n".partition(":\n") for entry in entries)
     return {above: names.split() for above, _, names in parts}
+
+
+def plain_label(value: Any, what: str) -> Label:
+    """Return the string, number or boolean that a value stands for.
+
+    Parameters
+    ----------
+    value
+        A category or class, as numpy or Python holds it.
+    what
+        What holds it, for the message.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is of another kind. Dates are: numpy would turn some into integers.
+    """
+    is_date = isinstance(value, np.datetime64 | np.timedelta64)
+    plain = value.item() if isinstance(value, np.generic) and not is_date else value
+    if not isinstance(plain, str | int | float):
+        raise UnsupportedModelError(
+            f"{what} holds {value!r} of type {type(value).__name__}; fatt knows "
+            "strings, numbers and booleans. Train the model on such values."
+        )
+    return plain
 
 
 def refuse_missing(missing: float | None, what: str) -> None:

@@ -275,7 +275,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         [("scaler", StandardScaler()), ("tree", TREE)]
     ),
     "the LGBMClassifier has 3 classes": lambda: class_of_lightgbm([0, 1, 2]),
-    "class label .* is neither text, number nor": lambda: class_of_lightgbm(
+    "list of classes holds .* of type": lambda: class_of_lightgbm(
         [(1, 2), None]
     ),
 }

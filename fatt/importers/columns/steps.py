@@ -30,7 +30,7 @@ from fatt.importers.columns.algebra import (
     table_of,
     takes,
 )
-from fatt.importers.sklearn.members import plain_label
+from fatt.importers.registry import plain_label
 
 #: Stands for an unknown label among the cells of a column of labels.
 UNKNOWN = object()

@@ -44,8 +44,8 @@ from fatt.importers.columns.steps import (
     is_nan,
     label_or_none,
 )
-from fatt.importers.registry import library_of
-from fatt.importers.sklearn.members import check_members, plain_label
+from fatt.importers.registry import library_of, plain_label
+from fatt.importers.sklearn.members import check_members
 
 #: What a class of transformers makes of a table.
 Behind: TypeAlias = Callable[[Any, Table], Table]

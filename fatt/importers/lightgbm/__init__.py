@@ -41,7 +41,7 @@ from fatt.importers.lightgbm.normal_form import (
     read_names,
 )
 from fatt.importers.lightgbm.text import Text, parse
-from fatt.importers.registry import refuse_missing, refuse_replaced
+from fatt.importers.registry import plain_label, refuse_missing, refuse_replaced
 from fatt.importers.versions import note_newer
 from fatt.model import Model
 
@@ -199,13 +199,8 @@ def _inside(model: Any) -> Any:
 
 def _classes(model: Any) -> tuple[Label, ...]:
     """Return the labels of a fitted classifier."""
-    classes = tuple(np.asarray(model.classes_).tolist())
-    for label in classes:
-        if not isinstance(label, Label):
-            raise UnsupportedModelError(
-                f"the class label {label!r} is neither text, number nor boolean; train "
-                "the LGBMClassifier on labels that are."
-            )
+    known = np.asarray(model.classes_)
+    classes = tuple(plain_label(label, "the list of classes") for label in known)
     if len(classes) == 1:
         raise UnsupportedModelError(
             f"the LGBMClassifier was trained on the class {classes[0]!r} alone, and "

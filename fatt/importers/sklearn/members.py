@@ -17,7 +17,7 @@ import numpy as np
 
 from fatt.ensemble import Inputs, Label, Source
 from fatt.errors import MalformedModelError, UnsupportedModelError
-from fatt.importers.registry import FEATURES, listed, refuse_replaced
+from fatt.importers.registry import FEATURES, listed, plain_label, refuse_replaced
 from fatt.importers.versions import note_newer, releases_of
 
 _ARGUMENTS = 3
@@ -199,28 +199,3 @@ def source(model: Any, *, objective: str = "", notes: tuple[str, ...] = ()) -> S
         objective=objective,
         notes=(*note_newer("scikit-learn", version), *notes),
     )
-
-
-def plain_label(value: Any, what: str) -> Label:
-    """Return the string, number or boolean that a value stands for.
-
-    Parameters
-    ----------
-    value
-        A category or class, as numpy or Python holds it.
-    what
-        What holds it, for the message.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If it is of another kind. Dates are: numpy would turn some into integers.
-    """
-    is_date = isinstance(value, np.datetime64 | np.timedelta64)
-    plain = value.item() if isinstance(value, np.generic) and not is_date else value
-    if not isinstance(plain, str | int | float):
-        raise UnsupportedModelError(
-            f"{what} holds {value!r} of type {type(value).__name__}; fatt knows "
-            "strings, numbers and booleans. Train the model on such values."
-        )
-    return plain
