@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -74,7 +73,7 @@ def with_names(
     return replace(
         model,
         ensemble=ensemble,
-        opened=functools.partial(_open, model.opened, own, ensemble),
+        opened=functools.partial(_open, model.opened, own, ensemble, {}),
     )
 
 
@@ -113,7 +112,7 @@ def with_texts(model: Model, mapping: Mapping[str, Mapping[Label, Any]]) -> Mode
         numbers[index] = tuple(found)
         ensemble = _merged(ensemble, index, named, found)
     ensemble = replace(ensemble, inputs=_by_name(ensemble.inputs))
-    opened = functools.partial(_open, model.opened, own, ensemble, numbers=numbers)
+    opened = functools.partial(_open, model.opened, own, ensemble, numbers)
     return replace(model, ensemble=ensemble, opened=opened)
 
 
@@ -362,9 +361,9 @@ def _open(
     opened: Callable[[], Live],
     own: Ensemble,
     named: Ensemble,
-    numbers: Mapping[int, Sequence[Label]] = MappingProxyType({}),
+    numbers: dict[int, Sequence[Label]],
 ) -> InOwnWords:
-    return InOwnWords(opened(), own, named, dict(numbers))
+    return InOwnWords(opened(), own, named, numbers)
 
 
 @dataclass(frozen=True)
@@ -381,7 +380,7 @@ class InOwnWords(Around):
 
     own: Ensemble
     named: Ensemble
-    numbers: dict[int, Sequence[Label]] = field(default_factory=dict)
+    numbers: dict[int, Sequence[Label]]
 
     def labels(self, table: Any) -> Any:
         """Return the labels under their new names; numbers as they are."""

@@ -36,7 +36,8 @@ from fatt.errors import (
     UnsupportedModelError,
 )
 from fatt.importers import catboost as importer
-from fatt.importers.catboost import cbm, convert, live, read
+from fatt.importers.catboost import convert, live, read
+from fatt.importers.catboost import file as cbm
 from fatt.importers.catboost.live import written
 from fatt.people.files import read_table
 from fatt.people.typed import type_for_model

@@ -16,7 +16,8 @@ import fatt
 from fatt.errors import MalformedModelError, ModelError, UnsupportedModelError
 from fatt.importers import catboost as importer
 from fatt.importers import registry
-from fatt.importers.catboost import cbm, normal_form
+from fatt.importers.catboost import file as cbm
+from fatt.importers.catboost import normal_form
 from fatt.importers.catboost.flatbuffers import Buffer, Table
 from fatt.importers.catboost.live import written
 
@@ -366,7 +367,7 @@ def test_files_that_contradict_themselves(
     said: str, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = cbm.parse(written(model))
-    monkeypatch.setattr(cbm, "parse", lambda data: FILES[said](file))
+    monkeypatch.setattr(importer, "parse", lambda data: FILES[said](file))
     with pytest.raises(MalformedModelError, match=said):
         importer.read(cbm.MAGIC, missing=None)
 

@@ -275,9 +275,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         [("scaler", StandardScaler()), ("tree", TREE)]
     ),
     "the LGBMClassifier has 3 classes": lambda: class_of_lightgbm([0, 1, 2]),
-    "list of classes holds .* of type": lambda: class_of_lightgbm(
-        [(1, 2), None]
-    ),
+    "list of classes holds .* of type": lambda: class_of_lightgbm([(1, 2), None]),
 }
 
 

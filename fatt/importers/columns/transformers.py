@@ -176,15 +176,11 @@ def _refusal(transformer: Any) -> UnsupportedModelError:
         why = "what it computes is not known here"
     else:
         why = f"it is no step of scikit-learn, but of {package!r}, and not known here"
+    known = sorted({kind.__name__ for kind in itertools.chain(*_known())})
     return UnsupportedModelError(
-        f"the step {name} is not supported: {why}. Supported are StandardScaler, "
-        "MinMaxScaler, RobustScaler, MaxAbsScaler, OneHotEncoder, OrdinalEncoder, "
-        "TargetEncoder, SimpleImputer, KNNImputer (rows without gaps), "
-        "MissingIndicator, KBinsDiscretizer, Binarizer, QuantileTransformer, "
-        "PowerTransformer, PolynomialFeatures, FunctionTransformer with numpy's "
-        "logarithms and roots, selectors such as SelectKBest, ColumnTransformer, "
-        "FeatureUnion, Pipeline, 'passthrough', and encoders of category_encoders; or "
-        "load the model behind the step, in its own columns."
+        f"the step {name} is not supported: {why}. Supported are {', '.join(known)}, "
+        "ColumnTransformer, FeatureUnion, Pipeline, 'passthrough', and encoders of "
+        "category_encoders; or load the model behind the step, in its own columns."
     )
 
 

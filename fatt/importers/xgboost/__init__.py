@@ -169,22 +169,13 @@ def convert(
 
     refuse_replaced(model)
     if type(model) is xgboost.Booster:
-        file = parse(bytes(model.save_raw("ubj")))
-        rounds = _rounds(file, iteration)
-        caller = _Caller(
-            format="fitted object",
-            model="Booster",
-            in_place=False,
-            iteration=iteration or "all",
+        return _of_object(
+            model,
+            parse(bytes(model.save_raw("ubj"))),
             missing=math.nan if missing is None else missing,
+            iteration=iteration,
             answers="either",
-            notes=(
-                *note_newer("XGBoost", xgboost.__version__),
-                "Computes what Booster.predict answers on a DMatrix.",
-                *_note_iteration(file, iteration or "all"),
-            ),
         )
-        return _of_object(model, file, caller, rounds)
     if type(model) in {
         xgboost.XGBClassifier,
         xgboost.XGBRFClassifier,
@@ -226,8 +217,6 @@ def on_sparse_rows(ensemble: Ensemble, model: Any) -> Ensemble:
 def _convert_estimator(
     model: Any, missing: float | None, iteration: Iteration | None
 ) -> Model:
-    import xgboost
-
     from fatt.importers.unfitted import unfitted
 
     name = type(model).__name__
@@ -264,28 +253,46 @@ def _convert_estimator(
             f"the {name} answers a matrix, not a label, since it has two classes and "
             "the objective multi:softprob; use binary:logistic."
         )
-    rounds = _rounds(file, iteration)
-    caller = _Caller(
-        format="fitted object",
-        model=name,
-        in_place=True,
-        iteration=iteration or "best",
+    return _of_object(
+        model,
+        file,
         missing=float(own),
+        iteration=iteration,
         answers="numbers" if predicts else "labels",
-        notes=(
-            *note_newer("XGBoost", xgboost.__version__),
-            f"Computes what {name}.predict answers on arrays.",
-            *_note_iteration(file, iteration or "best"),
-        ),
-        by_position="others",
     )
-    return _of_object(model, file, caller, rounds)
 
 
 def _of_object(
-    model: Any, file: ModelFile, caller: _Caller, rounds: int | None
+    model: Any,
+    file: ModelFile,
+    *,
+    missing: float,
+    iteration: Iteration | None,
+    answers: Answers,
 ) -> Model:
-    opened = partial(live.XGBoost, model, file.objective, caller.missing, rounds)
+    """Return what a fitted object computes: a Booster, or an estimator around one."""
+    import xgboost
+
+    name = type(model).__name__
+    is_booster = name == "Booster"
+    counted: Iteration = iteration or ("all" if is_booster else "best")
+    caller = _Caller(
+        format="fitted object",
+        model=name,
+        in_place=not is_booster,
+        iteration=counted,
+        missing=missing,
+        answers=answers,
+        notes=(
+            *note_newer("XGBoost", xgboost.__version__),
+            f"Computes what {name}.predict answers on "
+            f"{'a DMatrix' if is_booster else 'arrays'}.",
+            *_note_iteration(file, counted),
+        ),
+        by_position="none" if is_booster else "others",
+    )
+    rounds = _rounds(file, iteration)
+    opened = partial(live.XGBoost, model, file.objective, missing, rounds)
     return Model(_ensemble(file, caller), opened, given=model)
 
 
