@@ -275,6 +275,7 @@ def _of_object(
 
     name = type(model).__name__
     is_booster = name == "Booster"
+    rounds = _rounds(file, iteration)
     counted: Iteration = iteration or ("all" if is_booster else "best")
     caller = _Caller(
         format="fitted object",
@@ -291,7 +292,6 @@ def _of_object(
         ),
         by_position="none" if is_booster else "others",
     )
-    rounds = _rounds(file, iteration)
     opened = partial(live.XGBoost, model, file.objective, missing, rounds)
     return Model(_ensemble(file, caller), opened, given=model)
 
