@@ -13,6 +13,7 @@ from fatt import errors
 from fatt.version import __version__
 
 if TYPE_CHECKING:
+    from fatt.advice import Recourse, Recourses, recourse
     from fatt.audit import (
         Auditor,
         Part,
@@ -55,6 +56,8 @@ __all__ = [
     "Part",
     "Radii",
     "Radius",
+    "Recourse",
+    "Recourses",
     "Repair",
     "Report",
     "Schema",
@@ -69,6 +72,7 @@ __all__ = [
     "hinted_cart",
     "load",
     "radius",
+    "recourse",
     "repair",
     "score_gap",
     "unfair_share",
@@ -92,6 +96,8 @@ _HOME = {
     "Part": "fatt.audit",
     "Radii": "fatt.audit",
     "Radius": "fatt.audit",
+    "Recourse": "fatt.advice",
+    "Recourses": "fatt.advice",
     "Repair": "fatt.repairs",
     "Report": "fatt.report",
     "Schema": "fatt.region",
@@ -104,6 +110,7 @@ _HOME = {
     "hinted_cart": "fatt.train",
     "load": "fatt.importers",
     "radius": "fatt.audit",
+    "recourse": "fatt.advice",
     "repair": "fatt.repairs",
     "score_gap": "fatt.audit",
     "unfair_share": "fatt.audit",

@@ -153,8 +153,9 @@ class Comparison:
         if set(ours) != set(theirs) or len(self.old) != len(self.new):
             raise SpecError(
                 f"the old model answers {_named(ours)}, and the new one "
-                f"{_named(theirs)}: their answers cannot be compared. Give them the "
-                f"same words: fatt.load(model, {Arg('answers', {0: 'no', 1: 'yes'})})."
+                f"{_named(theirs)}: their answers cannot be compared. Load one "
+                "of them with the other's words: "
+                f"{Arg('answers', {0: 'no', 1: 'yes'})}."
             )
         if self.favorable is None and len(ours) == 2:
             # The second of each model's own two answers need not be the same.
