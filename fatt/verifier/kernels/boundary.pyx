@@ -20,6 +20,7 @@ from fatt.verifier.kernels.records cimport (
     Base,
     Cost,
     Forest,
+    Kin,
     Limits,
     Node,
     Regions,
@@ -40,12 +41,14 @@ def _check_layouts():
     cdef Base base
     cdef Rule rule
     cdef Cost cost
+    cdef Kin kin
     for name, seen in (
         ("NODE", np.asarray(<Node[:1]>&node)),
         ("VARIABLE", np.asarray(<Variable[:1]>&variable)),
         ("BASE", np.asarray(<Base[:1]>&base)),
         ("RULE", np.asarray(<Rule[:1]>&rule)),
         ("COST", np.asarray(<Cost[:1]>&cost)),
+        ("KIN", np.asarray(<Kin[:1]>&kin)),
     ):
         if seen.dtype != getattr(records, name):
             raise ImportError(

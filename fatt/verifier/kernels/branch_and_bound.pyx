@@ -31,6 +31,7 @@ from fatt.verifier.kernels.records cimport (
     Budget,
     Constraint,
     Domain,
+    Frontier,
     Leaf,
     Limits,
     Loss,
@@ -52,6 +53,7 @@ from fatt.verifier.kernels.records cimport (
     remove,
     within,
 )
+from fatt.verifier.kernels.sides cimport narrow
 from fatt.verifier.kernels.spending cimport Quote, cost_of, quote, steps_over
 
 cdef enum:
@@ -600,6 +602,9 @@ cdef int _make_rows(Rows* rows, Search* search) except -1 nogil:
     rows.alive = integers(arena, rows.n_alive)
     copy_integers(problem.active, rows.alive, problem.n_active_leaves)
     copy_integers(problem.active_start, rows.starts, rows.n_starts)
+    if search.frontier != NULL:
+        copy_words(search.frontier.box, rows.boxes, problem.n_words)
+        return 0
     for number in range(problem.n_domains):
         domain = &problem.domains[number]
         add_range(rows.boxes, domain.word_start, 0, domain.n_blocks - 1)
@@ -698,12 +703,42 @@ cdef int64_t _open_bound(const Rows* rows, int64_t row, int64_t bound) noexcept 
     return bound
 
 
-cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
-    """Search the whole box for a point that wins.
+cdef int _leave_open(
+    Search* search, const Rows* rows, int64_t row, int64_t bound
+) except -1 nogil:
+    """Leave the parts that are still open to a later search, if there will be one."""
+    cdef const Problem* problem = &search.problem
+    cdef Frontier* frontier = search.frontier
+    cdef const Domain* domain
+    cdef uint64_t* box
+    cdef int64_t above, offset, place
+    if frontier == NULL:
+        return 0
+    frontier.boxes = words(search.arena, (row + 1) * rows.n_words)
+    frontier.bounds = integers(search.arena, row + 1)
+    copy_words(rows.boxes + row * rows.n_words, frontier.boxes, rows.n_words)
+    frontier.bounds[0], frontier.n_open = bound, 1
+    for above in range(row):
+        if rows.cut[above] < 0:
+            continue
+        box = frontier.boxes + frontier.n_open * rows.n_words
+        copy_words(rows.boxes + above * rows.n_words, box, rows.n_words)
+        domain = &problem.domains[rows.cut[above]]
+        for offset in range(domain.width):
+            place = domain.word_start + offset
+            box[place] &= ~rows.sides[above * rows.n_words + offset]
+        frontier.bounds[frontier.n_open] = rows.bounds[above]
+        frontier.n_open += 1
+    return 0
 
-    A local search from where the point stands comes first. If the largest margin is
-    asked for, the point stands at the best one afterwards, and the outcome tells
-    whether there is a larger margin than that. The target moves on the way.
+
+cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
+    """Search the whole box, or one part of it, for a point that wins.
+
+    In the whole box a local search from where the point stands comes first. If the
+    largest margin is asked for, the point stands at the best one afterwards, and the
+    outcome tells whether there is a larger margin than that. The target moves on the
+    way.
 
     Every point of the box that wins, or beats the best so far, lies in the row that is
     looked at, in the other side of an open cut, or has been found.
@@ -716,7 +751,7 @@ cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
     cdef Tally* tally = search.tally
     cdef const volatile int64_t* clock = search.clock
     cdef int64_t n_domains = problem.n_domains, first_node = tally.nodes
-    cdef int64_t row = 0, next_restart = limits.restart_at, bound = 0
+    cdef int64_t row = 0, next_restart = limits.restart_at, bound = 0, worth = 0
     cdef int64_t possible, slack, number
     cdef int64_t* counted = filled(arena, n_domains, 0)
     cdef int64_t* best = <int64_t*>more(
@@ -731,20 +766,27 @@ cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
     cdef bint is_paid = problem.budget != NULL
     cdef int64_t dual_after = limits.priced_after if is_paid else limits.dual_after
     # The whole box allows all leaves, and they allow all of it; a budget may not.
-    cdef uint64_t changed = ALL if is_paid else 0
+    cdef bint is_part = search.frontier != NULL
+    cdef uint64_t changed = ALL if is_paid or is_part else 0
+    cdef int32_t narrowed
     cdef Quote made
     cdef Ascent reached
     cdef Rows rows
     cdef Part part
     _make_rows(&rows, search)
-    if is_paid:
-        ascend_within(problem, point, limits.local_sweeps)
+    is_won = False
+    if is_part:
+        search.frontier.n_open = 0
     else:
-        ascend(problem, point, limits.local_sweeps)
-    is_won = _wins(search)
+        if is_paid:
+            ascend_within(problem, point, limits.local_sweeps)
+        else:
+            ascend(problem, point, limits.local_sweeps)
+        is_won = _wins(search)
     while True:
         if is_won:
             if target.largest == 0:
+                _leave_open(search, &rows, row, worth)
                 outcome.what, outcome.bound = FOUND, bound
                 return 0
             # The best point so far: from now on only larger margins count.
@@ -767,8 +809,15 @@ cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
             problem, target, &part, changed, counted, joined
         )
         changed = 0
+        worth = bound
         if bound < possible:
             continue
+        if search.sides != NULL:
+            narrowed = narrow(search.sides, &part)
+            if narrowed != 0:
+                is_closed, changed = narrowed < 0, ALL
+                continue
+            worth = search.sides.bound
         if _meet_tops(problem, &part, meet) and _stand_in(problem, meet, point.block):
             point.margin = bound
             is_won = _wins(search)
@@ -778,7 +827,8 @@ cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
                 continue
         if tally.nodes >= limits.nodes or clock[NOW] >= limits.time or clock[STOP] != 0:
             copy_integers(best, point.block, n_domains)
-            outcome.what, outcome.bound = STOPPED, _open_bound(&rows, row, bound)
+            outcome.what, outcome.bound = STOPPED, _open_bound(&rows, row, worth)
+            _leave_open(search, &rows, row, worth)
             return 0
         tally.nodes += 1
         made.bound = bound
@@ -848,6 +898,6 @@ cdef int branch_and_bound(Search* search, Outcome* outcome) except -1 nogil:
         if number < 0:
             continue
         is_closed, changed = False, bit_of(number)
-        rows.cut[row], rows.bounds[row] = number, bound
+        rows.cut[row], rows.bounds[row] = number, worth
         _cut(&rows, row, &problem.domains[number], search)
         row += 1

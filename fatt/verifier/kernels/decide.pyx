@@ -123,6 +123,7 @@ cdef int _make_search(
     search.arena = arena
     search.most_domains = most_domains
     search.n_ties = 0
+    search.sides, search.frontier = NULL, NULL
     search.chosen = integers(arena, n_trees)
     search.tied = integers(arena, search.limits.ties * most_domains)
     return 0

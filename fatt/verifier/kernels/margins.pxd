@@ -28,3 +28,6 @@ cdef Thresholds thresholds(
 cdef int aim(
     const Contest* contest, Thresholds needed, int64_t step, Search* search
 ) except -1 nogil
+cdef int32_t decide_exactly(
+    const void* asked, const Leaf* leaves, const int64_t* chosen
+) noexcept nogil

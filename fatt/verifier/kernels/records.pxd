@@ -537,9 +537,70 @@ cdef struct Visit:
     Contest contest
     Tariff tariff
 
+# ---- Pairs of similar people.
+
+# How two people may differ in a variable: not at all; each as they like; or so that a
+# cell of the one says which cells the other may have. Of ordered variables these go
+# from `low` to `high`, from `start` on, the entry of missing last, and `may_lose` tells
+# whether a number may become missing, `may_miss` whether missing may stay so. Of others
+# there is a set of cells for each cell, from `start` on among the words of `rows`.
+cdef struct Kin:
+    int64_t moves
+    int64_t is_free
+    int64_t start
+    int64_t may_lose
+    int64_t may_miss
+
+# What one of two people must have: a rival that wins over the own class. `value` has
+# what each leaf adds to the margin of the rival at that person. In between `possible`
+# and `certain` the library's own arithmetic tells.
+cdef struct Demand:
+    const int64_t* value
+    int64_t constant
+    int64_t possible
+    int64_t certain
+    int64_t person
+    Contest contest
+
+# What a library makes of scores, in steps: a score in units up to `edges[i]`, and above
+# the edge before, gives at least `least[i]` and at most `most[i]`. The last entry is
+# for all scores above the last edge.
+cdef struct Steps:
+    const int64_t* edges
+    const int64_t* least
+    const int64_t* most
+    int64_t n_edges
+
+# What a pair must have besides a margin: all demands; or, if there are steps, a gap of
+# at least `gap` between the two scores, of which the first demand has the lower one,
+# with the sign changed, and the second the higher one. `rows` has the rows of both
+# people for each leaf; `stands` is room for one person's, `each` for their numbers.
+# `bound` is the largest gap that the part may have that `narrow` saw last, or how far
+# the worst of its sums is from what is demanded.
+cdef struct Sides:
+    Demand* demands
+    int64_t n_demands
+    Steps steps
+    int64_t gap
+    int64_t bound
+    const int32_t* rows
+    Leaf* stands
+    int64_t* each
+    int64_t n_trees
+    int64_t is_linked
+
+# A search that is stopped and goes on later: the part of the box to look at, and then,
+# of all that it left open, the boxes and their bounds.
+cdef struct Frontier:
+    const uint64_t* box
+    uint64_t* boxes
+    int64_t* bounds
+    int64_t n_open
+
 # One search, for any problem and target: where it stands, the points that could not be
 # told, of at most so many domains, and how far it may go. Made
-# once per call, as a visit is, and used again for every box.
+# once per call, as a visit is, and used again for every box. `sides` and `frontier` are
+# NULL unless pairs are searched.
 cdef struct Search:
     Arena* arena
     Problem problem
@@ -554,6 +615,8 @@ cdef struct Search:
     Limits limits
     Tally* tally
     const volatile int64_t* clock
+    Sides* sides
+    Frontier* frontier
 
 
 # ---- Bit sets in words of 64 bits, at an offset of a flat array.

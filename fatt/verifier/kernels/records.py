@@ -111,6 +111,13 @@ RULE = np.dtype(
     ]
 )
 
+#: How two people may differ in a variable; see `records.pxd`.
+KIN = np.dtype(
+    [
+        (name, np.int64)
+        for name in ("moves", "is_free", "start", "may_lose", "may_miss")
+    ]
+)
 
 #: What it costs a variable to differ.
 COST = costs.COST
@@ -218,6 +225,69 @@ class Spending(NamedTuple):
     lower: Any
     upper: Any
     missing: Any
+
+
+class Pairs(NamedTuple):
+    """The pairs of leaves that two similar people reach, over pairs of blocks.
+
+    Attributes
+    ----------
+    tree_start
+        Where the leaves of each tree begin.
+    leaves, constraints, masks, domains
+        As the kernels have them; see `records.pxd`. Sets that are the same are kept
+        once.
+    rows
+        The rows of both leaves of each pair; -1 if they are the same row, whichever.
+    kind
+        Whose blocks each domain has: 0 both people's, 1 pairs of them, 2 those of the
+        first, 3 those of the second.
+    cells
+        First and last cell of the first person and of the second, for each block.
+    entry_start, entries
+        The constraints by domain.
+    """
+
+    tree_start: Any
+    leaves: Any
+    rows: Any
+    constraints: Any
+    masks: Any
+    domains: Any
+    kind: Any
+    cells: Any
+    entry_start: Any
+    entries: Any
+
+
+class Asked(NamedTuple):
+    """What is asked about pairs.
+
+    Attributes
+    ----------
+    value, constant
+        What each pair of leaves adds to the margin, and what all have in common.
+    active, active_start
+        The leaves of trees with several, the best first, and where each tree begins.
+    demands
+        What each leaf adds to each sum that is demanded, one row for each.
+    terms
+        Of each sum: the constant, from when it possibly and certainly suffices, the
+        person, own and rival class; integers.
+    ends
+        Where the side begins that is demanded of one score.
+    steps
+        Edges, least and most, or None.
+    """
+
+    value: Any
+    constant: int
+    active: Any
+    active_start: Any
+    demands: Any
+    terms: Any
+    ends: Any
+    steps: Any = None
 
 
 class Field(NamedTuple):
