@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fatt.audit.run import Chunk, Run
-from fatt.ensemble import Bands, Cut, Ensemble, Label, Link, Prediction
+from fatt.ensemble import Link
 from fatt.ensemble.table_exp import FALL
-from fatt.errors import SpecError
+from fatt.everybody.numbers import asked_of, labels_of, link_of
 from fatt.verdict import Of, ScoreGaps
 
 Floats = NDArray[np.float64]
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 def gaps_of(run: Run, of: Of) -> ScoreGaps:
     """Find the gaps of everybody; see `fatt.score_gap`."""
-    link = _link(run.variables.model, of)
+    link = link_of(run.variables.model, of)
     parts: list[tuple[NDArray[Any], ...]] = []
     for chunk in run.chunks():
         parts.append(_gaps(run, chunk, link))
@@ -28,11 +28,6 @@ def gaps_of(run: Run, of: Of) -> ScoreGaps:
         np.concatenate(part) for part in zip(*parts, strict=True)
     )
     ensemble = run.variables.ensemble
-    labels: tuple[Label, ...] = ensemble.classes
-    if isinstance(ensemble.decision, Cut):
-        labels = labels[1:]
-    elif isinstance(ensemble.decision, Bands | Prediction):
-        labels = (_predicted(ensemble.decision),)
     return ScoreGaps(
         lower,
         upper,
@@ -42,43 +37,9 @@ def gaps_of(run: Run, of: Of) -> ScoreGaps:
         people,
         twins,
         ensemble.features,
-        labels,
-        _asked_of(ensemble, of),
+        labels_of(ensemble),
+        asked_of(ensemble, of),
     )
-
-
-def _asked_of(ensemble: Ensemble, of: Of) -> Of:
-    """Return what the numbers are; what a model predicts may be a probability."""
-    decision = ensemble.decision
-    is_probability = isinstance(decision, Prediction) and decision.of is not None
-    return "probability" if is_probability else of
-
-
-def _predicted(decision: Bands | Prediction) -> Label:
-    of = decision.asked.of if isinstance(decision, Bands) else decision.of
-    return "prediction" if of is None else of
-
-
-def _link(model: Ensemble, of: Of) -> Link | None:
-    """Return what is made of scores; None if nothing is."""
-    if of not in get_args(Of):
-        raise SpecError(f"of is {of!r}; write 'score', 'probability' or 'prediction'.")
-    if of == "score":
-        return None
-    if of == "probability":
-        if not model.known_link.is_monotone:
-            raise SpecError(
-                "of is 'probability', and the isotonic calibrator of the model goes "
-                "down by a last bit somewhere, so that the largest probability need "
-                "not be that of the largest score: write of='score'."
-            )
-        return model.known_link
-    if not model.predicts:
-        raise SpecError(
-            "of is 'prediction', and the model gives labels; write 'score' or "
-            "'probability'."
-        )
-    return model.decision.link if isinstance(model.decision, Prediction) else model.link
 
 
 class _Side(NamedTuple):

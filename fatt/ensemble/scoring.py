@@ -157,6 +157,12 @@ class Link(Record, frozen=True, kw_only=True):
     other: Literal["complement", "mirrored", "unknown"] = "complement"
 
     @property
+    def is_identity(self) -> bool:
+        """Whether the number is the score itself."""
+        plain = self.function == "identity" and self.divisor == 1.0
+        return plain and self.calibration is None
+
+    @property
     def is_monotone(self) -> bool:
         """Whether it never decreases, not even by a last bit."""
         isotonic = self.calibration

@@ -66,6 +66,8 @@ _UNITS = 40
 _BOTH, _PAIR, _FIRST, _SECOND = range(4)
 _CLOSED, _FOUND, _STOPPED = range(3)
 _FAR = 2**61
+#: How often the steps become finer if they do not tell, and how fine they begin.
+_ROUNDS, _LEAST = 4, 1e-6
 
 #: Told the bounds whenever they close.
 Tell = Callable[[float, float], None]
@@ -104,6 +106,8 @@ class Largest:
         Of which score it is.
     nodes
         How many nodes the search took.
+    interrupted
+        Whether the user ended it.
     """
 
     lower: float
@@ -111,6 +115,7 @@ class Largest:
     pair: Floats | None
     output: int
     nodes: int
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,11 +130,14 @@ class Existence:
         Whether there is none.
     nodes
         How many nodes the search took.
+    interrupted
+        Whether the user ended it.
     """
 
     pair: Floats | None
     proved: bool
     nodes: int
+    interrupted: bool = False
 
 
 @dataclass
@@ -546,6 +554,49 @@ class PairVerifier:
         search = _Gaps(self, link, rising, tolerance, people, tell)
         return search.run(kins, budget or Budget())
 
+    def apart(
+        self,
+        kins: Sequence[Kin],
+        *,
+        gap: float,
+        holds: Callable[[Floats], bool],
+        link: Link | None = None,
+        rising: bool | None = None,
+        budget: Budget | None = None,
+        people: Floats | None = None,
+    ) -> Existence:
+        """Find a pair that is so far apart, or prove that there is none.
+
+        Parameters
+        ----------
+        kins, link, rising, budget, people
+            As in `largest`.
+        gap
+            No pair is one whose numbers are less far apart.
+        holds
+            Tells of two people whether they are a pair.
+        """
+        left, tolerance = _limited(budget or Budget()), max(gap / _STEPS, _LEAST)
+        started, nodes = time.monotonic(), 0
+        for _ in range(_ROUNDS):
+            search = _Gaps(
+                self, link, rising, tolerance, people, None, goal=gap, holds=holds
+            )
+            found = search.run(kins, left)
+            nodes += found.nodes
+            if search.won is not None or search.is_stopped:
+                return Existence(search.won, False, nodes, search.interrupted)
+            if found.upper < gap:
+                return Existence(None, True, nodes)
+            # Some pair is so near to the gap that the steps do not tell.
+            tolerance /= _STEPS**2
+            seconds = left.seconds
+            if seconds is not None:
+                seconds = max(0.0, seconds - (time.monotonic() - started))
+            spent = None if left.nodes is None else max(0, left.nodes - found.nodes)
+            left = Budget(seconds=seconds, nodes=spent)
+        return Existence(None, False, nodes)
+
     # ---- Whether a pair exists.
 
     def exists(
@@ -609,6 +660,11 @@ class _Gaps:
     tolerance: float
     people: Floats | None
     tell: Tell | None
+    goal: float | None = None
+    holds: Callable[[Floats], bool] | None = None
+    won: Floats | None = None
+    is_stopped: bool = False
+    interrupted: bool = False
     lower: float = 0.0
     upper: float = np.inf
     pair: Floats | None = None
@@ -617,15 +673,18 @@ class _Gaps:
 
     def run(self, kins: Sequence[Kin], budget: Budget) -> Largest:
         """Search all problems together."""
+        if self.goal is not None:
+            # Rounding alone may reach the smallest goals.
+            self.best = NO_MARGIN
         with clock_for(_limited(budget)) as clock:
             run = _run_of(_limited(budget), clock)
             try:
                 self._search(kins, run)
             except KeyboardInterrupt:
-                pass
-        return Largest(
-            self.lower, self.upper, self.pair, self.output, int(run.tally[0])
-        )
+                self.is_stopped = self.interrupted = True
+        nodes = int(run.tally[0])
+        bounds = self.lower, self.upper
+        return Largest(*bounds, self.pair, self.output, nodes, self.interrupted)
 
     def _search(self, kins: Sequence[Kin], run: _Run) -> None:
         verifier = self.verifier
@@ -640,23 +699,28 @@ class _Gaps:
                 problem = verifier._problem(kin, output, run, is_exact=is_exact)
                 if problem is None:
                     # Nothing is known but what the trees allow.
+                    self.is_stopped = True
                     return
                 for sign in self._signs(problem):
                     asked = self._asked(problem, sign, steps[output])
                     if self._never_rises(asked.value):
                         continue
                     problems.append((problem, asked, sign))
-                    self._climb(problem, asked, sign)
                     root = problem.root_bound(asked)
                     if asked.steps is not None:
-                        root = int(steps[output].most[-1] - steps[output].least[0])
-                    run.push(len(problems) - 1, [problem.whole()], [root])
+                        root = int(asked.steps[2][-1] - asked.steps[1][0])
+                    if root >= self._wanted:
+                        self._climb(problem, asked, sign)
+                        run.push(len(problems) - 1, [problem.whole()], [root])
         if not problems:
             self.upper = self.lower
             return
         self._report(run)
-        while run.heap and -run.heap[0].order >= self.best + self.step:
+        while run.heap and -run.heap[0].order >= self._wanted:
+            if self.won is not None:
+                return
             if run.is_over:
+                self.is_stopped = True
                 return
             part = heapq.heappop(run.heap)
             problem, asked, sign = problems[part.place]
@@ -675,6 +739,14 @@ class _Gaps:
         run.heap.clear()
         self._report(run)
 
+    @property
+    def _wanted(self) -> int:
+        """The smallest gap that is looked for, in units."""
+        if self.goal is None:
+            return self.best + self.step
+        least = int(np.floor(self.goal / self.unit * (1 - 2.0**-48) - 2 * self.error))
+        return max(self.best + self.step, least - 1)
+
     def _never_rises(self, value: Integers) -> bool:
         """Tell whether no pair of leaves has a difference above 0.
 
@@ -690,7 +762,7 @@ class _Gaps:
         return bool((exact == arithmetic.values).all())
 
     def _visit(self, problem: _Problem, asked: Asked, part: _Part, run: _Run) -> Any:
-        wanted = self.best + self.step
+        wanted = self._wanted
         if asked.steps is None:
             return run.visit(problem, asked, part, (wanted, self.step, 0))
         least = _Steps(*asked.steps, 0.0).least_margin(wanted)
@@ -822,6 +894,8 @@ class _Gaps:
         if people is None:
             return
         before, after = self.verifier._numbers(people, problem.output, self.link)
+        if self.holds is not None and self.holds(people):
+            self.won = people
         gap = float(after - before) * sign
         if gap > self.lower or self.pair is None:
             self.lower = max(0.0, gap)
@@ -833,7 +907,7 @@ class _Gaps:
 
     def _report(self, run: _Run) -> None:
         """Bring the upper bound up to date."""
-        bound = self.best + self.step - 1
+        bound = self._wanted - 1
         if run.heap:
             bound = max(bound, -run.heap[0].order)
         self.upper = max(min(self.upper, self._outward(bound)), self.lower)
@@ -850,6 +924,7 @@ class _Exists:
     people: Floats | None
     pair: Floats | None = None
     is_open: bool = False
+    interrupted: bool = False
 
     def run(
         self, kins: Sequence[Kin], questions: Sequence[Sequence[Side]], budget: Budget
@@ -862,9 +937,10 @@ class _Exists:
                     if self.pair is None:
                         self._search(kin, questions, run)
             except KeyboardInterrupt:
-                self.is_open = True
+                self.is_open = self.interrupted = True
         is_proved = self.pair is None and not self.is_open
-        return Existence(self.pair, is_proved, int(run.tally[0]))
+        nodes = int(run.tally[0])
+        return Existence(self.pair, is_proved, nodes, self.interrupted)
 
     def _search(
         self, kin: Kin, questions: Sequence[Sequence[Side]], run: _Run
@@ -874,7 +950,12 @@ class _Exists:
             self.is_open = True
             return
         totals = self.verifier._totals()
+        done: set[Any] = set()
         for sides in questions:
+            mirrored = [side._replace(person=1 - side.person) for side in sides]
+            if problem.kinship.is_symmetric and frozenset(map(repr, mirrored)) in done:
+                continue
+            done.add(frozenset(map(repr, sides)))
             asked = self._asked(problem, sides, totals)
             if asked is not None:
                 self._answer(problem, asked, run)

@@ -14,6 +14,7 @@ from fatt.ensemble.arrays cimport data_of
 from fatt.verifier.kernels.arena cimport (
     Arena,
     close_arena,
+    filled,
     integers,
     open_arena,
     take,
@@ -102,7 +103,7 @@ cdef int _read_problem(object given, object asked, Search* search) except -1:
         asked.value, _INTEGER, (n_leaves,), False, "value"
     )
     _write_values(search, value)
-    search.point.block = integers(search.arena, n_domains)
+    search.point.block = filled(search.arena, n_domains, 0)
     search.point.gain = <int64_t*>zeros(search.arena, most + 1, sizeof(int64_t))
     search.most_domains, search.n_ties = n_domains, 0
     search.chosen = integers(search.arena, n_trees)
