@@ -48,7 +48,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 #: Dual ascent costs more than the nodes that it saves among so many leaves.
-GEARS = Gears(dual_after=2**60, ties=16)
+GEARS = Gears(dual_after=2**60, ties=512)
 #: Open parts until which the search goes on best-first, and nodes of a visit before
 #: and after.
 _PARTS = 256
@@ -58,10 +58,14 @@ _JOINT = 1024
 _SWEEPS = 50
 #: Random points from which local search starts, and people of a table.
 _STARTS, _PEOPLE = 24, 24
+#: How many of equally good points the library's own arithmetic is asked about.
+_EQUAL = 8
 #: Steps of the tolerance in which probabilities are counted, and units of them.
 _STEPS = 16
 _MOST_STEPS = 2**15
 _UNITS = 40
+#: How often scores between which probabilities jump are parted in four.
+_HALVINGS = 30
 #: Kinds of domains; see `kernels.pairs`.
 _BOTH, _PAIR, _FIRST, _SECOND = range(4)
 _CLOSED, _FOUND, _STOPPED = range(3)
@@ -339,6 +343,16 @@ class _Steps(NamedTuple):
         return int((lower - upper).min()) if len(lower) else _FAR
 
 
+class _Aim(NamedTuple):
+    """What is looked for, as `kernels.everybody.search` takes it."""
+
+    possible: int
+    certain: int
+    gap: int = 0
+    sure: int = NO_MARGIN
+    step: int = 0
+
+
 class _Part(NamedTuple):
     """An open part of a problem; those with the largest bounds come first."""
 
@@ -373,7 +387,7 @@ class _Run:
             heapq.heappush(self.heap, part)
 
     def visit(
-        self, problem: _Problem, asked: Asked, part: _Part, aim: tuple[int, int, int]
+        self, problem: _Problem, asked: Asked, part: _Part, aim: _Aim
     ) -> Any:
         """Search a part for some nodes; what stays open goes back to the others."""
         from fatt.verifier.kernels import everybody
@@ -390,7 +404,7 @@ class _Run:
             problem.forest,
             problem.arithmetic,
             part.box,
-            *aim,
+            aim,
             limits,
             self.clock,
             self.tally,
@@ -576,26 +590,9 @@ class PairVerifier:
         holds
             Tells of two people whether they are a pair.
         """
-        left, tolerance = _limited(budget or Budget()), max(gap / _STEPS, _LEAST)
-        started, nodes = time.monotonic(), 0
-        for _ in range(_ROUNDS):
-            search = _Gaps(
-                self, link, rising, tolerance, people, None, goal=gap, holds=holds
-            )
-            found = search.run(kins, left)
-            nodes += found.nodes
-            if search.won is not None or search.is_stopped:
-                return Existence(search.won, False, nodes, search.interrupted)
-            if found.upper < gap:
-                return Existence(None, True, nodes)
-            # Some pair is so near to the gap that the steps do not tell.
-            tolerance /= _STEPS**2
-            seconds = left.seconds
-            if seconds is not None:
-                seconds = max(0.0, seconds - (time.monotonic() - started))
-            spent = None if left.nodes is None else max(0, left.nodes - found.nodes)
-            left = Budget(seconds=seconds, nodes=spent)
-        return Existence(None, False, nodes)
+        search = _Apart(self, link, rising, gap, people, None, holds=holds)
+        return search.answer(kins, budget or Budget())
+
 
     # ---- Whether a pair exists.
 
@@ -612,18 +609,14 @@ class PairVerifier:
 
         Parameters
         ----------
-        kins
-            Who is similar to whom, for each alternative.
+        kins, budget, people
+            As in `largest`.
         questions
             What both people must have. The first side is that of the first person and
             the second that of the second; more may follow. One question that has a pair
             is enough.
         holds
             Tells of two people whether they are such a pair, for some question.
-        budget
-            When to give up.
-        people : ndarray of shape (n_people, n_variables), optional
-            People from whom the search starts.
         """
         search = _Exists(self, holds, people)
         return search.run(kins, questions, budget or Budget())
@@ -660,92 +653,85 @@ class _Gaps:
     tolerance: float
     people: Floats | None
     tell: Tell | None
-    goal: float | None = None
-    holds: Callable[[Floats], bool] | None = None
-    won: Floats | None = None
-    is_stopped: bool = False
     interrupted: bool = False
     lower: float = 0.0
     upper: float = np.inf
     pair: Floats | None = None
     output: int = 0
     best: int = 0
+    most_steps: int = _MOST_STEPS
 
     def run(self, kins: Sequence[Kin], budget: Budget) -> Largest:
         """Search all problems together."""
-        if self.goal is not None:
-            # Rounding alone may reach the smallest goals.
-            self.best = NO_MARGIN
         with clock_for(_limited(budget)) as clock:
             run = _run_of(_limited(budget), clock)
             try:
                 self._search(kins, run)
             except KeyboardInterrupt:
-                self.is_stopped = self.interrupted = True
+                self.interrupted = True
         nodes = int(run.tally[0])
         bounds = self.lower, self.upper
         return Largest(*bounds, self.pair, self.output, nodes, self.interrupted)
 
     def _search(self, kins: Sequence[Kin], run: _Run) -> None:
-        verifier = self.verifier
-        problems: list[tuple[_Problem, Asked, int]] = []
-        errors = [verifier._error(k) for k in range(verifier.ensemble.n_outputs)]
-        self.error = max(errors)
-        steps = [self._steps(k, errors[k]) for k in range(len(errors))]
-        self._require_root(steps)
-        for kin in kins:
-            for output in range(verifier.ensemble.n_outputs):
-                is_exact = self.link is not None
-                problem = verifier._problem(kin, output, run, is_exact=is_exact)
-                if problem is None:
-                    # Nothing is known but what the trees allow.
-                    self.is_stopped = True
-                    return
-                for sign in self._signs(problem):
-                    asked = self._asked(problem, sign, steps[output])
-                    if self._never_rises(asked.value):
-                        continue
-                    problems.append((problem, asked, sign))
-                    root = problem.root_bound(asked)
-                    if asked.steps is not None:
-                        root = int(asked.steps[2][-1] - asked.steps[1][0])
-                    if root >= self._wanted:
-                        self._climb(problem, asked, sign)
-                        run.push(len(problems) - 1, [problem.whole()], [root])
+        problems = self._problems(kins, run)
+        if problems is None:
+            # Nothing is known but what the trees allow.
+            return
         if not problems:
             self.upper = self.lower
             return
+        for place, (problem, asked, sign) in enumerate(problems):
+            bound = self._root_bound(problem, asked)
+            if bound >= self._wanted:
+                self._climb(problem, asked, sign)
+                run.push(place, [problem.whole()], [bound])
         self._report(run)
         while run.heap and -run.heap[0].order >= self._wanted:
-            if self.won is not None:
-                return
             if run.is_over:
-                self.is_stopped = True
                 return
             part = heapq.heappop(run.heap)
-            problem, asked, sign = problems[part.place]
             try:
-                found = self._visit(problem, asked, part, run)
+                self._visit(*problems[part.place], part, run)
             except KeyboardInterrupt:
                 heapq.heappush(run.heap, part)
                 raise
-            what, _, block, margin = found[:4]
-            if asked.steps is None:
-                if margin > self.best:
-                    self._keep(problem, block, sign, margin)
-            elif what == _FOUND:
-                self._climb_from(problem, asked, sign, block[np.newaxis])
             self._report(run)
         run.heap.clear()
         self._report(run)
 
+    def _problems(
+        self, kins: Sequence[Kin], run: _Run
+    ) -> list[tuple[_Problem, Asked, int]] | None:
+        """Return what is to be searched, in which direction; None without time."""
+        verifier = self.verifier
+        outputs = range(verifier.ensemble.n_outputs)
+        errors = [verifier._error(output) for output in outputs]
+        self.error = max(errors)
+        steps = [self._steps(output, errors[output]) for output in outputs]
+        self._set_units(steps)
+        found = []
+        for kin, output in itertools.product(kins, outputs):
+            is_exact = self.link is not None
+            problem = verifier._problem(kin, output, run, is_exact=is_exact)
+            if problem is None:
+                return None
+            for sign in self._signs(problem):
+                asked = self._asked(problem, sign, steps[output])
+                if not self._never_rises(asked.value):
+                    found.append((problem, asked, sign))
+        return found
+
+    @staticmethod
+    def _root_bound(problem: _Problem, asked: Asked) -> int:
+        if asked.steps is None:
+            return problem.root_bound(asked)
+        return int(asked.steps[2][-1] - asked.steps[1][0])
+
     @property
     def _wanted(self) -> int:
         """The smallest gap that is looked for, in units."""
-        if self.goal is None:
-            return self.best + self.step
-        least = int(np.floor(self.goal / self.unit * (1 - 2.0**-48) - 2 * self.error))
-        return max(self.best + self.step, least - 1)
+        return self.best + self.step
 
     def _never_rises(self, value: Integers) -> bool:
         """Tell whether no pair of leaves has a difference above 0.
@@ -761,12 +747,20 @@ class _Gaps:
         exact = np.ldexp(arithmetic.scaled.astype(np.float64), exponent)
         return bool((exact == arithmetic.values).all())
 
-    def _visit(self, problem: _Problem, asked: Asked, part: _Part, run: _Run) -> Any:
+    def _visit(
+        self, problem: _Problem, asked: Asked, sign: int, part: _Part, run: _Run
+    ) -> None:
+        """Search a part, and keep what is better than the best so far."""
         wanted = self._wanted
         if asked.steps is None:
-            return run.visit(problem, asked, part, (wanted, self.step, 0))
+            found = run.visit(problem, asked, part, _Aim(wanted, wanted, step=self.step))
+            if found[3] > self.best:
+                self._keep(problem, found[2], sign, found[3])
+            return
         least = _Steps(*asked.steps, 0.0).least_margin(wanted)
-        return run.visit(problem, asked, part, (least, 0, wanted))
+        found = run.visit(problem, asked, part, _Aim(least, least, wanted))
+        if found[0] == _FOUND:
+            self._climb_from(problem, asked, sign, found[2][np.newaxis])
 
     def _signs(self, problem: _Problem) -> list[int]:
         """Return in which directions to ask: whether the second has the larger one."""
@@ -815,13 +809,18 @@ class _Gaps:
 
         ends = np.array([total["low"], total["high"]], dtype=np.float64)
         span = float(made(ends[1:], up=True)[0] - made(ends[:1], up=False)[0])
-        count = int(min(_MOST_STEPS, max(2, np.ceil(_STEPS * span / self.tolerance))))
-        # First evenly spaced scores, then where what is made of them is even.
-        even = np.linspace(ends[0], ends[1], min(count, 2048))
-        middle = made(even, up=True)
-        wanted = np.linspace(middle[0], middle[-1], count)
-        edges = np.unique(np.floor(np.interp(wanted, middle, even))).astype(np.int64)
-        edges = edges[(edges >= total["low"]) & (edges < total["high"])]
+        count = int(min(self.most_steps, max(2, np.ceil(_STEPS * span / self.tolerance))))
+        # Evenly spaced scores, and more of them wherever what is made of them jumps.
+        edges = np.unique(np.rint(np.linspace(*ends, min(count, 256))))
+        for _ in range(_HALVINGS):
+            jump = np.diff(made(edges, up=True)) > span / count
+            wide = jump & (np.diff(edges) > 1)
+            if not wide.any() or len(edges) > 4 * count:
+                break
+            low, high = edges[:-1][wide], edges[1:][wide]
+            inside = low + np.outer([0.25, 0.5, 0.75], high - low)
+            edges = np.unique(np.concatenate([edges, np.rint(inside).ravel()]))
+        edges = edges[:-1].astype(np.int64)
         inner = edges.astype(np.float64)
         unit = float(np.ldexp(max(span, np.finfo(float).tiny), -_UNITS))
         least = made(np.concatenate([ends[:1], inner]), up=False)
@@ -835,7 +834,7 @@ class _Gaps:
             unit,
         )
 
-    def _require_root(self, steps: Sequence[_Steps | None]) -> None:
+    def _set_units(self, steps: Sequence[_Steps | None]) -> None:
         """Set the bound that the trees alone give, and how fine the search is."""
         totals = self.verifier._totals()
         if steps[0] is not None:
@@ -883,9 +882,12 @@ class _Gaps:
         )
         if asked.steps is not None:
             worth >>= 8
-        best = int(worth.argmax())
-        if self.pair is None or worth[best] > self.best:
-            self._keep(problem, starts[best], sign, int(worth[best]))
+        if self.pair is not None and worth.max() <= self.best:
+            return
+        # Of several best points the library's own numbers may tell.
+        good = starts[worth == worth.max()]
+        for block in np.unique(good, axis=0)[:_EQUAL]:
+            self._keep(problem, block, sign, int(worth.max()))
 
     def _keep(self, problem: _Problem, block: Integers, sign: int, worth: int) -> None:
         """Keep the best pair so far, if the library's own numbers are so far apart."""
@@ -894,8 +896,6 @@ class _Gaps:
         if people is None:
             return
         before, after = self.verifier._numbers(people, problem.output, self.link)
-        if self.holds is not None and self.holds(people):
-            self.won = people
         gap = float(after - before) * sign
         if gap > self.lower or self.pair is None:
             self.lower = max(0.0, gap)
@@ -913,6 +913,82 @@ class _Gaps:
         self.upper = max(min(self.upper, self._outward(bound)), self.lower)
         if self.tell is not None:
             self.tell(self.lower, self.upper)
+
+
+@dataclass
+class _Apart(_Gaps):
+    """The search for a pair that is so far apart: `tolerance` has the gap.
+
+    Points at which rounding or steps leave it open are asked one by one.
+    """
+
+    holds: Callable[[Floats], bool] = field(default=lambda _: False)
+    won: Floats | None = None
+    is_open: bool = False
+
+    def answer(self, kins: Sequence[Kin], budget: Budget) -> Existence:
+        """Search all problems, with finer steps if these do not tell."""
+        self.goal, nodes = self.tolerance, 0
+        with clock_for(_limited(budget)) as clock:
+            for fine in range(_ROUNDS):
+                run = _run_of(_limited(budget), clock)
+                run.nodes = max(0, run.nodes - nodes)
+                self.tolerance = max(self.goal / 2, _LEAST) / 8.0**fine
+                self.most_steps = _MOST_STEPS << (2 * fine)
+                self.is_open = False
+                try:
+                    is_over = self._rounds(kins, run)
+                except KeyboardInterrupt:
+                    is_over = self.interrupted = self.is_open = True
+                nodes += int(run.tally[0])
+                if self.won is not None or is_over or not self.is_open:
+                    break
+        is_proved = self.won is None and not self.is_open
+        return Existence(self.won, is_proved, nodes, self.interrupted)
+
+    def _rounds(self, kins: Sequence[Kin], run: _Run) -> bool:
+        """Search all problems once; tell whether finer steps would be of no use."""
+        problems = self._problems(kins, run)
+        if problems is None:
+            self.is_open = True
+            return True
+        least = self.goal / self.unit * (1 - 2.0**-48)
+        possible = int(np.floor(least - 2 * self.error)) - 1
+        certain = int(np.ceil(least * (1 + 2.0**-46) + 2 * self.error)) + 1
+        for place, (problem, asked, sign) in enumerate(problems):
+            bound = self._root_bound(problem, asked)
+            if bound >= possible and self.won is None:
+                self._climb(problem, asked, sign)
+                run.push(place, [problem.whole()], [bound])
+        is_fixed = self.link is None or not self.verifier.ensemble.scoring.ordered
+        while run.heap and self.won is None:
+            if run.is_over:
+                self.is_open = True
+                return True
+            part = heapq.heappop(run.heap)
+            problem, asked, sign = problems[part.place]
+            if asked.steps is None:
+                aim = _Aim(possible, certain)
+            else:
+                margin = _Steps(*asked.steps, 0.0).least_margin(possible)
+                aim = _Aim(margin, margin, possible, certain)
+            found = run.visit(problem, asked, part, aim)
+            tried = [found[2]] if found[0] == _FOUND else []
+            for block in [*tried, *found[7]]:
+                self._keep(problem, block, sign, NO_MARGIN)
+            is_sure = found[0] == _FOUND or found[6] > len(found[7])
+            if self.won is None and (is_sure or (is_fixed and found[6] > 0)):
+                self.is_open |= is_sure or not self.verifier.ensemble.scoring.ordered
+                if self.is_open:
+                    return is_fixed
+        return True
+
+    def _keep(self, problem: _Problem, block: Integers, sign: int, worth: int) -> None:
+        people = problem.people(block, self._somebody(problem))
+        if people is None:
+            self.is_open = True
+        elif self.holds(people):
+            self.won = people
 
 
 @dataclass
@@ -1008,13 +1084,14 @@ class _Exists:
         self._climb(problem, asked, starts)
         run.heap.clear()
         run.push(0, [problem.whole()], [0])
-        n_ties, more = 0, _FEW
+        is_missed, more = False, _FEW
+        is_ordered = self.verifier.ensemble.scoring.ordered
         while run.heap and self.pair is None:
             if run.is_over:
                 self.is_open = True
                 return
             part = heapq.heappop(run.heap)
-            found = run.visit(problem, asked, part, (possible, 0, 0))
+            found = run.visit(problem, asked, part, _Aim(possible, possible))
             if found[0] == _FOUND:
                 self._try(problem, found[2])
                 if self.pair is None:
@@ -1023,11 +1100,12 @@ class _Exists:
                     return
             for tie in found[7]:
                 self._try(problem, tie)
-            n_ties += found[6]
+            # Where the library fixes its sums, a point that was tried is known.
+            is_missed |= found[6] > len(found[7]) or (found[6] > 0 and not is_ordered)
             if run.tally[0] >= more and self.pair is None and run.heap:
                 more *= 4
                 self._climb(problem, asked, problem.starts(known[:0], 32))
-        self.is_open |= n_ties > 0 and self.pair is None
+        self.is_open |= is_missed and self.pair is None
 
     def _climb(self, problem: _Problem, asked: Asked, starts: Integers) -> None:
         from fatt.verifier.kernels import everybody

@@ -148,7 +148,8 @@ cdef int _read_sides(
         given.rows, np.dtype(np.int32), (n_leaves, 2), False, "rows"
     )
     sides.demands = <Demand*>take(search.arena, n_demands, sizeof(Demand))
-    sides.n_demands, sides.n_trees, sides.gap = n_demands, n_trees, 0
+    sides.n_demands, sides.n_trees = n_demands, n_trees
+    sides.gap, sides.sure = 0, NO_MARGIN
     sides.bound, sides.is_linked = 0, asked.steps is not None
     for number in range(n_demands):
         demand = &sides.demands[number]
@@ -266,10 +267,7 @@ def climb(pairs, asked, forest, arithmetic, starts, int64_t sweeps, bint to_firs
     return found
 
 
-def search(
-    pairs, asked, forest, arithmetic, box, int64_t possible, int64_t step, int64_t gap,
-    limits, clock, tally
-):
+def search(pairs, asked, forest, arithmetic, box, aim, limits, clock, tally):
     """Search a part of the box for a pair.
 
     Parameters
@@ -280,12 +278,10 @@ def search(
         The ensemble.
     box : ndarray of uint64
         The part.
-    possible
-        The margin that is looked for.
-    step
-        How much larger than the best so far a margin must be; 0 if any win will do.
-    gap
-        The gap that is looked for, if there are steps.
+    aim
+        The margin from which a pair possibly wins, and that from which it certainly
+        does; the same of the gap, if there are steps; and how much larger than the best
+        so far a margin must be, 0 if any win will do.
     limits, clock, tally
         As in `decide`; the nodes of the limits and the tally are those of all parts.
 
@@ -327,11 +323,12 @@ def search(
             box, _WORD, (mine.problem.n_words,), False, "box"
         )
         mine.frontier = &frontier
-        mine.target.possible = mine.target.certain = possible
+        possible, certain, gap, sure, step = aim
+        mine.target.possible, mine.target.certain = possible, certain
         mine.target.largest = step
         if mine.sides != NULL:
             # Only the sums of both people tell whether a pair wins.
-            mine.target.certain, sides.gap = MOST, gap
+            mine.target.certain, sides.gap, sides.sure = MOST, gap, sure
         mine.point.margin = NO_MARGIN
         with nogil:
             branch_and_bound(&mine, &outcome)

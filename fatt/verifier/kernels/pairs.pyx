@@ -65,6 +65,10 @@ cdef enum:
     OF_FIRST = 2
     OF_SECOND = 3
 
+cdef enum:
+    # Where a set of blocks would begin that is all of its domain.
+    WHOLE = -2
+
 cdef Leaf _leaf
 cdef Constraint _constraint
 cdef Domain _domain
@@ -675,7 +679,7 @@ cdef int64_t _constrain(
     int64_t number,
     const Members* members,
 ) except -1 nogil:
-    """Return where the set of blocks begins that is asked for; -1 for all of them."""
+    """Return where the set of blocks begins that is asked for; or `WHOLE`."""
     cdef uint64_t slot = _hash_of(walk, asked, number) & <uint64_t>(shared.size - 1)
     cdef int64_t found, member, one, two, most = known.n_blocks[0], place, count = 0
     cdef uint8_t* other
@@ -707,7 +711,7 @@ cdef int64_t _constrain(
     shared.table[slot] = found
     memcpy(&shared.asked[found], asked, sizeof(Asked))
     shared.made[found].domain = number
-    shared.made[found].place = -1 if count == domain.n_blocks else shared.n_masks
+    shared.made[found].place = WHOLE if count == domain.n_blocks else shared.n_masks
     shared.n_made += 1
     if count < domain.n_blocks:
         shared.n_masks += domain.width
@@ -801,7 +805,7 @@ cdef int _compact(Walk* walk, int64_t joint_limit, Made* made) except -1 nogil:
                 found = _constrain(
                     walk, &shared, asked, &known[index], domain, number, &made.members
                 )
-                if found >= 0:
+                if found != WHOLE:
                     constraint = &made.constraints[n_constraints]
                     constraint.domain, constraint.place = number, found
                     made.leaves[leaf].domains |= bit_of(number)

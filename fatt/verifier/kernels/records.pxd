@@ -571,9 +571,10 @@ cdef struct Steps:
     const int64_t* most
     int64_t n_edges
 
-# What a pair must have besides a margin: all demands; or, if there are steps, a gap of
-# at least `gap` between the two scores, of which the first demand has the lower one,
-# with the sign changed, and the second the higher one. `rows` has the rows of both
+# What a pair must have besides a margin: all demands; or, if there are steps, a gap
+# between the two scores, of which the first demand has the lower one, with the sign
+# changed, and the second the higher one. It perhaps has it if it may be `gap`, and
+# certainly if it is at least `sure`. `rows` has the rows of both
 # people for each leaf; `stands` is room for one person's, `each` for their numbers.
 # `bound` is the largest gap that the part may have that `narrow` saw last, or how far
 # the worst of its sums is from what is demanded.
@@ -582,6 +583,7 @@ cdef struct Sides:
     int64_t n_demands
     Steps steps
     int64_t gap
+    int64_t sure
     int64_t bound
     const int32_t* rows
     Leaf* stands

@@ -167,13 +167,17 @@ cdef int32_t decide_pair(
 ) noexcept nogil:
     """Tell whether a pair has all that is demanded, as the library computes.
 
-    What is asked about are the sides. Returns as `decide_exactly` does.
+    What is asked about are the sides; if there are none, this cannot be said here.
+    Returns as `decide_exactly` does.
     """
     cdef const Sides* sides = <const Sides*>asked
     cdef const Demand* demand
+    cdef const int64_t* own
     cdef int64_t number, tree, total, low = 0, high = 0
-    cdef int64_t* own = sides.each + sides.n_demands
     cdef int32_t outcome = WINS, one
+    if sides == NULL:
+        return TIED
+    own = sides.each + sides.n_demands
     for number in range(sides.n_demands):
         demand = &sides.demands[number]
         total = demand.constant
@@ -194,9 +198,13 @@ cdef int32_t decide_pair(
             return LOSES
         if one == TIED:
             outcome = TIED
-    if sides.is_linked != 0:
-        return WINS if gap_at(sides, -low, high) >= sides.gap else LOSES
-    return outcome
+    if sides.is_linked == 0:
+        return outcome
+    if gap_at(sides, -low, high) < sides.gap:
+        return LOSES
+    total = sides.steps.least[_step_of(&sides.steps, high)]
+    total -= sides.steps.most[_step_of(&sides.steps, -low)]
+    return WINS if total >= sides.sure else TIED
 
 
 # ---- Local search.
