@@ -3,7 +3,14 @@
 from fatt.audit.auditor import Auditor
 from fatt.audit.part import Part
 from fatt.audit.partitions import PartitionedReport, verify_partitions
-from fatt.audit.questions import radius, score_gap, unfair_share, verify
+from fatt.audit.questions import (
+    exists_unfair,
+    largest_gap,
+    radius,
+    score_gap,
+    unfair_share,
+    verify,
+)
 from fatt.verdict import Radii, Radius, ScoreGap, ScoreGaps
 
 __all__ = [
@@ -14,6 +21,8 @@ __all__ = [
     "Radius",
     "ScoreGap",
     "ScoreGaps",
+    "exists_unfair",
+    "largest_gap",
     "radius",
     "score_gap",
     "unfair_share",

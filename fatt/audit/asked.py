@@ -11,6 +11,7 @@ from fatt.ensemble.allowed import Direction
 from fatt.everybody.distributions import Drawn
 from fatt.progress import Progress
 from fatt.region import Schema
+from fatt.verdict import Of
 from fatt.verifier import Budget
 
 
@@ -46,6 +47,26 @@ class Sharing(Effort, total=False):
     seconds: float
     draws: int
     seed: int
+
+
+class Gap(TypedDict, total=False):
+    """Of which numbers a gap among everybody is, and how much is searched."""
+
+    of: Of
+    direction: Direction | None
+    tolerance: float
+    budget: Budget | None
+    progress: Progress | bool | None
+
+
+class Unfair(TypedDict, total=False):
+    """Who is treated differently among everybody, and how much is searched."""
+
+    gap: float
+    between: tuple[float, float] | None
+    direction: Direction | None
+    budget: Budget | None
+    progress: Progress | bool | None
 
 
 class Checks(Effort, total=False):

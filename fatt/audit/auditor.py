@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import functools
 import importlib
 import itertools
@@ -23,7 +24,8 @@ from fatt.audit.arguments import (
     check_spot_checks,
     weights_of,
 )
-from fatt.audit.asked import Checks, Effort, Fair, Sharing
+from fatt.audit.asked import Checks, Effort, Fair, Gap, Sharing, Unfair
+from fatt.audit.confirming import confirmed
 from fatt.audit.gaps import gaps_of
 from fatt.audit.radii import radii_of
 from fatt.audit.replay import Replay
@@ -35,6 +37,8 @@ from fatt.ensemble.allowed import Allowed, Direction, allowed_of
 from fatt.ensemble.tables import as_frame, refuse_positions
 from fatt.everybody.distributions import Distribution, distribution_of
 from fatt.everybody.share import Judge, Share, share_of
+from fatt.everybody.existence import Existence, existence_of
+from fatt.everybody.gap import LargestGap, largest_gap_of
 from fatt.importers import load
 from fatt.importers.columns.joints import with_fixed
 from fatt.markup import name_of, notebook
@@ -60,6 +64,9 @@ from fatt.verdict import Findings, Of, Radii, ScoreGaps
 from fatt.verifier import Budget, Verifier
 from fatt.verifier.joint import JointVerifier
 from fatt.verifier.tied import tied
+
+#: How many people of a table a search among everybody starts from, at most.
+_KNOWN = 512
 
 #: What an answer may need of compiled code, also what only the unfair do.
 _COMPILED = (
@@ -509,6 +516,65 @@ class Auditor:
         """Whether two people are treated alike as soon as one of them says so."""
         allowed = self.allowed or Allowed()
         return allowed.tolerance is None and allowed.direction is None
+
+    def largest_gap(self, space: Space, **asked: Unpack[Gap]) -> LargestGap:
+        """Find the largest difference between two similar people anywhere.
+
+        Parameters
+        ----------
+        space
+            All people that there can be.
+        **asked
+            As in `fatt.largest_gap`: of, direction, tolerance, budget, progress.
+
+        Returns
+        -------
+        LargestGap
+            As `fatt.largest_gap` returns it.
+        """
+        progress = asked.pop("progress", None)
+        check_budget(asked.get("budget"))
+        population, within, people = self._population(space)
+        with watched(progress) as tell:
+            found = largest_gap_of(population, people=people, progress=tell, **asked)
+        pair = confirmed(within.model, within.variables, found.pair, space.people)
+        return dataclasses.replace(found, pair=pair)
+
+    def exists_unfair(self, space: Space, **asked: Unpack[Unfair]) -> Existence:
+        """Find two similar people anywhere who are treated differently, if any are.
+
+        Parameters
+        ----------
+        space
+            All people that there can be.
+        **asked
+            As in `fatt.exists_unfair`: gap, between, budget, progress.
+
+        Returns
+        -------
+        Existence
+            As `fatt.exists_unfair` returns it.
+        """
+        progress = asked.pop("progress", None)
+        check_budget(asked.get("budget"))
+        population, within, people = self._population(space)
+        with watched(progress) as tell:
+            found = existence_of(
+                population, allowed=self.allowed, people=people, progress=tell, **asked
+            )
+        pair = confirmed(within.model, within.variables, found.pair, space.people)
+        return dataclasses.replace(found, pair=pair)
+
+    def _population(
+        self, space: Space
+    ) -> tuple[Population, Auditor, NDArray[np.float64] | None]:
+        """Return all people of a space, how they are asked, and some who are known."""
+        within = self.within(space)
+        population = space.bind(within.variables, self.similarity)
+        if space.people is None:
+            return population, within, None
+        known = People(space.people, within.variables)
+        return population, within, known.values(0, min(len(known), _KNOWN))
 
     @contextlib.contextmanager
     def _asked(

@@ -15,6 +15,8 @@ from fatt.ensemble.allowed import Direction
 from fatt.ensemble.tables import as_frame
 from fatt.errors import SpecError
 from fatt.everybody.distributions import Drawn
+from fatt.everybody.existence import Existence
+from fatt.everybody.gap import LargestGap
 from fatt.everybody.share import Share
 from fatt.importers import load
 from fatt.people import People
@@ -304,6 +306,149 @@ def radius(
         **rule,
     )
     return auditor.radius(X, budget=budget, n_jobs=n_jobs, progress=progress)
+
+
+def largest_gap(
+    model: Any,
+    space: Space,
+    *,
+    similarity: Relation,
+    of: Of = "probability",
+    direction: Direction | None = None,
+    tolerance: float = 1e-3,
+    budget: Budget | None = None,
+    progress: Progress | bool | None = None,
+) -> LargestGap:
+    """Find the largest difference between two similar people anywhere.
+
+    Parameters
+    ----------
+    model, similarity
+        As in `fatt.verify`. The similarity must speak of each variable alone.
+    space
+        All people that there can be, and which of them are meant. Those similar to
+        them may be anybody in the space.
+    of
+        ``"probability"``, ``"score"`` or ``"prediction"``, as in `fatt.score_gap`.
+    direction
+        ``"not lower"`` counts only by how much a similar person's number is lower,
+        ``"not higher"`` only by how much it is higher. With one-sided noise this tells
+        whether a monotone constraint is kept.
+    tolerance
+        How near both bounds must be.
+    budget
+        Limits of the whole search. When it is spent, the bounds are as near as they
+        came. By default there are none.
+    progress
+        True for a bar, or a callback: told in thousandths how far the bounds closed.
+
+    Returns
+    -------
+    LargestGap
+        With `bounds`, a `pair`, and the `history` of both bounds. If the run is
+        interrupted from the keyboard, the bounds are those reached until then.
+
+    Raises
+    ------
+    SpecError
+        If an argument has no meaning, the space lacks bounds of a number that moves,
+        or the similarity ties variables together.
+    ReplayError
+        If the model itself answers otherwise than was found: a bug in `fatt`.
+
+    Examples
+    --------
+    Does the probability ever fall if income rises by up to 5?
+
+    >>> import fatt
+    >>> from fatt.region import Integer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
+    >>> space = fatt.Space({"x0": Integer(lower=0, upper=90)})
+    >>> more = fatt.Similarity(noise={"x0": "+5"})
+    >>> fatt.largest_gap(
+    ...     tree, space, similarity=more, direction="not lower").bounds.lower
+    1.0
+    """
+    auditor = _auditor_of_space(model, space, similarity=similarity)
+    return auditor.largest_gap(
+        space,
+        of=of,
+        direction=direction,
+        tolerance=tolerance,
+        budget=budget,
+        progress=progress,
+    )
+
+
+def exists_unfair(
+    model: Any,
+    space: Space,
+    *,
+    similarity: Relation,
+    gap: float = 0.0,
+    between: tuple[float, float] | None = None,
+    direction: Direction | None = None,
+    budget: Budget | None = None,
+    progress: Progress | bool | None = None,
+    threshold: float | None = None,
+    cuts: Mapping[str, float] | None = None,
+) -> Existence:
+    """Find two similar people anywhere who are treated differently, if there are any.
+
+    Parameters
+    ----------
+    model, similarity, space, budget
+        As in `fatt.largest_gap`.
+    gap
+        If above 0: two whose probabilities, or predictions, differ by at least so
+        much. By default two who get different labels.
+    between
+        Two numbers: one person has at most the first, the other at least the second.
+    direction
+        As in `fatt.largest_gap`; of bands and numbers only.
+    progress
+        True for a bar, or a callback: told how many questions are done, of how many.
+    threshold, cuts
+        How the model decides, as in `fatt.load`.
+
+    Returns
+    -------
+    Existence
+        Its `pair`, or that it is `proved` that there is none.
+
+    Raises
+    ------
+    SpecError
+        As `fatt.largest_gap` does, and if a number is asked for that is not known.
+    ReplayError
+        If the model itself answers otherwise than was found: a bug in `fatt`.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from fatt.region import Integer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
+    >>> noise = fatt.Similarity(noise={"x0": 2})
+    >>> old = fatt.Space({"x0": Integer(lower=40, upper=90)})
+    >>> fatt.exists_unfair(tree, old, similarity=noise).proved
+    True
+    >>> young = fatt.Space({"x0": Integer(lower=0, upper=90)})
+    >>> print(fatt.exists_unfair(tree, young, similarity=noise))
+    Two similar people get different labels: deny → grant   x0 35.0 → 36.0
+    """
+    auditor = _auditor_of_space(
+        model, space, similarity=similarity, threshold=threshold, cuts=cuts
+    )
+    return auditor.exists_unfair(
+        space,
+        gap=gap,
+        between=between,
+        direction=direction,
+        budget=budget,
+        progress=progress,
+    )
 
 
 def unfair_share(

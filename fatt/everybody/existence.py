@@ -19,6 +19,7 @@ from fatt.everybody.gap import check_direction, rising_of
 from fatt.everybody.numbers import labels_of
 from fatt.everybody.pair import Pair
 from fatt.markup import notebook, tag
+from fatt.progress import Progress
 from fatt.region import Variables
 from fatt.region.kin import kin_of
 from fatt.region.population import Population
@@ -83,6 +84,7 @@ def existence_of(
     direction: Direction | None = None,
     budget: Budget | None = None,
     people: Floats | None = None,
+    progress: Progress | None = None,
 ) -> Existence:
     """Find two similar people of a space who are treated differently, if there are any.
 
@@ -97,6 +99,8 @@ def existence_of(
         the same labels.
     people : ndarray of shape (n_people, n_variables), optional
         People from whom the search starts.
+    progress
+        Told how many questions are done, of how many.
     """
     check_direction(direction)
     allowed = allowed or Allowed()
@@ -106,7 +110,7 @@ def existence_of(
     ensemble = population.variables.ensemble
     kins = kin_of(population)
     verifier = PairVerifier(ensemble)
-    effort = {"budget": budget, "people": people}
+    effort = {"budget": budget, "people": people, "tell": progress}
     if ends is not None:
         asked = f"have numbers of at most {ends[0]:.6g} and at least {ends[1]:.6g}"
         questions = _between(ensemble, *ends, rising_of(direction))

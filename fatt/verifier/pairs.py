@@ -578,6 +578,7 @@ class PairVerifier:
         rising: bool | None = None,
         budget: Budget | None = None,
         people: Floats | None = None,
+        tell: Callable[[int, int], None] | None = None,
     ) -> Existence:
         """Find a pair that is so far apart, or prove that there is none.
 
@@ -585,13 +586,18 @@ class PairVerifier:
         ----------
         kins, link, rising, budget, people
             As in `largest`.
+        tell
+            Told how many questions are done, of how many.
         gap
             No pair is one whose numbers are less far apart.
         holds
             Tells of two people whether they are a pair.
         """
         search = _Apart(self, link, rising, gap, people, None, holds=holds)
-        return search.answer(kins, budget or Budget())
+        found = search.answer(kins, budget or Budget())
+        if tell is not None:
+            tell(1, 1)
+        return found
 
 
     # ---- Whether a pair exists.
@@ -604,6 +610,7 @@ class PairVerifier:
         holds: Callable[[Floats], bool],
         budget: Budget | None = None,
         people: Floats | None = None,
+        tell: Callable[[int, int], None] | None = None,
     ) -> Existence:
         """Find a pair that has all sides of a question, or prove that there is none.
 
@@ -617,8 +624,10 @@ class PairVerifier:
             is enough.
         holds
             Tells of two people whether they are such a pair, for some question.
+        tell
+            Told how many questions are done, of how many.
         """
-        search = _Exists(self, holds, people)
+        search = _Exists(self, holds, people, tell)
         return search.run(kins, questions, budget or Budget())
 
 
@@ -998,6 +1007,7 @@ class _Exists:
     verifier: PairVerifier
     holds: Callable[[Floats], bool]
     people: Floats | None
+    tell: Callable[[int, int], None] | None = None
     pair: Floats | None = None
     is_open: bool = False
     interrupted: bool = False
@@ -1027,7 +1037,9 @@ class _Exists:
             return
         totals = self.verifier._totals()
         done: set[Any] = set()
-        for sides in questions:
+        for place, sides in enumerate(questions):
+            if self.tell is not None:
+                self.tell(place, len(questions))
             mirrored = [side._replace(person=1 - side.person) for side in sides]
             if problem.kinship.is_symmetric and frozenset(map(repr, mirrored)) in done:
                 continue
