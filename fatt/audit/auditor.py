@@ -36,9 +36,9 @@ from fatt.ensemble import Ensemble, Label, Prediction
 from fatt.ensemble.allowed import Allowed, Direction, allowed_of
 from fatt.ensemble.tables import as_frame, refuse_positions
 from fatt.everybody.distributions import Distribution, distribution_of
-from fatt.everybody.share import Judge, Share, share_of
 from fatt.everybody.existence import Existence, existence_of
 from fatt.everybody.gap import LargestGap, largest_gap_of
+from fatt.everybody.share import Judge, Share, share_of
 from fatt.importers import load
 from fatt.importers.columns.joints import with_fixed
 from fatt.markup import name_of, notebook

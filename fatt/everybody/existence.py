@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from fatt.region.kin import kin_of
 from fatt.region.population import Population
 from fatt.verifier import Budget
 from fatt.verifier.kernels.records import HIGHER, LOWER
-from fatt.verifier.pairs import PairVerifier, Side
+from fatt.verifier.pairs import Effort, Number, PairVerifier, Side, Tell
 
 Floats = NDArray[np.float64]
 
@@ -110,24 +109,19 @@ def existence_of(
     ensemble = population.variables.ensemble
     kins = kin_of(population)
     verifier = PairVerifier(ensemble)
-    effort = {"budget": budget, "people": people, "tell": progress}
+    tell = None if progress is None else _counting(progress)
+    effort = Effort(budget or Budget(), people, tell)
     if ends is not None:
         asked = f"have numbers of at most {ends[0]:.6g} and at least {ends[1]:.6g}"
         questions = _between(ensemble, *ends, rising_of(direction))
         holds = _holds_between(ensemble, *ends, rising_of(direction))
-        found = verifier.exists(kins, questions, holds=holds, **effort)  # type: ignore[arg-type]
+        found = verifier.exists(kins, questions, holds, effort)
     elif gap > 0 or isinstance(ensemble.decision, Prediction):
         gap, rising, asked, holds = _apart(ensemble, gap, allowed, direction)
         assert isinstance(ensemble.decision, Prediction)
         link = ensemble.decision.link
-        found = verifier.apart(
-            kins,
-            gap=gap,
-            holds=holds,
-            link=None if link.is_identity else link,
-            rising=rising,
-            **effort,  # type: ignore[arg-type]
-        )
+        number = Number(None if link.is_identity else link, rising)
+        found = verifier.apart(kins, number, gap, holds, effort)
     else:
         asked = "get different labels"
         if direction is not None:
@@ -135,9 +129,13 @@ def existence_of(
         alike = Alike(ensemble, allowed)
         questions = _labels(ensemble, alike)
         holds = _holds_labels(ensemble, alike)
-        found = verifier.exists(kins, questions, holds=holds, **effort)  # type: ignore[arg-type]
+        found = verifier.exists(kins, questions, holds, effort)
     pair = None if found.pair is None else _pair(ensemble, found.pair)
     return Existence(pair, found.proved, asked, found.nodes, found.interrupted)
+
+
+def _counting(progress: Progress) -> Tell:
+    return lambda done, total: progress(int(done), int(total))
 
 
 def _checked(
@@ -266,9 +264,13 @@ def _between(
     )
     questions = []
     if rising is not False:
-        questions.append([Side(0, HIGHER, LOWER, ends[0]), Side(1, LOWER, HIGHER, ends[1])])
+        questions.append(
+            [Side(0, HIGHER, LOWER, ends[0]), Side(1, LOWER, HIGHER, ends[1])]
+        )
     if rising is not True:
-        questions.append([Side(0, LOWER, HIGHER, ends[1]), Side(1, HIGHER, LOWER, ends[0])])
+        questions.append(
+            [Side(0, LOWER, HIGHER, ends[1]), Side(1, HIGHER, LOWER, ends[0])]
+        )
     return questions
 
 
@@ -318,10 +320,9 @@ def _apart(
     def holds(pair: Floats) -> bool:
         lower, upper = _bounds(ensemble, pair)
         rises, falls = lower[1] - upper[0], lower[0] - upper[1]
-        if rising is None:
-            found = max(rises, falls)
-        else:
-            found = rises if rising else falls
+        if rising is not None:
+            rises = falls = rises if rising else falls
+        found = max(rises, falls)
         return bool(found > limit if is_beyond else found >= limit)
 
     least = float(np.nextafter(limit, np.inf)) if is_beyond else limit

@@ -18,7 +18,7 @@ from fatt.region.kin import kin_of
 from fatt.region.population import Population
 from fatt.verdict import Bounds, Of
 from fatt.verifier import Budget
-from fatt.verifier.pairs import PairVerifier
+from fatt.verifier.pairs import Effort, Number, PairVerifier
 
 #: Progress counts how much of the first gap between the bounds has closed.
 _WHOLE = 1000
@@ -119,15 +119,11 @@ def largest_gap_of(
             left = min(1.0, max(upper - lower - tolerance, 0.0) / first[0])
             progress(int(_WHOLE * (1 - left)), _WHOLE)
 
-    found = verifier.largest(
-        kin_of(population),
-        link=None if link is None or link.is_identity else link,
-        rising=rising_of(direction),
-        tolerance=tolerance,
-        budget=budget,
-        people=people,
-        tell=tell,
+    number = Number(
+        None if link is None or link.is_identity else link, rising_of(direction)
     )
+    effort = Effort(budget or Budget(), people, tell)
+    found = verifier.largest(kin_of(population), number, tolerance, effort)
     tell(found.lower, found.upper)
     pair = None
     if found.pair is not None and found.lower > 0:

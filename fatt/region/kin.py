@@ -7,7 +7,7 @@ it is asked around one person, of whom one value after another is changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,8 @@ class Kin:
         if not len(people):
             return people
         person = np.arange(len(people))
-        asked = replace(self.asked.take(np.zeros_like(person), person))
+        box = (self.asked.lower, self.asked.upper, self.asked.missing, self.asked.codes)
+        asked = Boxes(person, *(np.repeat(part, len(people), axis=0) for part in box))
         return people[self._membership.are_similar(asked, person, people)]
 
 
@@ -172,10 +173,10 @@ def _meeting(box: Boxes, rules: Rules, variables: Variables) -> Boxes:
     missing, codes = box.missing.copy(), box.codes.copy()
     words = code_words(features)
     for index, (low, high) in rules.between.items():
-        if _is_whole(features[index]):
-            low, high = np.ceil(low), np.floor(high)
-        lower[0, index] = max(lower[0, index], low)
-        upper[0, index] = min(upper[0, index], high)
+        is_whole = _is_whole(features[index])
+        least, most = (np.ceil(low), np.floor(high)) if is_whole else (low, high)
+        lower[0, index] = max(lower[0, index], least)
+        upper[0, index] = min(upper[0, index], most)
         missing[0, index] = False
     for index, meeting in rules.among.items():
         codes[0, words[index] : words[index + 1]] &= pack(meeting[np.newaxis])[0]

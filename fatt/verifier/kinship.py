@@ -76,7 +76,9 @@ def kinship_of(kin: Kin, cells: tuple[Variable, ...], forest: Forest) -> Kinship
     missing = np.zeros((2, count), dtype=np.bool_)
     codes = np.zeros((2, int(forest.variables["width"].sum())), dtype=np.uint64)
     for index, variable in enumerate(cells):
-        both = [_allowed(kin, box, index, variable) for box in (kin.asked, kin.everybody)]
+        both = [
+            _allowed(kin, box, index, variable) for box in (kin.asked, kin.everybody)
+        ]
         for person, mine in enumerate(both):
             first[person, index], last[person, index] = mine.first, mine.last
             missing[person, index] = mine.missing
@@ -137,7 +139,9 @@ def ends_of(
     assert isinstance(feature, Numeric)
     before = np.append(-np.inf, variable.cuts)[cells]
     after = before + 1.0 if feature.integer else np.nextafter(before, np.inf)
-    after = np.where(before == -np.inf, -np.inf, np.maximum(after, np.nextafter(before, np.inf)))
+    after = np.where(
+        before == -np.inf, -np.inf, np.maximum(after, np.nextafter(before, np.inf))
+    )
     least = np.maximum(after, box.lower[0, index])
     most = np.minimum(np.append(variable.cuts, np.inf)[cells], box.upper[0, index])
     return least, most

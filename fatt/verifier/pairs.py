@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any, NamedTuple
@@ -23,7 +22,6 @@ from numpy.typing import NDArray
 
 from fatt.ensemble import Categorical, Ensemble, Link
 from fatt.ensemble.table_exp import FALL
-from fatt.errors import FattError
 from fatt.region.boxes import code_words
 from fatt.region.kin import Kin
 from fatt.verifier.budget import Budget, Clock, clock_for
@@ -73,7 +71,6 @@ _FAR = 2**61
 #: How often the steps become finer if they do not tell, and how fine they begin.
 _ROUNDS, _LEAST = 4, 1e-6
 
-#: Told the bounds whenever they close.
 Tell = Callable[[float, float], None]
 
 
@@ -94,6 +91,41 @@ class Side(NamedTuple):
     own: int
     rival: int
     at: float = np.nan
+
+
+class Number(NamedTuple):
+    """What is compared: what a link makes of scores, and which changes count.
+
+    Attributes
+    ----------
+    link
+        What is made of scores; None if nothing is.
+    rising
+        Whether the number of the second person must be the larger one, or the smaller
+        one; None for either.
+    """
+
+    link: Link | None = None
+    rising: bool | None = None
+
+
+class Effort(NamedTuple):
+    """How much is searched, and from where.
+
+    Attributes
+    ----------
+    budget
+        When to give up, with what is known then; by default never.
+    people
+        Values of people from whom the search starts; None if there are none.
+    tell
+        Told two numbers whenever something closed: both bounds on a gap, or how many
+        questions are done, of how many.
+    """
+
+    budget: Budget = Budget()
+    people: Floats | None = None
+    tell: Tell | None = None
 
 
 @dataclass(frozen=True)
@@ -284,7 +316,9 @@ class _Problem:
                 pair[:, index] = self._values(index, ends, near[index])
         return pair if self.kin.is_similar(pair) else None
 
-    def _interval(self, person: int, index: int, cells: Integers) -> tuple[float, float]:
+    def _interval(
+        self, person: int, index: int, cells: Integers
+    ) -> tuple[float, float]:
         box = self.kin.everybody if person else self.kin.asked
         least, most = ends_of(self.kin, box, index, self.cells[index], cells)
         return float(least[0]), float(most[-1])
@@ -386,9 +420,7 @@ class _Run:
             part = _Part(-int(bound), next(self._count), place, np.array(box))
             heapq.heappush(self.heap, part)
 
-    def visit(
-        self, problem: _Problem, asked: Asked, part: _Part, aim: _Aim
-    ) -> Any:
+    def visit(self, problem: _Problem, asked: Asked, part: _Part, aim: _Aim) -> Any:
         """Search a part for some nodes; what stays open goes back to the others."""
         from fatt.verifier.kernels import everybody
 
@@ -535,15 +567,7 @@ class PairVerifier:
     # ---- How far apart two people can be.
 
     def largest(
-        self,
-        kins: Sequence[Kin],
-        *,
-        link: Link | None = None,
-        rising: bool | None = None,
-        tolerance: float = 1e-3,
-        budget: Budget | None = None,
-        people: Floats | None = None,
-        tell: Tell | None = None,
+        self, kins: Sequence[Kin], number: Number, tolerance: float, effort: Effort
     ) -> Largest:
         """Find the largest gap between two similar people.
 
@@ -551,72 +575,53 @@ class PairVerifier:
         ----------
         kins
             Who is similar to whom, for each alternative.
-        link
-            What is made of scores; by default nothing is.
-        rising
-            Whether the number of the second person must be the larger one, or the
-            smaller one; by default either.
+        number
+            What is compared.
         tolerance
             How near both bounds must be.
-        budget
-            When to give up, with both bounds as they are.
-        people : ndarray of shape (n_people, n_variables), optional
-            People from whom the search starts.
-        tell
-            Told the bounds whenever they close.
+        effort
+            How much is searched.
         """
-        search = _Gaps(self, link, rising, tolerance, people, tell)
-        return search.run(kins, budget or Budget())
+        return _Gaps(self, number, tolerance, effort).run(kins)
+
+    # ---- Whether a pair exists.
 
     def apart(
         self,
         kins: Sequence[Kin],
-        *,
+        number: Number,
         gap: float,
         holds: Callable[[Floats], bool],
-        link: Link | None = None,
-        rising: bool | None = None,
-        budget: Budget | None = None,
-        people: Floats | None = None,
-        tell: Callable[[int, int], None] | None = None,
+        effort: Effort,
     ) -> Existence:
         """Find a pair that is so far apart, or prove that there is none.
 
         Parameters
         ----------
-        kins, link, rising, budget, people
+        kins, number, effort
             As in `largest`.
-        tell
-            Told how many questions are done, of how many.
         gap
             No pair is one whose numbers are less far apart.
         holds
             Tells of two people whether they are a pair.
         """
-        search = _Apart(self, link, rising, gap, people, None, holds=holds)
-        found = search.answer(kins, budget or Budget())
-        if tell is not None:
-            tell(1, 1)
+        found = _Apart(self, number, gap, effort, holds=holds).answer(kins)
+        if effort.tell is not None:
+            effort.tell(1, 1)
         return found
-
-
-    # ---- Whether a pair exists.
 
     def exists(
         self,
         kins: Sequence[Kin],
         questions: Sequence[Sequence[Side]],
-        *,
         holds: Callable[[Floats], bool],
-        budget: Budget | None = None,
-        people: Floats | None = None,
-        tell: Callable[[int, int], None] | None = None,
+        effort: Effort,
     ) -> Existence:
         """Find a pair that has all sides of a question, or prove that there is none.
 
         Parameters
         ----------
-        kins, budget, people
+        kins, effort
             As in `largest`.
         questions
             What both people must have. The first side is that of the first person and
@@ -624,11 +629,8 @@ class PairVerifier:
             is enough.
         holds
             Tells of two people whether they are such a pair, for some question.
-        tell
-            Told how many questions are done, of how many.
         """
-        search = _Exists(self, holds, people, tell)
-        return search.run(kins, questions, budget or Budget())
+        return _Exists(self, holds, effort).run(kins, questions)
 
 
 def _run_of(budget: Budget, clock: Clock) -> _Run:
@@ -640,9 +642,7 @@ def _limited(budget: Budget) -> Budget:
     """Return a budget for one question, whose limits are those of the whole run."""
     times = [t for t in (budget.seconds, budget.total_seconds) if t is not None]
     counts = [n for n in (budget.nodes, budget.total_nodes) if n is not None]
-    return Budget(
-        seconds=min(times, default=None), nodes=min(counts, default=None)
-    )
+    return Budget(seconds=min(times, default=None), nodes=min(counts, default=None))
 
 
 def _near(problem: _Problem, people: Floats | None) -> Floats:
@@ -657,11 +657,9 @@ class _Gaps:
     """The search for the largest gap."""
 
     verifier: PairVerifier
-    link: Link | None
-    rising: bool | None
+    number: Number
     tolerance: float
-    people: Floats | None
-    tell: Tell | None
+    effort: Effort
     interrupted: bool = False
     lower: float = 0.0
     upper: float = np.inf
@@ -670,10 +668,11 @@ class _Gaps:
     best: int = 0
     most_steps: int = _MOST_STEPS
 
-    def run(self, kins: Sequence[Kin], budget: Budget) -> Largest:
+    def run(self, kins: Sequence[Kin]) -> Largest:
         """Search all problems together."""
-        with clock_for(_limited(budget)) as clock:
-            run = _run_of(_limited(budget), clock)
+        budget = _limited(self.effort.budget)
+        with clock_for(budget) as clock:
+            run = _run_of(budget, clock)
             try:
                 self._search(kins, run)
             except KeyboardInterrupt:
@@ -721,7 +720,7 @@ class _Gaps:
         self._set_units(steps)
         found = []
         for kin, output in itertools.product(kins, outputs):
-            is_exact = self.link is not None
+            is_exact = self.number.link is not None
             problem = verifier._problem(kin, output, run, is_exact=is_exact)
             if problem is None:
                 return None
@@ -750,7 +749,7 @@ class _Gaps:
         verifier, arithmetic = self.verifier, self.verifier._arithmetic
         if not verifier.ensemble.scoring.ordered or (value > 0).any():
             return False
-        if self.link is not None and not self.link.is_monotone:
+        if self.number.link is not None and not self.number.link.is_monotone:
             return False
         exponent = -int(arithmetic.rule["exponent"][0])
         exact = np.ldexp(arithmetic.scaled.astype(np.float64), exponent)
@@ -762,7 +761,9 @@ class _Gaps:
         """Search a part, and keep what is better than the best so far."""
         wanted = self._wanted
         if asked.steps is None:
-            found = run.visit(problem, asked, part, _Aim(wanted, wanted, step=self.step))
+            found = run.visit(
+                problem, asked, part, _Aim(wanted, wanted, step=self.step)
+            )
             if found[3] > self.best:
                 self._keep(problem, found[2], sign, found[3])
             return
@@ -773,8 +774,8 @@ class _Gaps:
 
     def _signs(self, problem: _Problem) -> list[int]:
         """Return in which directions to ask: whether the second has the larger one."""
-        if self.rising is not None:
-            return [1 if self.rising else -1]
+        if self.number.rising is not None:
+            return [1 if self.number.rising else -1]
         return [1] if problem.kinship.is_symmetric else [1, -1]
 
     def _asked(self, problem: _Problem, sign: int, steps: _Steps | None) -> Asked:
@@ -801,9 +802,9 @@ class _Gaps:
 
     def _steps(self, output: int, error: float) -> _Steps | None:
         """Return what the link makes of the scores of one output, in steps."""
-        if self.link is None:
+        if self.number.link is None:
             return None
-        verifier, link = self.verifier, self.link
+        verifier, link = self.verifier, self.number.link
         total = verifier._totals()[output]
         dtype = verifier.ensemble.scoring.dtype
 
@@ -818,7 +819,9 @@ class _Gaps:
 
         ends = np.array([total["low"], total["high"]], dtype=np.float64)
         span = float(made(ends[1:], up=True)[0] - made(ends[:1], up=False)[0])
-        count = int(min(self.most_steps, max(2, np.ceil(_STEPS * span / self.tolerance))))
+        count = int(
+            min(self.most_steps, max(2, np.ceil(_STEPS * span / self.tolerance)))
+        )
         # Evenly spaced scores, and more of them wherever what is made of them jumps.
         edges = np.unique(np.rint(np.linspace(*ends, min(count, 256))))
         for _ in range(_HALVINGS):
@@ -836,9 +839,9 @@ class _Gaps:
         most = made(np.concatenate([inner, ends[1:]]), up=True)
         return _Steps(
             edges,
-            np.minimum.accumulate(
-                (np.floor(least / unit).astype(np.int64) - 1)[::-1]
-            )[::-1].copy(),
+            np.minimum.accumulate((np.floor(least / unit).astype(np.int64) - 1)[::-1])[
+                ::-1
+            ].copy(),
             np.maximum.accumulate(np.ceil(most / unit).astype(np.int64) + 1),
             unit,
         )
@@ -857,7 +860,8 @@ class _Gaps:
             divisor = float(rule["divisor"][0])
             self.unit = float(np.ldexp(1.0, -int(rule["exponent"][0]))) / divisor
             room = 0.9 * self.tolerance / self.unit - 4 * self.error
-            self.step = max(1, int(room))
+            # Sums that may overflow have an error without end.
+            self.step = max(1, int(max(room, 0.0)))
             width = int((totals["high"] - totals["low"]).max())
         self.upper = self._outward(width)
 
@@ -868,7 +872,7 @@ class _Gaps:
         return float((units + 2 * self.error) * self.unit * (1 + 2.0**-48))
 
     def _climb(self, problem: _Problem, asked: Asked, sign: int) -> None:
-        known = _near(problem, self.people)
+        known = _near(problem, self.effort.people)
         if len(known) > _PEOPLE:
             places = np.linspace(0, len(known) - 1, _PEOPLE).astype(np.int64)
             known = known[places]
@@ -904,14 +908,14 @@ class _Gaps:
         people = problem.people(block, self._somebody(problem))
         if people is None:
             return
-        before, after = self.verifier._numbers(people, problem.output, self.link)
+        before, after = self.verifier._numbers(people, problem.output, self.number.link)
         gap = float(after - before) * sign
         if gap > self.lower or self.pair is None:
             self.lower = max(0.0, gap)
             self.pair, self.output = people, problem.output
 
     def _somebody(self, problem: _Problem) -> Floats:
-        known = _near(problem, self.people)
+        known = _near(problem, self.effort.people)
         return known[0] if len(known) else problem.kin.base
 
     def _report(self, run: _Run) -> None:
@@ -920,8 +924,8 @@ class _Gaps:
         if run.heap:
             bound = max(bound, -run.heap[0].order)
         self.upper = max(min(self.upper, self._outward(bound)), self.lower)
-        if self.tell is not None:
-            self.tell(self.lower, self.upper)
+        if self.effort.tell is not None:
+            self.effort.tell(self.lower, self.upper)
 
 
 @dataclass
@@ -935,12 +939,13 @@ class _Apart(_Gaps):
     won: Floats | None = None
     is_open: bool = False
 
-    def answer(self, kins: Sequence[Kin], budget: Budget) -> Existence:
+    def answer(self, kins: Sequence[Kin]) -> Existence:
         """Search all problems, with finer steps if these do not tell."""
+        budget = _limited(self.effort.budget)
         self.goal, nodes = self.tolerance, 0
-        with clock_for(_limited(budget)) as clock:
+        with clock_for(budget) as clock:
             for fine in range(_ROUNDS):
-                run = _run_of(_limited(budget), clock)
+                run = _run_of(budget, clock)
                 run.nodes = max(0, run.nodes - nodes)
                 self.tolerance = max(self.goal / 2, _LEAST) / 8.0**fine
                 self.most_steps = _MOST_STEPS << (2 * fine)
@@ -961,15 +966,17 @@ class _Apart(_Gaps):
         if problems is None:
             self.is_open = True
             return True
-        least = self.goal / self.unit * (1 - 2.0**-48)
-        possible = int(np.floor(least - 2 * self.error)) - 1
-        certain = int(np.ceil(least * (1 + 2.0**-46) + 2 * self.error)) + 1
+        least = min(self.goal / self.unit * (1 - 2.0**-48), float(_FAR))
+        error = min(2 * self.error, float(_FAR))
+        possible = int(np.floor(least - error)) - 1
+        certain = int(np.ceil(least * (1 + 2.0**-46) + error)) + 1
         for place, (problem, asked, sign) in enumerate(problems):
             bound = self._root_bound(problem, asked)
             if bound >= possible and self.won is None:
                 self._climb(problem, asked, sign)
                 run.push(place, [problem.whole()], [bound])
-        is_fixed = self.link is None or not self.verifier.ensemble.scoring.ordered
+        is_ordered = self.verifier.ensemble.scoring.ordered
+        is_fixed = self.number.link is None or not is_ordered
         while run.heap and self.won is None:
             if run.is_over:
                 self.is_open = True
@@ -987,7 +994,7 @@ class _Apart(_Gaps):
                 self._keep(problem, block, sign, NO_MARGIN)
             is_sure = found[0] == _FOUND or found[6] > len(found[7])
             if self.won is None and (is_sure or (is_fixed and found[6] > 0)):
-                self.is_open |= is_sure or not self.verifier.ensemble.scoring.ordered
+                self.is_open |= is_sure or not is_ordered
                 if self.is_open:
                     return is_fixed
         return True
@@ -1006,18 +1013,18 @@ class _Exists:
 
     verifier: PairVerifier
     holds: Callable[[Floats], bool]
-    people: Floats | None
-    tell: Callable[[int, int], None] | None = None
+    effort: Effort
     pair: Floats | None = None
     is_open: bool = False
     interrupted: bool = False
 
     def run(
-        self, kins: Sequence[Kin], questions: Sequence[Sequence[Side]], budget: Budget
+        self, kins: Sequence[Kin], questions: Sequence[Sequence[Side]]
     ) -> Existence:
         """Search the questions one after the other."""
-        with clock_for(_limited(budget)) as clock:
-            run = _run_of(_limited(budget), clock)
+        budget = _limited(self.effort.budget)
+        with clock_for(budget) as clock:
+            run = _run_of(budget, clock)
             try:
                 for kin in kins:
                     if self.pair is None:
@@ -1028,9 +1035,7 @@ class _Exists:
         nodes = int(run.tally[0])
         return Existence(self.pair, is_proved, nodes, self.interrupted)
 
-    def _search(
-        self, kin: Kin, questions: Sequence[Sequence[Side]], run: _Run
-    ) -> None:
+    def _search(self, kin: Kin, questions: Sequence[Sequence[Side]], run: _Run) -> None:
         problem = self.verifier._problem(kin, None, run, is_exact=True)
         if problem is None:
             self.is_open = True
@@ -1038,8 +1043,8 @@ class _Exists:
         totals = self.verifier._totals()
         done: set[Any] = set()
         for place, sides in enumerate(questions):
-            if self.tell is not None:
-                self.tell(place, len(questions))
+            if self.effort.tell is not None:
+                self.effort.tell(place, len(questions))
             mirrored = [side._replace(person=1 - side.person) for side in sides]
             if problem.kinship.is_symmetric and frozenset(map(repr, mirrored)) in done:
                 continue
@@ -1091,7 +1096,7 @@ class _Exists:
         possible = max(int(asked.terms[0, 1] + asked.terms[1, 1]), -_FAR)
         if problem.root_bound(asked) < possible:
             return
-        known = _near(problem, self.people)[:_PEOPLE]
+        known = _near(problem, self.effort.people)[:_PEOPLE]
         starts = problem.starts(known, 8)
         self._climb(problem, asked, starts)
         run.heap.clear()
@@ -1141,7 +1146,7 @@ class _Exists:
 
     def _try(self, problem: _Problem, block: Integers) -> None:
         """Keep a pair if the library's own arithmetic says that it is one."""
-        known = _near(problem, self.people)
+        known = _near(problem, self.effort.people)
         near = known[0] if len(known) else problem.kin.base
         people = problem.people(block, near)
         if people is not None and self.holds(people):

@@ -113,10 +113,7 @@ RULE = np.dtype(
 
 #: How two people may differ in a variable; see `records.pxd`.
 KIN = np.dtype(
-    [
-        (name, np.int64)
-        for name in ("moves", "is_free", "start", "may_lose", "may_miss")
-    ]
+    [(name, np.int64) for name in ("moves", "is_free", "start", "may_lose", "may_miss")]
 )
 
 #: What it costs a variable to differ.
