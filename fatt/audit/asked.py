@@ -56,7 +56,6 @@ class Gap(TypedDict, total=False):
     direction: Direction | None
     tolerance: float
     budget: Budget | None
-    progress: Progress | bool | None
 
 
 class Unfair(TypedDict, total=False):
@@ -66,7 +65,6 @@ class Unfair(TypedDict, total=False):
     between: tuple[float, float] | None
     direction: Direction | None
     budget: Budget | None
-    progress: Progress | bool | None
 
 
 class Checks(Effort, total=False):

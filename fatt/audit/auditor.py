@@ -517,22 +517,27 @@ class Auditor:
         allowed = self.allowed or Allowed()
         return allowed.tolerance is None and allowed.direction is None
 
-    def largest_gap(self, space: Space, **asked: Unpack[Gap]) -> LargestGap:
+    def largest_gap(
+        self,
+        space: Space,
+        *,
+        progress: Progress | bool | None = None,
+        **asked: Unpack[Gap],
+    ) -> LargestGap:
         """Find the largest difference between two similar people anywhere.
 
         Parameters
         ----------
         space
             All people that there can be.
-        **asked
-            As in `fatt.largest_gap`: of, direction, tolerance, budget, progress.
+        progress, **asked
+            As in `fatt.largest_gap`: of, direction, tolerance, budget.
 
         Returns
         -------
         LargestGap
             As `fatt.largest_gap` returns it.
         """
-        progress = asked.pop("progress", None)
         check_budget(asked.get("budget"))
         population, within, people = self._population(space)
         with watched(progress) as tell:
@@ -540,22 +545,27 @@ class Auditor:
         pair = confirmed(within.model, within.variables, found.pair, space.people)
         return dataclasses.replace(found, pair=pair)
 
-    def exists_unfair(self, space: Space, **asked: Unpack[Unfair]) -> Existence:
+    def exists_unfair(
+        self,
+        space: Space,
+        *,
+        progress: Progress | bool | None = None,
+        **asked: Unpack[Unfair],
+    ) -> Existence:
         """Find two similar people anywhere who are treated differently, if any are.
 
         Parameters
         ----------
         space
             All people that there can be.
-        **asked
-            As in `fatt.exists_unfair`: gap, between, budget, progress.
+        progress, **asked
+            As in `fatt.exists_unfair`: gap, between, direction, budget.
 
         Returns
         -------
         Existence
             As `fatt.exists_unfair` returns it.
         """
-        progress = asked.pop("progress", None)
         check_budget(asked.get("budget"))
         population, within, people = self._population(space)
         with watched(progress) as tell:

@@ -436,7 +436,7 @@ def exists_unfair(
     True
     >>> young = fatt.Space({"x0": Integer(lower=0, upper=90)})
     >>> print(fatt.exists_unfair(tree, young, similarity=noise))
-    Two similar people get different labels: deny → grant   x0 35.0 → 36.0
+    Two similar people get different labels: deny → grant   x0 35 → 36
     """
     auditor = _auditor_of_space(
         model, space, similarity=similarity, threshold=threshold, cuts=cuts

@@ -173,7 +173,8 @@ def _pair(ensemble: Ensemble, values: Floats) -> Pair:
     if ensemble.classes:
         before, after = (ensemble.classes[place] for place in answers)
         return Pair(values, ensemble.features, before, after)
-    return Pair(values, ensemble.features, *answers, label=labels_of(ensemble)[0])
+    before, after = answers
+    return Pair(values, ensemble.features, before, after, labels_of(ensemble)[0])
 
 
 # ---- Labels.

@@ -124,7 +124,8 @@ def largest_gap_of(
     )
     effort = Effort(budget or Budget(), people, tell)
     found = verifier.largest(kin_of(population), number, tolerance, effort)
-    tell(found.lower, found.upper)
+    if not history or history[-1][1:] != (found.lower, found.upper):
+        history.append((time.monotonic() - started, found.lower, found.upper))
     pair = None
     if found.pair is not None and found.lower > 0:
         encoded = ensemble.mark_missing(found.pair)

@@ -95,8 +95,7 @@ class Kin:
         if not len(people):
             return people
         person = np.arange(len(people))
-        box = (self.asked.lower, self.asked.upper, self.asked.missing, self.asked.codes)
-        asked = Boxes(person, *(np.repeat(part, len(people), axis=0) for part in box))
+        asked = self.asked.one_each(np.zeros_like(person))
         return people[self._membership.are_similar(asked, person, people)]
 
 

@@ -196,7 +196,7 @@ class _Problem:
     @functools.cached_property
     def is_alone(self) -> NDArray[np.bool_]:
         """Which leaves are alone in their tree: they are no choice."""
-        return (np.diff(self.pairs.tree_start) == 1)[self.tree_of]
+        return np.asarray((np.diff(self.pairs.tree_start) == 1)[self.tree_of])
 
     def margins(self, person: int, own: int, rival: int) -> Integers:
         """Return what each leaf adds to the margin of a rival at one person."""
@@ -204,9 +204,9 @@ class _Problem:
         rows = self.pairs.rows[:, person]
         scaled = arithmetic.scaled[rows]
         if rule["one_score"][0]:
-            return scaled[:, 0] if rival == HIGHER else -scaled[:, 0]
+            return np.asarray(scaled[:, 0] if rival == HIGHER else -scaled[:, 0])
         if rule["is_vector"][0]:
-            return scaled[:, rival] - scaled[:, own]
+            return np.asarray(scaled[:, rival] - scaled[:, own])
         target = arithmetic.targets[self.tree_of]
         zero = np.zeros(len(rows), dtype=np.int64)
         return np.where(
@@ -265,7 +265,8 @@ class _Problem:
         """Return blocks from which to climb: those of people, and random ones."""
         rng = np.random.default_rng(0)
         n_blocks = self.pairs.domains["n_blocks"]
-        drawn = (rng.random((count, len(n_blocks))) * n_blocks).astype(np.int64)
+        chance = rng.random((count, len(n_blocks)))
+        drawn: Integers = (chance * n_blocks).astype(np.int64)
         if not len(people):
             return drawn
         cells = self._cells_of(people)
@@ -375,6 +376,11 @@ class _Steps(NamedTuple):
         if (reached == 0).any():
             return -_FAR
         return int((lower - upper).min()) if len(lower) else _FAR
+
+
+def _steps_of(asked: Asked) -> _Steps:
+    edges, least, most = asked.steps
+    return _Steps(edges, least, most, 0.0)
 
 
 class _Aim(NamedTuple):
@@ -726,7 +732,7 @@ class _Gaps:
                 return None
             for sign in self._signs(problem):
                 asked = self._asked(problem, sign, steps[output])
-                if not self._never_rises(asked.value):
+                if not self._never_rises(problem, asked, sign, run):
                     found.append((problem, asked, sign))
         return found
 
@@ -741,19 +747,24 @@ class _Gaps:
         """The smallest gap that is looked for, in units."""
         return self.best + self.step
 
-    def _never_rises(self, value: Integers) -> bool:
+    def _never_rises(
+        self, problem: _Problem, asked: Asked, sign: int, run: _Run
+    ) -> bool:
         """Tell whether no pair of leaves has a difference above 0.
 
         Sums that round each step keep the order of what they add up.
         """
-        verifier, arithmetic = self.verifier, self.verifier._arithmetic
-        if not verifier.ensemble.scoring.ordered or (value > 0).any():
+        verifier = self.verifier
+        if not verifier.ensemble.scoring.ordered or (asked.value > 0).any():
             return False
         if self.number.link is not None and not self.number.link.is_monotone:
             return False
-        exponent = -int(arithmetic.rule["exponent"][0])
-        exact = np.ldexp(arithmetic.scaled.astype(np.float64), exponent)
-        return bool((exact == arithmetic.values).all())
+        # Units may have lost a last bit: the values themselves tell.
+        exact = verifier._problem(problem.kin, problem.output, run, is_exact=True)
+        if exact is None:
+            return False
+        first, second = problem.arithmetic.values[exact.pairs.rows.T, 0]
+        return bool((sign * (second - first) <= 0).all())
 
     def _visit(
         self, problem: _Problem, asked: Asked, sign: int, part: _Part, run: _Run
@@ -767,7 +778,7 @@ class _Gaps:
             if found[3] > self.best:
                 self._keep(problem, found[2], sign, found[3])
             return
-        least = _Steps(*asked.steps, 0.0).least_margin(wanted)
+        least = _steps_of(asked).least_margin(wanted)
         found = run.visit(problem, asked, part, _Aim(least, least, wanted))
         if found[0] == _FOUND:
             self._climb_from(problem, asked, sign, found[2][np.newaxis])
@@ -823,7 +834,7 @@ class _Gaps:
             min(self.most_steps, max(2, np.ceil(_STEPS * span / self.tolerance)))
         )
         # Evenly spaced scores, and more of them wherever what is made of them jumps.
-        edges = np.unique(np.rint(np.linspace(*ends, min(count, 256))))
+        edges = np.unique(np.rint(np.linspace(ends[0], ends[1], min(count, 256))))
         for _ in range(_HALVINGS):
             jump = np.diff(made(edges, up=True)) > span / count
             wide = jump & (np.diff(edges) > 1)
@@ -986,7 +997,7 @@ class _Apart(_Gaps):
             if asked.steps is None:
                 aim = _Aim(possible, certain)
             else:
-                margin = _Steps(*asked.steps, 0.0).least_margin(possible)
+                margin = _steps_of(asked).least_margin(possible)
                 aim = _Aim(margin, margin, possible, certain)
             found = run.visit(problem, asked, part, aim)
             tried = [found[2]] if found[0] == _FOUND else []

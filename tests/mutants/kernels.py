@@ -762,7 +762,74 @@ _COLUMNS = [
     )
 ]
 
+_EVERYBODY = [
+    Mutant(f"{_FOLDER}/{file}", old, new, ("tests/mutants/everybody.py",))
+    for file, old, new in (
+        # Whether two people are similar is not asked on the way down.
+        (
+            "pairs.pyx",
+            "        return _ranges_meet(walk, index, one, two)\n    if walk.kin[index].moves == 0:",
+            "        return True\n    if walk.kin[index].moves == 0:",
+        ),
+        # Nor of the blocks that become pairs.
+        (
+            "pairs.pyx",
+            "        return _ranges_meet(walk, index, one, two)\n    return kin.is_free",
+            "        return True\n    return kin.is_free",
+        ),
+        # How far a range goes is taken from the wrong ends.
+        (
+            "pairs.pyx",
+            "max(two.first, walk.low[kin.start + one.first])",
+            "max(two.first, walk.low[kin.start + one.last])",
+        ),
+        (
+            "pairs.pyx",
+            "two.last, walk.high[kin.start + one.last]",
+            "two.last, walk.high[kin.start + one.first]",
+        ),
+        # Leaves that differ alike are joined though both scores matter.
+        (
+            "pairs.pyx",
+            "    if not walk.is_exact:\n        for",
+            "    if True:\n        for",
+        ),
+        (
+            "pairs.pyx",
+            "one == two and not walk.is_exact and walk.moving[one] == 0",
+            "one == two and walk.moving[one] == 0",
+        ),
+        # What may differ is taken for what is shared, below some nodes.
+        ("pairs.pyx", "or walk.moving[node.left + 1] != 0", "or False"),
+        # The same set of blocks is taken for another one.
+        (
+            "pairs.pyx",
+            "made[found].domain == number and _ask_same(",
+            "made[found].domain == number or _ask_same(",
+        ),
+        # The lower score is taken for the higher one.
+        ("sides.pyx", "low, high = high, total", "low, high = total, high"),
+        # A leaf that loses exactly the slack is dropped.
+        (
+            "sides.pyx",
+            "if most - value[leaf] > sides.each[number]:",
+            "if most - value[leaf] >= sides.each[number]:",
+        ),
+        ("sides.pyx", "if sides.each[number] < 0:", "if sides.each[number] <= 0:"),
+        ("sides.pyx", "steps.edges[low - 1] + 1", "steps.edges[low - 1] + 2"),
+        # One person's arithmetic is repeated for the other.
+        (
+            "sides.pyx",
+            "sides.rows[2 * chosen[tree] + person]",
+            "sides.rows[2 * chosen[tree]]",
+        ),
+        # The other sides of open cuts are forgotten between visits.
+        ("branch_and_bound.pyx", "        frontier.n_open += 1\n", "        pass\n"),
+    )
+]
+
 MUTANTS = (
+    *_EVERYBODY,
     *_PROPAGATION,
     *_DUAL,
     *_CHOICE,

@@ -41,6 +41,20 @@ cells, blocks and leaves cost the sum, over the variables, of least costs. ::
     Budget            block: what it costs     asked: what a constraint costs at least
     spending          what the part costs at least, what is left, the best price
 
+Pairs
+-----
+Questions about everybody there can be have two people instead of one person and a box.
+Both walk down each tree at once, and a leaf is then a pair of leaves. ::
+
+    kin               x0 is shared     x1: cells that both may have, similar or not
+    pairs             leaf: rows of both, value: how much more the second one adds
+    blocks            domain 0 (x0): blocks of both people
+                      domain 1 (x1): *pairs* of blocks that two similar people have
+    sides             demands: sums of their own that one of the two must reach
+    everybody         one part of the box after the other; what stays open comes back
+
+So similarity lies in the domains, and all other kernels see an ordinary problem.
+
 What each kernel keeps true
 ---------------------------
 screen
@@ -79,6 +93,16 @@ branch_and_bound
     Every point of the box at which the rival wins, or beats the best so far, lies in
     the row that is looked at, in the other side of an open cut, or has been found.
     What a tree loses changes only where its best leaf does, at the ends of runs.
+pairs
+    A pair of leaves is collected if and only if two similar people reach it, unless it
+    was joined with others that say the same; a zero leaf stands for any two rows that
+    are the same. Every point of a domain of pairs is two similar people. Of a range of
+    cells the ends tell what is similar, since `low` and `high` rise.
+sides
+    No leaf is dropped that a pair needs which possibly has all that is demanded. Steps
+    bound what a library makes of a score, from both sides.
+everybody
+    Every pair that is looked for lies in one of the open parts, or has been found.
 decide
     A person is fair if no rival wins in any box, unfair if a point is known at which
     one certainly wins, else unknown; `possible` holds every class that may win. So
@@ -94,7 +118,9 @@ Verification of Tree Ensembles (ICML 2021). Rounding: Higham, Accuracy and Stabi
 Numerical Algorithms, section 4.2. Branching by the product of what both sides lose:
 Achterberg, Koch and Martin, Branching Rules Revisited (2005). Dual ascent: Werner, A
 Linear Programming Approach to Max-sum Problem (2007); Sontag, Globerson and Jaakkola,
-Introduction to Dual Decomposition for Inference (2011).
+Introduction to Dual Decomposition for Inference (2011). Open parts that take turns:
+Allouche, de Givry, Katsirelos, Schiex and Zytnicki, Anytime Hybrid Best-First Search
+with Tree Decomposition for Weighted CSP (2015).
 
 Who owns which memory
 ---------------------

@@ -6,7 +6,6 @@ the records that local search and branch and bound know.
 
 import numpy as np
 
-from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 

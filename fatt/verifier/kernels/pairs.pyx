@@ -298,7 +298,9 @@ cdef int _emit(Walk* walk, int32_t one, int32_t two) except -1 nogil:
     return 0
 
 
-cdef bint _say_same(const Walk* walk, const PairLeaf* one, const PairLeaf* two) noexcept nogil:
+cdef bint _say_same(
+    const Walk* walk, const PairLeaf* one, const PairLeaf* two
+) noexcept nogil:
     """Tell whether two pairs of leaves say the same."""
     cdef const Arithmetic* arithmetic = walk.arithmetic
     cdef int64_t n_columns = arithmetic.n_columns, person, column, mine, other
@@ -448,7 +450,9 @@ cdef struct Members:
     int64_t room
 
 
-cdef void _mark_borders(const Walk* walk, const Asked* asked, Known* known) noexcept nogil:
+cdef void _mark_borders(
+    const Walk* walk, const Asked* asked, Known* known
+) noexcept nogil:
     """Mark the cells at which something that is asked for begins or has ended."""
     cdef int64_t person
     for person in range(2):
@@ -828,14 +832,13 @@ cdef int _compact(Walk* walk, int64_t joint_limit, Made* made) except -1 nogil:
     return 0
 
 
-cdef object _array(const void* source, object dtype, tuple shape):
-    """Return a copy of an array in the arena, which is Python's."""
+cdef int _fill(object made, const void* source) except -1:
+    """Copy an array out of the arena into one of Python's."""
     cdef uint8_t[::1] target
-    made = np.empty(shape, dtype=dtype)
     if made.nbytes > 0:
         target = made.reshape(-1).view(np.uint8)
         memcpy(&target[0], source, made.nbytes)
-    return made
+    return 0
 
 
 def collect(
@@ -919,18 +922,30 @@ def collect(
         if walk.is_over:
             return None
         n_domains, n_blocks = made.n_domains, made.members.count
-        return records.Pairs(
-            _array(made.tree_start, _INTEGER, (my_forest.n_trees + 1,)),
-            _array(made.leaves, LEAF, (made.n_leaves + 1,)),
-            _array(made.rows, np.dtype(np.int32), (made.n_leaves, 2)),
-            _array(made.constraints, CONSTRAINT, (made.n_constraints,)),
-            _array(made.masks, _WORD, (made.n_masks,)),
-            _array(made.domains, DOMAIN, (n_domains,)),
-            _array(made.members.kind, _INTEGER, (n_domains,)),
-            _array(made.members.cells, _INTEGER, (n_blocks, 4)),
-            _array(made.entry_start, _INTEGER, (n_domains + 1,)),
-            _array(made.entries, ENTRY, (made.n_constraints,)),
+        n_leaves, n_constraints = made.n_leaves, made.n_constraints
+        pairs = records.Pairs(
+            np.empty(my_forest.n_trees + 1, dtype=np.int64),
+            np.empty(n_leaves + 1, dtype=LEAF),
+            np.empty((n_leaves, 2), dtype=np.int32),
+            np.empty(n_constraints, dtype=CONSTRAINT),
+            np.empty(made.n_masks, dtype=np.uint64),
+            np.empty(n_domains, dtype=DOMAIN),
+            np.empty(n_domains, dtype=np.int64),
+            np.empty((n_blocks, 4), dtype=np.int64),
+            np.empty(n_domains + 1, dtype=np.int64),
+            np.empty(n_constraints, dtype=ENTRY),
         )
+        _fill(pairs.tree_start, made.tree_start)
+        _fill(pairs.leaves, made.leaves)
+        _fill(pairs.rows, made.rows)
+        _fill(pairs.constraints, made.constraints)
+        _fill(pairs.masks, made.masks)
+        _fill(pairs.domains, made.domains)
+        _fill(pairs.kind, made.members.kind)
+        _fill(pairs.cells, made.members.cells)
+        _fill(pairs.entry_start, made.entry_start)
+        _fill(pairs.entries, made.entries)
+        return pairs
     finally:
         close_arena(&arena)
 

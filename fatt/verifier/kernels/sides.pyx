@@ -247,7 +247,8 @@ cdef int64_t climb_on(
     cdef const uint64_t* masks = problem.masks
     cdef const Leaf* leaf
     cdef int64_t n_demands = sides.n_demands, n_blocks, width, number, place, entry
-    cdef int64_t domain, member, now, best, top, here, _sweep, offset, first, last, amount
+    cdef int64_t domain, member, now, best, top, here, _sweep, offset
+    cdef int64_t first, last, amount
     cdef int64_t* rest = totals + n_demands
     cdef int64_t* tried = rest + n_demands
     cdef uint64_t word
