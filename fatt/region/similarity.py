@@ -957,8 +957,9 @@ def _cost(
 
 def _change(name: str, move: Move, schema: Schema | None) -> str:
     if move.key == "follow":
-        how = "any level that exists then" if move.following is None else move.following
-        return f"{name!r} moves along, to {how}"
+        levels = move.following is None
+        how = ", to any level that exists then" if levels else f" as {move.following}"
+        return f"{name!r} moves along{how}"
     if move.amount is not None:
         variable = None if schema is None else schema.find(name)
         sd = variable.sd if isinstance(variable, Number) else None

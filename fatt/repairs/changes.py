@@ -132,11 +132,6 @@ def repair(
             "the model decides by bands. fatt.repair supports labels and one cut-off: "
             "load it with threshold= in place of cuts=."
         )
-    if run.has_ties:
-        raise SpecError(
-            "fatt.repair does not follow formulas in follow or orders in exist; repair "
-            "without them, and verify with them."
-        )
     leaves = Leaves(auditor.model, schema)
     truth = _truth(y, run)
 
