@@ -957,8 +957,12 @@ def _cost(
 
 def _change(name: str, move: Move, schema: Schema | None) -> str:
     if move.key == "follow":
-        levels = move.following is None
-        how = ", to any level that exists then" if levels else f" as {move.following}"
+        is_loose = move.following is None
+        how = (
+            f" as {move.following}"
+            if not is_loose
+            else ", to any level that exists then"
+        )
         return f"{name!r} moves along{how}"
     if move.amount is not None:
         variable = None if schema is None else schema.find(name)
