@@ -765,13 +765,7 @@ _COLUMNS = [
 _EVERYBODY = [
     Mutant(f"{_FOLDER}/{file}", old, new, ("tests/mutants/everybody.py",))
     for file, old, new in (
-        # Whether two people are similar is not asked on the way down.
-        (
-            "pairs.pyx",
-            "        return _ranges_meet(walk, index, one, two)\n    if walk.kin[index].moves == 0:",
-            "        return True\n    if walk.kin[index].moves == 0:",
-        ),
-        # Nor of the blocks that become pairs.
+        # Whether two people are similar is not asked of blocks that become pairs.
         (
             "pairs.pyx",
             "        return _ranges_meet(walk, index, one, two)\n    return kin.is_free",
