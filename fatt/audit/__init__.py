@@ -10,6 +10,7 @@ from fatt.audit.questions import (
     score_gap,
     unfair_share,
     verify,
+    where_unfair,
 )
 from fatt.verdict import Radii, Radius, ScoreGap, ScoreGaps
 
@@ -28,4 +29,5 @@ __all__ = [
     "unfair_share",
     "verify",
     "verify_partitions",
+    "where_unfair",
 ]

@@ -73,6 +73,12 @@ def check_sharing(asked: Mapping[str, Any]) -> None:
             )
 
 
+def check_max_rules(count: Any) -> None:
+    """Raise a SpecError if something is no number of regions."""
+    if not isinstance(count, int | np.integer) or count is True or count < 1:
+        raise SpecError(f"max_rules is {_shown(count)}; write a number such as 8.")
+
+
 def check_budget(budget: Any) -> None:
     """Raise a SpecError if something is neither a budget nor None."""
     if not isinstance(budget, Budget | None):

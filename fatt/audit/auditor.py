@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fatt.audit.arguments import (
     check_budget,
+    check_max_rules,
     check_n_jobs,
     check_sharing,
     check_similarity,
@@ -39,6 +40,7 @@ from fatt.everybody.distributions import Distribution, distribution_of
 from fatt.everybody.existence import Existence, existence_of
 from fatt.everybody.gap import LargestGap, largest_gap_of
 from fatt.everybody.share import Judge, Share, share_of
+from fatt.everybody.where import Regions, regions_of
 from fatt.importers import load
 from fatt.importers.columns.joints import with_fixed
 from fatt.markup import name_of, notebook
@@ -54,6 +56,7 @@ from fatt.region import (
     Variables,
 )
 from fatt.region.inference import infer, read_columns, with_seen
+from fatt.region.kin import kin_of
 from fatt.region.kinds import Ordinal
 from fatt.region.one_hot import SuspectGroups
 from fatt.region.similarity import narrowed
@@ -80,6 +83,8 @@ _COMPILED = (
 
 #: A person of a space whom so many nodes do not decide is unknown.
 JUDGED = Budget(nodes=20_000)
+#: A region of a space that so many nodes do not prove to be free of pairs is not.
+PROVED = Budget(nodes=2_000)
 
 
 class _Everybody(NamedTuple):
@@ -458,6 +463,42 @@ class Auditor:
         with self._everybody(space, asked) as (population, judge, distribution, rest):
             return share_of(
                 population, judge, distribution, is_mutual=self._is_mutual, **rest
+            )
+
+    def where_unfair(
+        self, space: Space, *, max_rules: int = 8, **asked: Unpack[Sharing]
+    ) -> Regions:
+        """Find where people are treated unfairly, and where it is proved nobody is.
+
+        Parameters
+        ----------
+        space
+            All people that there can be.
+        max_rules
+            How many regions of either kind there are at most.
+        **asked
+            As in `fatt.where_unfair`: people, distribution, confidence, seconds, draws,
+            seed, budget, n_jobs, progress.
+
+        Returns
+        -------
+        Regions
+            As `fatt.where_unfair` returns them.
+        """
+        check_max_rules(max_rules)
+        with self._everybody(space, asked) as (population, judge, distribution, rest):
+            kin_of(
+                population
+            )  # What is no product is refused before anything is drawn.
+
+            def prove(some: Population) -> bool:
+                found = existence_of(some, allowed=self.allowed, budget=PROVED)
+                if found.interrupted:
+                    raise KeyboardInterrupt
+                return found.proved
+
+            return regions_of(
+                population, judge, distribution, prove, max_rules=max_rules, **rest
             )
 
     @contextlib.contextmanager

@@ -18,6 +18,7 @@ from fatt.everybody.distributions import Drawn
 from fatt.everybody.existence import Existence
 from fatt.everybody.gap import LargestGap
 from fatt.everybody.share import Share
+from fatt.everybody.where import Regions
 from fatt.importers import load
 from fatt.people import People
 from fatt.progress import Progress
@@ -533,6 +534,84 @@ def unfair_share(
     auditor = _auditor_of_space(model, space, similarity=similarity, **rule)
     return auditor.unfair_share(
         space,
+        people=people,
+        distribution=distribution,
+        confidence=confidence,
+        seconds=seconds,
+        draws=draws,
+        seed=seed,
+        budget=budget,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def where_unfair(
+    model: Any,
+    space: Space,
+    *,
+    similarity: Relation,
+    max_rules: int = 8,
+    people: Any = None,
+    distribution: Drawn | None = None,
+    confidence: float = 0.99,
+    seconds: float = 30.0,
+    draws: int = 100_000,
+    seed: int = 0,
+    budget: Budget | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | bool | None = None,
+    **rule: Unpack[Rule],
+) -> Regions:
+    """Find where people are treated unfairly, and where it is proved that nobody is.
+
+    The first are the leaves of a small tree on the verdicts of people who are drawn.
+    The second are grown from fair people, for as long as it is proved that the region
+    holds no unfair one. Shares and rates are those of other people, drawn afresh.
+
+    Parameters
+    ----------
+    model, space, similarity, people, distribution, confidence, seed, budget, n_jobs
+        As in `fatt.unfair_share`.
+    max_rules
+        How many regions of either kind there are at most.
+    seconds
+        About how long it may take; a third of it goes to the people who are drawn.
+    draws
+        How many people the regions are learnt from at most; half as many measure them.
+    progress
+        As in `fatt.verify`: told how many steps are done.
+    threshold, cuts, tolerance, direction, favorable
+        As in `fatt.verify`.
+
+    Returns
+    -------
+    Regions
+        Those that are worth telling; there may be none of either kind.
+
+    Raises
+    ------
+    SpecError
+        As `fatt.unfair_share` and `fatt.largest_gap` do.
+
+    Examples
+    --------
+    >>> import fatt
+    >>> from fatt.region import Integer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[20.0], [50.0]], ["deny", "grant"])
+    >>> space = fatt.Space({"x0": Integer(lower=21, upper=60)})
+    >>> noise = fatt.Similarity(noise={"x0": 2})
+    >>> regions = fatt.where_unfair(tree, space, similarity=noise, draws=5000)
+    >>> [one.words for one in regions.unfair]
+    ['x0 is from 34 to 37']
+    >>> [one.words for one in regions.free]
+    ['x0 is at least 38', 'x0 is at most 33']
+    """
+    auditor = _auditor_of_space(model, space, similarity=similarity, **rule)
+    return auditor.where_unfair(
+        space,
+        max_rules=max_rules,
         people=people,
         distribution=distribution,
         confidence=confidence,

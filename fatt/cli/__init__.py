@@ -15,7 +15,17 @@ from typing import Any, TextIO
 import click
 
 from fatt import __version__
-from fatt.cli import audit, check, compare, init, inspect, recourse, train, twin
+from fatt.cli import (
+    audit,
+    check,
+    compare,
+    everybody,
+    init,
+    inspect,
+    recourse,
+    train,
+    twin,
+)
 from fatt.cli.spelling import spelt_as_options
 from fatt.cli.terminal import Exit, is_bug, say, sentence
 
@@ -35,7 +45,11 @@ def fatt(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for module in (init, inspect, audit, compare, recourse, twin, check, train):
+_COMMANDS = (
+    *(init, inspect, audit, everybody, compare, recourse),
+    *(twin, check, train),
+)
+for module in _COMMANDS:
     fatt.add_command(module.command)
 
 

@@ -470,10 +470,10 @@ def _provenance(request: Request, sources: Sources, agreement: Agreement) -> Pro
         data_digest=sources.table.digest,
         certificate=certificate or "",
         certificate_digest=_digest(certificate),
-        command=_on_lines(["fatt", *sys.argv[1:]]),
-        check=_on_lines(_check(request)),
+        command=on_lines(["fatt", *sys.argv[1:]]),
+        check=on_lines(_check(request)),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
-        made_with=_versions(),
+        made_with=versions(),
         notes=(*request.notes, *agreement.notes),
         warnings=agreement.warnings,
     )
@@ -489,7 +489,7 @@ def _check(request: Request) -> list[str]:
     return ["fatt", "check", request.certificate, request.model, *words]
 
 
-def _on_lines(words: list[str]) -> str:
+def on_lines(words: list[str]) -> str:
     """Write a command with a line for each option; browsers break within words."""
     lines: list[list[str]] = [[]]
     for word in words:
@@ -503,7 +503,7 @@ def _digest(path: str | None) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
 
 
-def _versions() -> str:
+def versions() -> str:
     """Say what the audit ran on: also the model's own library, if it was asked."""
     from fatt.importers.registry import loaded_versions
 
