@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         score_gap,
         unfair_share,
         verify,
+        where_unfair,
     )
     from fatt.certificate import Certificate
     from fatt.comparison import Comparison, compare
@@ -81,6 +82,7 @@ __all__ = [
     "score_gap",
     "unfair_share",
     "verify",
+    "where_unfair",
 ]
 
 _HOME = {
@@ -121,6 +123,7 @@ _HOME = {
     "score_gap": "fatt.audit",
     "unfair_share": "fatt.audit",
     "verify": "fatt.audit",
+    "where_unfair": "fatt.audit",
 }
 
 

@@ -32,9 +32,9 @@ _STEPS = 12
 _PARTS = 1_000_000
 
 _DEMANDS = {
-    "max-gap": "the largest effect",
-    "max-share": "the share of unfair people",
-    "no-pair": "that no similar people are treated differently",
+    "max-gap": "The largest effect",
+    "max-share": "The share of unfair people",
+    "no-pair": "No similar people are treated differently",
 }
 
 _LIMITS = (
@@ -75,7 +75,12 @@ def page_of(
     header = tag(
         "header",
         tag("h1", provenance.title),
-        tag("p", [[name_of(name), " "] for name in about], provenance.date),
+        tag(
+            "p",
+            [[name_of(name), ", "] for name in about],
+            provenance.date,
+            class_="about",
+        ),
         tag("p", "Interrupted: what is shown was found until then.", class_="warning")
         if answers.interrupted
         else None,
@@ -100,7 +105,7 @@ def _demanded(demands: Mapping[str, Met]) -> Markup | None:
     if not demands:
         return None
     said = {
-        "met": "Met, and proved or at the stated confidence",
+        "met": "Met",
         "refuted": "Not met",
         "undecided": "Undecided",
     }
@@ -110,7 +115,10 @@ def _demanded(demands: Mapping[str, Met]) -> Markup | None:
     return tag(
         "div",
         [
-            tag("p", tag("strong", said[met]), f": {_DEMANDS[name]} (--{name}).")
+            [
+                tag("p", tag("strong", said[met])),
+                tag("p", f"{_DEMANDS[name]} (--{name})"),
+            ]
             for name, met in demands.items()
         ],
         class_=f"verdict {kind}",
