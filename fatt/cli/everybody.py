@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fatt.everybody.answers import Answers, Met
     from fatt.people.files import Table
     from fatt.region import Space
+    from fatt.verdict import Of
 
 #: What is asked, in order.
 _QUESTIONS = ("gap", "pair", "share", "regions")
@@ -219,7 +220,7 @@ def _answers(request: Request, auditor: Auditor, space: Space, people: Any) -> A
 
     budget = budget_of(request.budget)
     is_number = not auditor.model.classes
-    of = request.of or ("prediction" if is_number else "probability")
+    of: Of = request.of or ("prediction" if is_number else "probability")
     chance = {
         "people": people,
         "distribution": request.distribution,

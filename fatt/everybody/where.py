@@ -314,7 +314,7 @@ class _Columns:
             for index, code in self._columns
         ]
         # Whoever misses a number meets no condition on it.
-        return np.nan_to_num(np.stack(columns, axis=1), nan=-1e30)
+        return np.asarray(np.nan_to_num(np.stack(columns, axis=1), nan=-1e30))
 
     def leaves(
         self, tree: Any, node: int = 0, box: Boxes | None = None
