@@ -10,9 +10,10 @@ people colour changes the answer, and where it never does.
 # %%
 # The model: boosted trees on real arrests.
 
-import fatt
 from sklearn.ensemble import RandomForestClassifier
 from sklego.datasets import load_arrests
+
+import fatt
 
 arrests = load_arrests(as_frame=True)
 people = arrests[["age", "year", "checks"]].assign(

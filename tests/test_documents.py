@@ -103,6 +103,11 @@ PROOF = {
         r"asked about 5,226 people",
         r"(kept|released) → (kept|released)   ",
     ],
+    "13_everybody.py": [
+        r"at most 0\.\d+: 0\.\d+ → 0\.\d+   black (0 → 1|1 → 0)\n",
+        r"\d\.\d\d% of the people are treated unlike somebody similar: counted",
+        r"- .*: never, proved; \d\d\.\d% to \d\d\.\d% of the people\n",
+    ],
     "11_model_card.py": [
         r"# Fairness\n\nTwo persons are similar if they agree in everything, except",
         r"\| fair \| unfair \| unknown \|\n",
