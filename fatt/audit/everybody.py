@@ -17,13 +17,18 @@ from fatt.verifier import Budget
 if TYPE_CHECKING:
     from fatt.audit.auditor import Auditor
 
+#: What can be asked, in order.
+QUESTIONS = ("gap", "pair", "share", "regions")
+#: How long the largest gap and a pair are searched for if nothing is said.
+_LIMIT = Budget(seconds=60)
+
 
 def everybody(
     auditor: Auditor,
     space: Space,
     *,
     questions: Collection[str],
-    of: Of = "probability",
+    of: Of | None = None,
     budget: Budget | None = None,
     chance: dict[str, Any] | None = None,
     progress: Progress | None = None,
@@ -39,13 +44,18 @@ def everybody(
     questions
         Some of ``"gap"``, ``"pair"``, ``"share"`` and ``"regions"``.
     of, budget
-        As in `fatt.largest_gap`.
+        As in `fatt.largest_gap`; by default of the probability, or of the prediction
+        of a model that predicts numbers, and 60 seconds for each search.
     chance
         The arguments of `fatt.unfair_share` and `fatt.where_unfair`.
     progress
         Told how far each search is.
     """
     drawn = chance or {}
+    if of is None:
+        of = "probability" if auditor.model.classes else "prediction"
+    if budget is None or budget == Budget():
+        budget = _LIMIT
     search: dict[str, Any] = {"budget": budget, "progress": progress}
     gap = auditor.largest_gap(space, of=of, **search) if "gap" in questions else None
     pair = auditor.exists_unfair(space, **search) if "pair" in questions else None

@@ -44,6 +44,7 @@ from fatt.storage import write_text
 if TYPE_CHECKING:
     from fatt.audit import Auditor
     from fatt.cli.agreement import Agreement
+    from fatt.everybody.answers import Answers
     from fatt.model import Model
     from fatt.people.files import Table
     from fatt.people.typed import TypedPeople
@@ -72,6 +73,10 @@ if TYPE_CHECKING:
               show_default=True, metavar="N",
               help="Ask the model itself about so many people who are similar to the "
               "fair; 0 for none.")  # fmt: skip
+@click.option("--everybody", is_flag=True,
+              help="Ask also what the model can do to anyone between the values of "
+              "PEOPLE, and add it to the page of --html; see 'fatt "
+              "global'.")  # fmt: skip
 @click.option("--journal", type=Written(), metavar="FILE",
               help="Keep findings in this file as they are made.")  # fmt: skip
 @click.option("--resume", is_flag=True,
@@ -142,6 +147,7 @@ class Request(options.Request):
     sensitive_features: str | None
     min_fairness: float | None
     spot_checks: int
+    everybody: bool
     journal: str | None
     resume: bool
     html: str | None
@@ -158,6 +164,8 @@ class Request(options.Request):
 def _run(request: Request) -> Exit:
     _require_journal(request)
     _require_inputs(request)
+    if request.everybody and request.html is None:
+        raise SpecError("--everybody adds a section to a page; add --html FILE.")
     similarity, budget = _similarity(request), budget_of(request.budget)
     from fatt.audit.questions import auditor_of
     from fatt.report.groups import favorable_label
@@ -415,7 +423,27 @@ def _details(request: Request, report: Report, auditor: Auditor) -> Details | No
     if report.interrupted:
         return None
     with progress("measuring", quiet=request.quiet) as show:
-        return measure(auditor, report, n_jobs=request.jobs, progress=show)
+        details = measure(auditor, report, n_jobs=request.jobs, progress=show)
+    if not request.everybody:
+        return details
+    return replace(details, everybody=_everybody(request, report, auditor))
+
+
+def _everybody(request: Request, report: Report, auditor: Auditor) -> Answers:
+    """Ask what the model can do to anyone between the values of the table."""
+    from fatt.audit.everybody import QUESTIONS, everybody
+    from fatt.region import Space
+
+    space = Space.from_table(report.people.table)
+    with progress("asking about everybody", quiet=request.quiet) as show:
+        return everybody(
+            auditor,
+            space,
+            questions=QUESTIONS,
+            budget=budget_of(request.budget),
+            chance={"n_jobs": request.jobs},
+            progress=show,
+        )
 
 
 def _harm(request: Request, report: Report, auditor: Auditor) -> list[str]:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from fatt.everybody.answers import Answers, Met
     from fatt.people.files import Table
     from fatt.region import Space
-    from fatt.verdict import Of
 
 #: What is asked, in order.
 _QUESTIONS = ("gap", "pair", "share", "regions")
@@ -219,8 +218,6 @@ def _answers(request: Request, auditor: Auditor, space: Space, people: Any) -> A
     from fatt.audit.everybody import everybody
 
     budget = budget_of(request.budget)
-    is_number = not auditor.model.classes
-    of: Of = request.of or ("prediction" if is_number else "probability")
     chance = {
         "people": people,
         "distribution": request.distribution,
@@ -234,7 +231,7 @@ def _answers(request: Request, auditor: Auditor, space: Space, people: Any) -> A
             auditor,
             space,
             questions=[one for one in _QUESTIONS if request.asks(one)],
-            of=of,
+            of=request.of,
             budget=budget,
             chance=chance,
             progress=show,

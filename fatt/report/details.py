@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fatt.ensemble import Label
+from fatt.everybody.answers import Answers
 from fatt.verdict import Radii, ScoreGaps
 
 
@@ -147,6 +148,9 @@ class Details:
         The limit of each search for radii and gaps.
     interrupted
         Whether measuring was interrupted.
+    everybody
+        What was found about everybody between the values of the table. None if it was
+        not asked.
     """
 
     alone: tuple[Alone, ...] = ()
@@ -156,3 +160,4 @@ class Details:
     rows: NDArray[np.int64] | None = None
     nodes: int | None = None
     interrupted: bool = False
+    everybody: Answers | None = None

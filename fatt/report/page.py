@@ -32,7 +32,7 @@ from fatt.markup import (
     verbatim,
 )
 from fatt.region.amounts import short
-from fatt.report import page_figures, page_people
+from fatt.report import page_everybody, page_figures, page_people
 from fatt.report.charts import share_bar
 from fatt.report.details import Details, Provenance
 from fatt.report.doubts import count_cells, held_fixed
@@ -71,6 +71,7 @@ _LINKS = {
     "columns": "Columns",
     "radius": "Noise",
     "gaps": "Scores",
+    "everybody": "Everybody",
     "limits": "Limits",
     "evidence": "Evidence",
 }
@@ -127,6 +128,7 @@ def to_html(
         "columns": page_figures.columns(report, details),
         "radius": page_figures.radii(report, details.radii),
         "gaps": page_figures.gaps(details, len(report), ids),
+        "everybody": page_everybody.within(details.everybody),
         "limits": limits(report, details),
         "evidence": evidence(report, provenance),
     }

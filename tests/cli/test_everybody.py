@@ -162,3 +162,18 @@ def test_a_space_without_bounds_is_refused(
     path.write_text(SPACE + '[where]\nage = ">= 30"\n')
     with pytest.raises(SpecError, match="where of 'age' is '>= 30', which no"):
         run(files["model"], "--space", str(path), *SIMILAR)
+
+
+def test_an_audit_has_a_section_on_everybody(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    page = tmp_path / "audit.html"
+    asked = ("audit", files["model"], files["people"], *SIMILAR, "--everybody")
+    with pytest.raises(SpecError, match="--everybody adds a section to a page"):
+        CliRunner().invoke(fatt, list(asked), catch_exceptions=False)
+    written = (*asked, "--html", str(page), "--quiet")
+    CliRunner().invoke(fatt, list(written), catch_exceptions=False)
+    html = page.read_text()
+    assert "Everybody, not only the people of the table" in html
+    assert "need not be a likely pair" in html
+    assert 'href="#everybody"' in html
