@@ -19,7 +19,7 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
@@ -382,6 +382,52 @@ def test_numbers_that_are_read_as_missing() -> None:
     )
     assert (near[gaps] == FAIR).all()
     assert (far[gaps] == UNFAIR).any()
+
+
+def test_computed_columns_keep_budgets() -> None:
+    """A product of two columns is followed as one of them moves and costs."""
+    rng = np.random.default_rng(0)
+    columns = {"a": (1, 20), "b": (1, 9), "c": (0, 30)}
+    X = pd.DataFrame({k: rng.integers(*v, 90) * 1.0 for k, v in columns.items()})
+    X["d"] = rng.integers(0, 4, 90)
+    y = X["a"] * X["b"] + X["c"] + 3 * X["d"] > 75
+    products = PolynomialFeatures(2, interaction_only=True, include_bias=False)
+    work = make_column_transformer((products, ["a", "b"]), remainder="passthrough")
+    forest = RandomForestClassifier(4, max_depth=4, random_state=0)
+    model = make_pipeline(work, forest).fit(X, y)
+    assert fatt.load(model).ensemble.joints
+    moves = [{"noise": {"a": 2}}, {"noise": {"c": 4}}, {"vary": ["d"]}]
+    either = Similarity(**moves[0])
+    for one in moves[1:]:
+        either = either | Similarity(**one)
+    asked = Similarity(noise={"a": 2, "c": 4}, vary=["d"], at_most=1)
+    found = [
+        fatt.Auditor(model, similarity=each, schema=X).verify(X).findings.verdict
+        for each in (asked, either)
+    ]
+    assert np.array_equal(*found)
+    ball = Similarity(distance={"a": 1 / 4, "c": 1 / 6, "d": 0.5}, limit=1)
+    auditor = fatt.Auditor(model, similarity=ball, schema=X)
+    verdict, radii = auditor.verify(X).findings.verdict, auditor.radius(X)
+    assert np.array_equal(verdict == FAIR, radii.lower >= 1)
+    assert np.array_equal(verdict == UNFAIR, radii.upper <= 1)
+    assert {FAIR, UNFAIR} == {*verdict.tolist()}
+
+
+def test_training_and_repair_know_what_may_be_spent() -> None:
+    """What training says of its tree is what an audit of it finds."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(
+        {"age": rng.integers(18, 60, 120), "pay": rng.integers(0, 40, 120)}
+    )
+    y = (X["age"] + X["pay"] + rng.normal(0, 8, 120)) > 60
+    ball = Similarity(distance={"age": 1 / 6, "pay": 1 / 4})
+    tree = fatt.FATTClassifier(similarity=ball, random_state=0, max_iter=5).fit(X, y)
+    report = fatt.verify(tree, X, similarity=ball, schema=tree.schema_)
+    box = Similarity(noise={"age": 6, "pay": 4})
+    wider = fatt.verify(tree, X, similarity=box, schema=tree.schema_)
+    assert report.fairness.lower >= wider.fairness.lower
+    assert tree.fairness_ == pytest.approx(report.fairness.lower)
 
 
 def main(count: int = 200, first: int = 0) -> None:
