@@ -68,6 +68,13 @@ MUTANTS = tuple(
             "rule=np.where(has_budget[rule], rule, -1)",
             "rule=np.where(has_budget[rule], 0, -1)",
         ),
+        # People with a number that nobody else may have, and that counts as missing.
+        (
+            _LAWS,
+            "verifier/kernels/boundary.pyx",
+            "is_inside = is_inside or spending.missing[place] != 0",
+            "is_inside = is_inside",
+        ),
         # Who can be paid for.
         (
             _LAWS,

@@ -484,12 +484,6 @@ _BUDGETS = [
             "1",
         ),
         ("tariff.pyx", "    return min(cost.missing, best)\n", "cost.missing", "1"),
-        (
-            "boundary.pyx",
-            "is_inside = is_inside or spending.missing[place] != 0",
-            " or spending.missing[place] != 0",
-            "",
-        ),
         ("spending.pyx", "        if total > budget.most:", ">", ">="),
         ("spending.pyx", "if cost[member] - least > budget.left:", ">", ">="),
         ("spending.pyx", "    return total <= budget.left\n", "<=", "<"),

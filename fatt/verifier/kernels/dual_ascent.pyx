@@ -15,8 +15,8 @@ A tree tells only few of a domain's blocks apart: blocks side by side that each 
 leaves allows or rules out together are a run, and leaves are compared run by run.
 
 A budget takes part as a tree does: it pays and is paid for blocks, and is worth what
-they gain within the budget, at the best price of a step of cost. It gets half of what
-the blocks are worth to all, and the trees share the rest.
+they gain within the budget, at the best price of a step of cost. It gets a quarter of
+what the blocks are worth to all, and the trees share the rest.
 """
 
 from libc.stdint cimport int64_t, uint64_t
@@ -324,13 +324,13 @@ cdef bint _may_be_added(
     return True
 
 
-cdef int64_t _take_half(
+cdef int64_t _take_quarter(
     const Problem* problem,
     const Multipliers* multipliers,
     const uint64_t* box,
     int64_t number,
 ) noexcept nogil:
-    """Give the budget half of what the blocks of a domain are worth to all.
+    """Give the budget a quarter of what the blocks of a domain are worth to all.
 
     What the trees think of them is in `shared`, which receives what is left for them.
     Returns by how much the budget is worth less now.
@@ -345,7 +345,7 @@ cdef int64_t _take_half(
         worth = paid[member] - cost
         before = max(before, worth)
         shared[member] += worth
-        worth = shared[member] >> 1
+        worth = shared[member] >> 2
         after = max(after, worth)
         paid[member] = worth + cost
         shared[member] -= worth
@@ -511,7 +511,7 @@ cdef int64_t _agree(
             shared[member] += marginal[member]
             member = first_from(part.box, domain.word_start, domain.width, member + 1)
     if is_priced:
-        gain += _take_half(problem, multipliers, part.box, number)
+        gain += _take_quarter(problem, multipliers, part.box, number)
     for place in range(first, last):
         edge = multipliers.by_domain[place]
         gain -= _average(problem, multipliers, part, edge, place - first, last - first)
