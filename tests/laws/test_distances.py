@@ -343,6 +343,36 @@ def test_at_most_is_a_union_of_boxes(seed: int) -> None:
     assert verdicts == {FAIR, UNFAIR}
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_each_alternative_has_a_budget_of_its_own(seed: int) -> None:
+    """Whoever is unfair by one of two distances is so by their union, and no others."""
+    model, X, schema = world(seed)
+    schema = schema.with_({"grade": Ordinal(levels=(1, 2, 3, 4))})
+    kinds = [
+        Similarity(distance={"city": {("north", "south"): 0.3}, "age": 0.4}),
+        Similarity(distance={"grade": 0.4, "city": {("south", "west"): 1}}),
+        Similarity(vary=["sex", "grade"], noise={"age": 2}, at_most=1),
+        Similarity(noise={"pay": 0.5}),
+        # By the largest cost, a pair beyond the limit stays apart.
+        Similarity(
+            distance={"city": {("north", "south"): 0.3, ("south", "west"): 2}},
+            norm="linf",
+        ),
+        Similarity(vary={"city": ["north", "south"]}),
+    ]
+
+    def unfair(asked: Any) -> Any:
+        auditor = fatt.Auditor(model, similarity=asked, schema=schema)
+        return auditor.verify_part(X).findings.verdict == UNFAIR
+
+    alone = [unfair(one) for one in kinds]
+    for one, other in itertools.permutations(range(len(kinds)), 2):
+        both = unfair(kinds[one] | kinds[other])
+        assert np.array_equal(both, alone[one] | alone[other])
+    assert np.array_equal(alone[-2], alone[-1])
+    assert 0 < sum(each.sum() for each in alone) < len(kinds) * len(X)
+
+
 @pytest.mark.xgboost
 def test_numbers_that_are_read_as_missing() -> None:
     """Whoever has such a number pays for another one, and their twins are similar."""
