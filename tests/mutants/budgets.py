@@ -38,7 +38,7 @@ MUTANTS = tuple(
             "costs = distance.steps(size * away / 2)",
         ),
         (
-            _LAWS,
+            _SAID,
             "region/tariffs.py",
             "steps = 0 if steps <= STEPS else steps",
             "steps = 0",

@@ -215,6 +215,22 @@ def test_whole_quotients_are_whole() -> None:
                 assert found == similar
 
 
+def test_by_the_largest_cost_each_pair_stands_alone() -> None:
+    variables = town.variables()
+    people = town.encode(
+        [[20, 500.0, 0.5, 1.0, 2, "M", "city 1", "A", "male", "x"]], variables
+    )
+    table = {("city 0", "city 1"): 0.3, ("city 1", "city 63"): 2}
+    ball = Similarity(distance={"city": table, "age": 0.1}, norm="linf")
+    boxes = Neighbourhood(ball, variables).boxes(people)
+    inside = Membership(variables.ensemble.features)
+    for city, age, similar in ((0, 30, True), (63, 20, False), (0, 31, False)):
+        values = people.copy()
+        values[0, 0], values[0, 6] = age, city
+        [found] = inside.are_similar(boxes, np.zeros(1, np.int64), values)
+        assert found == similar
+
+
 def test_scalers_and_metrics() -> None:
     table = pd.DataFrame({"age": [20.0, 40.0, 70.0], "pay": [1.0, 2.0, 4.0]})
     for kind in (StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler):
