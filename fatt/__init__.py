@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fatt.certificate import Certificate
     from fatt.comparison import Comparison, compare
     from fatt.ensemble import Ensemble
+    from fatt.explanation import Reasons, reasons
     from fatt.importers import load
     from fatt.model import Model
     from fatt.region import Schema, Similarity, Space
@@ -59,6 +60,7 @@ __all__ = [
     "Part",
     "Radii",
     "Radius",
+    "Reasons",
     "Recourse",
     "Recourses",
     "Repair",
@@ -77,6 +79,7 @@ __all__ = [
     "largest_gap",
     "load",
     "radius",
+    "reasons",
     "recourse",
     "repair",
     "score_gap",
@@ -102,6 +105,7 @@ _HOME = {
     "Part": "fatt.audit",
     "Radii": "fatt.audit",
     "Radius": "fatt.audit",
+    "Reasons": "fatt.explanation",
     "Recourse": "fatt.advice",
     "Recourses": "fatt.advice",
     "Repair": "fatt.repairs",
@@ -118,6 +122,7 @@ _HOME = {
     "largest_gap": "fatt.audit",
     "load": "fatt.importers",
     "radius": "fatt.audit",
+    "reasons": "fatt.explanation",
     "recourse": "fatt.advice",
     "repair": "fatt.repairs",
     "score_gap": "fatt.audit",

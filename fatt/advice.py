@@ -413,7 +413,7 @@ class _Asked:
         values = self.values[rows]
         found = self.auditor.run(self.people.take(rows[:1])).boxes(values)
         alone, words = lone_boxes(values, self.features), code_words(self.features)
-        arrays = {
+        arrays: dict[str, Any] = {
             name: getattr(alone, name).copy()
             for name in ("lower", "upper", "missing", "codes")
         }
@@ -427,7 +427,7 @@ class _Asked:
                 # Who has a missing value keeps it.
                 has = ~np.isnan(values[:, index])
                 arrays["codes"][np.ix_(has, np.arange(span.start, span.stop))] |= bits
-        return Boxes(np.arange(len(rows)), **arrays)
+        return replace(found, **arrays)
 
     def search(self, rows: Rows, boxes: Boxes) -> tuple[Findings, Counterexamples]:
         """Look for somebody with the wanted answer in each box; replay who is found."""
