@@ -363,6 +363,11 @@ class _Asked:
                 "the model computes columns of several others, and costs are not "
                 "followed through these yet."
             )
+        if schema is not None and schema.exist:
+            raise SpecError(
+                "the schema says with exist which people there are, and costs are not "
+                "followed through that yet; leave exist out."
+            )
         listed = {name for name, said in may_change.items() if _is_listed(said)}
         similarity = Similarity(
             noise={n: said for n, said in may_change.items() if n not in listed},

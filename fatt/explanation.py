@@ -14,7 +14,7 @@ from fatt.audit.auditor import Auditor
 from fatt.audit.run import Chunk
 from fatt.audit.verification import examined
 from fatt.ensemble import Label
-from fatt.errors import DataError
+from fatt.errors import DataError, SpecError
 from fatt.people import People
 from fatt.region import Boxes, Relation
 from fatt.region.boxes import code_words, lone_boxes
@@ -131,6 +131,13 @@ flips it: deny → grant   x0 30.0 → 36.0.
     """
     auditor = Auditor(model, similarity=similarity, schema=schema, **rule)
     auditor.require_rule()
+    said: list[tuple[object, ...]] = [auditor.variables.schema.exist]
+    said += [(*one.exist, *one.follow) for one in similarity.alternatives]
+    if any(said):
+        raise SpecError(
+            "exist and follow tie columns together, and no set of them can be held "
+            "fixed on its own yet; leave them out."
+        )
     return _Sets(auditor, x, budget).answer()
 
 

@@ -13,7 +13,8 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
-from fatt.errors import DataError
+from fatt.errors import DataError, SpecError
+from fatt.region import Schema
 
 NAMES = ["age", "debt", "town", "years"]
 SIMILAR = fatt.Similarity(
@@ -107,6 +108,16 @@ def test_one_person_is_asked_about() -> None:
     people, model = town(0)
     with pytest.raises(DataError, match="x has 50 rows; pass the row of one person"):
         fatt.reasons(model, people, similarity=SIMILAR)
+
+
+def test_columns_that_are_tied_are_refused() -> None:
+    people, model = town(0)
+    schema = Schema.infer(fatt.load(model), people, exist=[("debt", "town")])
+    both = fatt.Similarity(vary={"town": [0, 1], "debt": list(range(6))})
+    with pytest.raises(SpecError, match="tie columns together"):
+        fatt.reasons(model, people[:1], similarity=both, schema=schema)
+    with pytest.raises(SpecError, match="not followed through that yet"):
+        fatt.recourse(model, people, may_change={"age": "+1"}, wanted=1, schema=schema)
 
 
 if __name__ == "__main__":
