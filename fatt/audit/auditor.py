@@ -55,6 +55,7 @@ from fatt.region import (
     Space,
     Variables,
 )
+from fatt.region.combined import refuse_ties
 from fatt.region.inference import infer, read_columns, with_seen
 from fatt.region.kin import kin_of
 from fatt.region.kinds import Ordinal
@@ -513,7 +514,8 @@ class Auditor:
         people, drawn = rest.pop("people", None), rest.pop("distribution", None)
         budget, n_jobs = rest.pop("budget", None), rest.pop("n_jobs", None)
         within = self.within(space)
-        within._question.space.require_plain("a question about a space")
+        what = "a question about a space"
+        refuse_ties(self.similarity, within.variables.schema, what)
         population = space.bind(within.variables, self.similarity)
         table = space.people if people is None else people
         distribution = distribution_of(population, table, drawn)

@@ -184,7 +184,7 @@ def _run(request: Request) -> Exit:
             model,
             typed.table,
             similarity=similarity,
-            schema=request.with_kinds(typed.schema),
+            schema=request.schema_of(typed, model),
             by_position=request.takes_positions(),
             **fair,
         )

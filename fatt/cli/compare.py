@@ -143,7 +143,7 @@ def _verified(
                 model,
                 typed.table,
                 similarity=request.similarity(),
-                schema=request.with_kinds(typed.schema),
+                schema=request.schema_of(typed, model),
                 by_position=request.takes_positions(),
                 **request.fair(model.classes),
             )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fatt.ensemble import Label
     from fatt.model import Model
     from fatt.people.files import Table
+    from fatt.people.typed import TypedPeople
     from fatt.region import Relation, Schema
     from fatt.verifier import Budget
 
@@ -91,6 +92,10 @@ similarity_options = _all(
           "NAME=any for any at all. Repeatable."),
     _many("--missing", "NAME", "May be missing for one of two similar people. "
           "Repeatable."),
+    _many("--exist", "NAME,NAME", "Similar people combine these columns as some row of "
+          "the table does. Repeatable."),
+    _many("--follow", "NAME", "Moves along, to any level that --exist allows then; or "
+          "levels that are swapped: kin=husband:wife,wife:husband. Repeatable."),
     click.option("--at-most", type=int, metavar="NUMBER",
                  help="At most so many of these attributes change at the same time."),
     _many("--distance", "NAME=COST", "What a unit of an attribute costs, or another "
@@ -188,6 +193,8 @@ class Request:
     noise: tuple[str, ...] = ()
     vary: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    exist: tuple[str, ...] = ()
+    follow: tuple[str, ...] = ()
     at_most: int | None = None
     distance: tuple[str, ...] = ()
     limit: float | None = None
@@ -310,6 +317,13 @@ class Request:
         """Return a schema with what the file says of columns."""
         return schema.with_(self.file.schema)
 
+    def schema_of(self, typed: TypedPeople, model: Model) -> Schema:
+        """Return the schema of people, with the combinations that are asked for."""
+        from fatt.region.inference import with_seen
+
+        schema = self.with_kinds(typed.schema)
+        return with_seen(model.ensemble, schema, typed.table, self.similarity())
+
     def beside(self) -> list[str]:
         """Return the columns of people that options name beside those of the model."""
         return [name for name in (self.label, self.identity) if name is not None]
@@ -375,6 +389,8 @@ class Request:
                 noise=noise,
                 vary=vary,
                 missing=self.missing,
+                exist=[_existing(one) for one in self.exist],
+                follow=[_following(one) for one in self.follow],
                 at_most=self.at_most,
                 distance=_distance(self.distance),
                 limit=self.limit,
@@ -391,7 +407,26 @@ class Request:
 
     def _has_options(self) -> bool:
         named = (self.noise, self.vary, self.missing, self.distance)
+        named += (self.exist, self.follow)
         return any(named) or (self.at_most, self.limit, self.norm) != (None,) * 3
+
+
+def _existing(given: str) -> str | tuple[str, ...]:
+    """Return names of columns, or an order as it stands."""
+    if {"<", ">", "="} & {*given}:
+        return given
+    return tuple(name.strip() for name in given.split(","))
+
+
+def _following(given: str) -> str | dict[str, Any]:
+    """Return a name alone, or one with swapped levels or a formula."""
+    name, sign, how = given.partition("=")
+    if not sign:
+        return given
+    if ":" not in how:
+        return {name: how}
+    pairs = [pair.partition(":") for pair in how.split(",")]
+    return {name: {old.strip(): new.strip() for old, _, new in pairs}}
 
 
 def _vary(given: Iterable[str]) -> dict[str, str]:

@@ -58,6 +58,8 @@ def as_option(argument: Arg) -> str:
         return f"{option} {','.join(f'{key}={one}' for key, one in value.items())}"
     if name == "direction":
         value = value.replace(" ", "-")
+    if name == "exist":
+        value = [",".join(one) for one in value]
     if isinstance(value, dict):
         value = [f"{key}={one}" for key, one in value.items()]
     # One that may be repeated is written once for each.

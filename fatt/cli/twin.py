@@ -88,9 +88,12 @@ def _run(request: Request) -> Exit:
     budget = budget_of(request.budget)
     model = request.load(request.model)
     from fatt.audit import verify
+    from fatt.region.inference import with_seen
 
     asked = _asked(request, model.ensemble)
     schema = request.with_kinds(asked.person.schema)
+    if asked.everybody is not None:
+        schema = with_seen(model.ensemble, schema, asked.everybody, similarity)
     fair = request.fair(model.classes)
     try:
         report = verify(

@@ -364,7 +364,7 @@ class _Said:
         }
         self.together = [
             self._rows(one)
-            for one in dict.fromkeys([*schema.together, *_together(similarity)])
+            for one in dict.fromkeys([*schema.together, *similarity.together])
         ]
         self.swaps = {
             self._find(name, "follow"): self._leads(name, how)
@@ -533,28 +533,34 @@ class _Said:
         return _Rows(rows.places, np.unique(np.vstack(parts), axis=0))
 
 
-def _together(similarity: Similarity) -> list[Together]:
-    return [one for one in similarity.exist if isinstance(one, Together)]
+def refuse_ties(similarity: Relation, schema: Schema, what: str) -> None:
+    """Refuse columns that are tied together, which not all can follow.
 
+    Parameters
+    ----------
+    similarity, schema
+        Who is similar, and who exists.
+    what
+        What cannot.
 
-def is_tied(schema: Schema, similarity: Relation) -> bool:
-    """Tell whether anything is said of combinations, or follows as levels do."""
-    return bool(
-        schema.together
-        or any(_together(one) for one in similarity.alternatives)
-        or any(
-            how is None or isinstance(how, Swaps)
-            for one in similarity.alternatives
-            for _, how in one.follow
+    Raises
+    ------
+    SpecError
+        If there are any.
+    """
+    said = [one for each in similarity.alternatives for one in each.exist + each.follow]
+    if said or schema.exist:
+        raise SpecError(
+            f"the similarity or the schema has exist= or follow=, and {what} does not "
+            "support that yet; leave it out there, and verify with fatt.verify."
         )
-    )
 
 
 def asked(schema: Schema, similarity: Relation | None) -> tuple[Together, ...]:
     """Return what is said of combinations that only rows know."""
     said = [*schema.together]
     for each in () if similarity is None else similarity.alternatives:
-        said += _together(each)
+        said += each.together
     return tuple(dict.fromkeys(one for one in said if one.rows is None))
 
 

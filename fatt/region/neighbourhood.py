@@ -95,29 +95,6 @@ class Neighbourhood:
             )
         ]
 
-    def require_plain(self, what: str) -> None:
-        """Refuse variables that are tied together, which not all can follow.
-
-        Parameters
-        ----------
-        what
-            What cannot.
-
-        Raises
-        ------
-        SpecError
-            If there are any.
-        """
-        tied = self.combined.tied
-        if self._ties is not None:
-            tied += [ties.names for ties in self._ties]
-        for names in tied:
-            raise SpecError(
-                f"exist or follow ties {', '.join(map(repr, names))}, and {what} does "
-                "not support that yet; leave it out there, and verify the result with "
-                "fatt.verify."
-            )
-
     @property
     def has_ties(self) -> bool:
         """Whether columns move along, or keep an order."""

@@ -552,6 +552,11 @@ Similarity(noise={'age': 5}, where={'age': '> 37'})
             given |= self.distance.plain()
         return {key: v for key, v in given.items() if v not in ({}, [])}
 
+    @property
+    def together(self) -> tuple[Together, ...]:
+        """What `exist` says of combinations, without the orders."""
+        return tuple(one for one in self.exist if isinstance(one, Together))
+
     def title(self) -> str:
         """Name in a few words what may change, and for whom."""
         moved = dict.fromkeys(move.name or "all numbers" for move in self.moves)

@@ -17,6 +17,7 @@ from fatt.errors import DataError, SpecError
 from fatt.importers import load
 from fatt.model import Model
 from fatt.region import Relation, Schema
+from fatt.region.combined import refuse_ties
 from fatt.repairs.descent import descend, reach_of, task_of, undivided
 from fatt.repairs.leaves import Leaves
 from fatt.repairs.result import Price, Quality, Repair
@@ -126,7 +127,7 @@ def repair(
     }
     auditor = auditor_of(model, X, schema=schema, **given)
     schema, run = auditor.variables.schema, auditor.run(X, budget=budget)
-    run.space.require_plain("fatt.repair")
+    refuse_ties(similarity, schema, "fatt.repair")
     if isinstance(auditor.model.ensemble.label_rule, Bands):
         raise SpecError(
             "the model decides by bands. fatt.repair supports labels and one cut-off: "

@@ -19,7 +19,7 @@ from fatt.errors import Arg, DataError, SpecError, first
 from fatt.people import People
 from fatt.region import Category, Neighbourhood, Number, Relation, Schema
 from fatt.region.amounts import Step, short
-from fatt.verdict import Findings, answers_of
+from fatt.verdict import Findings, Twins, answers_of
 
 Matrix = NDArray[np.float64]
 
@@ -33,6 +33,8 @@ _MANY, _SEVERAL = 20, 3
 _CODES = 20
 #: From this association on, a column predicts another one.
 PREDICTS = 0.5
+#: A combination is missing by no chance if so many rows should have it.
+_EXPECTED = 5
 #: How many people are looked at to measure associations.
 _LOOKED_AT = 20_000
 _BINS = 8
@@ -108,7 +110,11 @@ def warnings(
     known = findings.label[findings.answered][: 0 if interrupted else None]
     # Whether there are several answers is all that matters.
     answers = answers_of(np.unique(known)[:2], findings.classes)
-    return (*misfits(people, answers), *_misspelt(people, similarity))
+    return (
+        *misfits(people, answers),
+        *_misspelt(people, similarity),
+        *_impossible(people, findings, similarity),
+    )
 
 
 def misfits(people: People, answers: Collection[Label]) -> tuple[Doubt, ...]:
@@ -433,6 +439,96 @@ def _misspelt(people: People, similarity: Relation) -> Iterator[Doubt]:
                 "it. If it is misspelt, correct it. If there are such people, write "
                 f"{Arg('vary', {name: 'any'})}."
             )
+
+
+def _impossible(
+    people: People, findings: Findings, similarity: Relation
+) -> Iterator[Doubt]:
+    """Say which columns twins combine as no row does, though chance would expect it."""
+    twins = findings.twins
+    pairs = _unseen_pairs(people, twins, similarity) if len(twins) else {}
+    if not pairs:
+        return
+    names = [feature.name for feature in people.variables.ensemble.features]
+    listed = sorted(pairs, key=lambda pair: -int(pairs[pair].sum()))[:_SHOWN]
+    told = []
+    for one, other in listed:
+        count = int(pairs[one, other].sum())
+        told.append(
+            f"{count:,} of {len(twins):,} twins combine {names[one]!r} and "
+            f"{names[other]!r} as no row does"
+        )
+    exist = [(names[one], names[other]) for one, other in listed]
+    _, moving = _moving(people, similarity)
+    still = {names[other]: None for _, other in listed if names[other] not in moving}
+    follow = f" and {Arg('follow', [*still])}" if still else ""
+    yield Doubt(
+        f"{'; '.join(told)}. If such people do not exist, ask only about those who do: "
+        f"{Arg('exist', exist)}{follow}."
+    )
+
+
+def _unseen_pairs(
+    people: People, twins: Twins, similarity: Relation
+) -> dict[tuple[int, int], NDArray[np.bool_]]:
+    """Tell by pair of columns which twins combine them as no row does.
+
+    The first of a pair varies. Only combinations count that many rows would have if
+    the columns had nothing to do with each other.
+    """
+    features = people.variables.ensemble.features
+    varied, _ = _moving(people, similarity)
+    others, own = twins.everybody(), twins.people
+    values = people.values(0, min(_LOOKED_AT, len(people)))
+    columns = [
+        place
+        for place in range(len(features))
+        if len(np.unique(values[:, place])) <= _CODES
+    ]
+    found = {}
+    for one in columns:
+        moved = (own[:, one] != others[:, one]) & ~np.isnan(others[:, one])
+        if features[one].name not in varied or not moved.any():
+            continue
+        for other in columns:
+            pair = [one, other]
+            if (
+                one == other
+                or (other, one) in found
+                or _is_tied(pair, people, similarity)
+            ):
+                continue
+            unseen = np.zeros(len(twins), dtype=bool)
+            for kind in np.unique(others[moved][:, pair], axis=0):
+                is_such = (others[:, pair] == kind).all(axis=1) & moved
+                unseen[is_such] = _is_unseen(people, values, pair, kind)
+            if unseen.any():
+                found[one, other] = unseen
+    return found
+
+
+def _is_tied(pair: list[int], people: People, similarity: Relation) -> bool:
+    """Tell whether somebody has said already which combinations exist."""
+    schema = people.variables.schema
+    names = {people.variables.ensemble.features[place].name for place in pair}
+    return any(
+        names <= {schema.find(name).name for name in tie.names}
+        for one in similarity.alternatives
+        for tie in (*schema.together, *one.together)
+    )
+
+
+def _is_unseen(people: People, values: Matrix, pair: list[int], kind: Matrix) -> bool:
+    """Tell whether no row has a combination that many rows should have."""
+    same = values[:, pair] == kind
+    if same.all(axis=1).any():
+        return False
+    expected = same[:, 0].sum() * same[:, 1].sum() / len(values)
+    if expected < _EXPECTED:
+        return False
+    return not any(
+        (rows[:, pair] == kind).all(axis=1).any() for rows in people.chunks()
+    )
 
 
 def _moving(people: People, similarity: Relation) -> tuple[dict[str, None], set[str]]:

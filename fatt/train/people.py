@@ -30,6 +30,7 @@ from fatt.ensemble.tables import as_frame
 from fatt.errors import DataError, SpecError
 from fatt.people.sensitive import grouped
 from fatt.region import Boxes, Neighbourhood, Relation, Schema, Variables
+from fatt.region.combined import refuse_ties
 from fatt.region.inference import refuse_broken_groups
 from fatt.region.one_hot import flags_of
 
@@ -329,9 +330,8 @@ def gather_people(
     rows = blank.read(X)
     _refuse_empty(rows, blank)
     values = variables.gather(rows)
-    space = Neighbourhood(similarity, variables)
-    space.require_plain("FATTClassifier")
-    boxes = space.boxes(values)
+    refuse_ties(similarity, schema, "FATTClassifier")
+    boxes = Neighbourhood(similarity, variables).boxes(values)
     n_classes = len(class_weights)
     by_class = np.bincount(codes, weights=weights, minlength=n_classes)
     shares = np.where(by_class > 0, 1 / np.count_nonzero(by_class), 0)
