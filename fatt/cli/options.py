@@ -406,9 +406,13 @@ class Request:
         return read_similarity(self.spec)
 
     def _has_options(self) -> bool:
-        named = (self.noise, self.vary, self.missing, self.distance)
-        named += (self.exist, self.follow)
-        return any(named) or (self.at_most, self.limit, self.norm) != (None,) * 3
+        moved = (self.noise, self.vary, self.missing, self.distance)
+        tied = (self.exist, self.follow)
+        return (
+            any(moved)
+            or any(tied)
+            or (self.at_most, self.limit, self.norm) != (None,) * 3
+        )
 
 
 def _existing(given: str) -> str | tuple[str, ...]:
