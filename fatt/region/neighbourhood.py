@@ -79,7 +79,7 @@ class Neighbourhood:
         self._prepared = (domains, moves, members, meeting, anything, orders)
         growth.check_space(self._prepared)
         self._ties = bind_ties(
-            [(one.formulas, one.orders) for one in (*rules, Rules())],
+            [(one.formulas, one.orders, one.between) for one in (*rules, Rules())],
             variables,
             (domains["low"], domains["high"]),
         )

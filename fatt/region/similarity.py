@@ -44,6 +44,7 @@ from fatt.region.existence import (
     plain_exist,
     plain_follow,
 )
+from fatt.region.formula import parse_formula
 from fatt.region.kinds import AnyVariable, Integer, Number, Ordinal, anything
 from fatt.region.schema import Schema
 from fatt.region.toml import read_tables, write_tables
@@ -214,7 +215,7 @@ class Relation:
             for move in one.moves:
                 groups.setdefault(_group_of(one, move.name), []).append(move)
             found |= dict.fromkeys(
-                _made_of(moves, one)
+                _made_of([*moves, *_followers_of(one, moves)], one)
                 for moves in groups.values()
                 if any(move.key != "follow" for move in moves)
             )
@@ -241,19 +242,16 @@ class Relation:
         found = []
         for one in self.alternatives:
             leading = [move for move in one.moves if move.key != "follow"]
-            groups = {_group_of(one, m.name) for m in leading if m.varies}
-            moves = [
-                move
-                for move in one.moves
-                if (
-                    _group_of(one, move.name) in groups
-                    if move.key == "follow"
-                    else move.varies
-                )
-                == varying
-            ]
-            if any(move in leading for move in moves):
-                found.append(_made_of(moves, one, one.at_most))
+            mine = [move for move in leading if move.varies == varying]
+            if mine:
+                groups = {_group_of(one, move.name) for move in mine}
+                led = [
+                    move
+                    for move in one.moves
+                    if move.key == "follow" and _group_of(one, move.name) in groups
+                ]
+                followers = dict.fromkeys([*led, *_followers_of(one, mine)])
+                found.append(_made_of([*mine, *followers], one, one.at_most))
         return any_of(*found) if found else None
 
     def with_limit(self, limit: float | None) -> Relation:
@@ -760,16 +758,55 @@ def _group_of(similarity: Similarity, name: str | None) -> str | None:
     return min(group)
 
 
+def _followers_of(similarity: Similarity, moves: Sequence[Move]) -> list[Move]:
+    """Return what follows by formulas where some of the similarity moves.
+
+    A formula ties nothing together: its column moves along with each of its columns.
+    """
+    moved = {move.name for move in moves}
+    if None in moved:
+        # Noise for all numbers is for all that nothing else is said of.
+        said = {move.name for move in similarity.moves}
+        read = [_read_by(how) for _, how in similarity.follow if isinstance(how, str)]
+        moved |= set[str | None]().union(*read) - said
+    found: dict[str, Move] = {}
+    size = -1
+    while size < len(found):
+        size = len(found)
+        for move in similarity.moves:
+            how = move.following
+            if isinstance(how, str) and moved & _read_by(how):
+                found[str(move.name)] = move
+                moved.add(move.name)
+    return list(found.values())
+
+
+def _read_by(formula: str) -> set[str | None]:
+    """Return the columns of a formula."""
+    return {*parse_formula(formula, "").columns}
+
+
 def _ties_of(similarity: Similarity) -> Iterator[set[str]]:
     """Yield the names that count as one attribute."""
+    tied = {
+        name
+        for one in similarity.exist
+        if isinstance(one, Together)
+        for name in one.names
+    }
     for one in similarity.exist:
         if isinstance(one, Together):
             yield set(one.names)
-    varied = [name for name, _ in similarity.vary]
+    # Where nothing names the leaders, anything that varies may lead.
+    moves = [move for move in similarity.moves if move.name is not None]
+    varied = {move.name for move in moves if move.varies}
+    varied = varied or {move.name for move in moves if move.weight is not None}
     for name, following in similarity.follow:
         if isinstance(following, Swaps):
             leaders = [one for one in following.leaders if one is not None]
             yield {name, *(leaders or varied)}
+        elif following is None and name not in tied:
+            yield {name, *varied}
 
 
 def _made_of(

@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from fatt.region.variables import Variables
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Places = NDArray[np.int64]
+Conditions: TypeAlias = Mapping[int, tuple[float, float]]
 
 #: How often bounds are narrowed by one another; they settle after a few rounds.
 _ROUNDS = 64
@@ -105,7 +106,8 @@ class Ties:
     whole : ndarray of shape (n_columns,)
         Which columns have whole numbers only.
     ends
-        The smallest and the largest number that each column may have.
+        The smallest and the largest number that each column of people who meet the
+        conditions may have.
     """
 
     columns: Places
@@ -680,7 +682,7 @@ class Tied:
 
 
 def bind_ties(
-    said: Sequence[tuple[Mapping[str, Formula], Sequence[Order]]],
+    said: Sequence[tuple[Mapping[str, Formula], Sequence[Order], Conditions]],
     variables: Variables,
     ends: tuple[Floats, Floats],
 ) -> tuple[Ties, ...] | None:
@@ -689,7 +691,8 @@ def bind_ties(
     Parameters
     ----------
     said
-        For each alternative the columns that follow, by name, and the orders.
+        For each alternative the columns that follow, by name, the orders, and the
+        smallest and the largest number that its conditions allow, by variable.
     variables
         The model's variables.
     ends : ndarray of shape (n_variables,)
@@ -703,7 +706,7 @@ def bind_ties(
     """
     named = [
         name
-        for formulas, orders in said
+        for formulas, orders, _ in said
         for name in (
             *(
                 one
@@ -723,7 +726,7 @@ def bind_ties(
     whole = np.array([isinstance(f, Numeric) and f.integer for f in features])
     bounds = ends[0][np.array(columns)], ends[1][np.array(columns)]
     found = []
-    for formulas, orders in said:
+    for formulas, orders, conditions in said:
         followers = [
             _follower(name, formulas[name], at, whole) for name in in_order(formulas)
         ]
@@ -733,8 +736,20 @@ def bind_ties(
             np.array(columns), names, tuple(followers), tuple(between), whole, bounds
         )
         _require_somebody(ties)
-        found.append(ties)
+        found.append(replace(ties, ends=_meeting(conditions, columns, bounds)))
     return tuple(found)
+
+
+def _meeting(
+    conditions: Conditions, columns: Sequence[int], ends: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """Return the ends of tied columns of whoever meets conditions."""
+    low, high = (end.copy() for end in ends)
+    for at, place in enumerate(columns):
+        if place in conditions:
+            least, most = conditions[place]
+            low[at], high[at] = max(low[at], least), min(high[at], most)
+    return low, high
 
 
 def _place(name: str, variables: Variables) -> int:

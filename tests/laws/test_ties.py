@@ -245,6 +245,17 @@ def test_verdicts_are_those_of_all_people_of_a_grid(seed: int) -> None:
     check(seed)
 
 
+def test_a_column_that_moves_along_still_meets_its_condition() -> None:
+    age = np.arange(20, 60)
+    table = pd.DataFrame({"age": age, "born": 2026 - age})
+    model = DecisionTreeClassifier(random_state=0).fit(table, table.born > 1990)
+    follow = {"born": "2026 - age"}
+    old = Similarity(noise={"age": 5}, follow=follow, where={"born": "<= 1990"})
+    assert fatt.verify(model, table, similarity=old).is_fair.all()
+    anybody = Similarity(noise={"age": 5}, follow=follow)
+    assert (~fatt.verify(model, table, similarity=anybody).is_fair).sum() == 10
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     first, last = map(int, sys.argv[1:3])

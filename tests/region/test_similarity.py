@@ -286,6 +286,38 @@ def test_one_at_a_time() -> None:
         Similarity(noise=0.3).one_at_a_time()
 
 
+def test_what_follows_stays_with_what_it_follows() -> None:
+    ages = {"noise": {"age": 3}, "follow": {"born": "2026 - age", "cohort": "born / 10"}}
+    follow = {**ages["follow"], "ratio": "debt / income"}
+    similarity = Similarity(
+        noise={"age": 3, "debt": 1, "income": 2}, vary=["sex"], follow=follow
+    )
+    ratio = {"ratio": "debt / income"}
+    assert similarity.one_at_a_time() == any_of(
+        Similarity(**ages),
+        Similarity(noise={"debt": 1}, follow=ratio),
+        Similarity(noise={"income": 2}, follow=ratio),
+        Similarity(vary=["sex"]),
+    )
+    assert similarity.only(varying=True) == Similarity(vary=["sex"])
+    numbers = similarity.only(varying=False)
+    assert numbers is not None
+    assert dict(numbers.alternatives[0].follow) == follow
+    # Noise for all numbers moves those that formulas read.
+    blanket = Similarity(noise=1, vary=["sex"], follow=ages["follow"]).parts()
+    assert Similarity(noise=1, follow=ages["follow"]) in blanket
+
+
+def test_followers_of_which_nothing_names_the_leader_stay() -> None:
+    # A schema may say which combinations exist.
+    both = Similarity(noise={"age": 1}, vary=["sex"], follow=["kin"])
+    assert Similarity(vary=["sex"], follow=["kin"]) in both.parts()
+    swaps = {"kin": {"wife": "husband"}}
+    priced = Similarity(distance={"sex": 0.5}, follow=swaps)
+    assert priced.parts() == [priced]
+
+
+
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.lists(similarities(), min_size=1, max_size=3))
 def test_moves_tell_all_that_may_change(found: list[Similarity]) -> None:
