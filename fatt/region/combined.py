@@ -22,7 +22,7 @@ from fatt.errors import DataError, SpecError, first, hint
 from fatt.region.boxes import Boxes, code_words
 from fatt.region.costs import COST, COUNT, FREE, STEPS, TABLE, Costs
 from fatt.region.existence import Row, Swaps, Together
-from fatt.region.kinds import Number
+from fatt.region.kinds import Category, Number
 from fatt.region.schema import Schema
 from fatt.region.similarity import Relation, Similarity
 from fatt.region.variables import Merge, Variables, merge_joint, merge_trees
@@ -645,6 +645,8 @@ def _made(
 ) -> _Group:
     """Return tied variables with all combinations that are needed."""
     features = [variables.ensemble.features[place] for place in places]
+    for place in places:
+        _require_told_apart(place, variables)
     counts = [one.n_codes for one in features if isinstance(one, Categorical)]
     sizes = np.array(counts, dtype=np.int64) + 1
     if sizes.astype(np.float64).prod() > 2.0**62:
@@ -674,6 +676,28 @@ def _made(
     ]
     alone = _Rule(np.ones(len(table), dtype=bool), (), ())
     return _Group(places, sizes, table, np.isin(keys, owned), (*rules, alone))
+
+
+def _require_told_apart(place: int, variables: Variables) -> None:
+    """Refuse a tied variable of which the model cannot tell some values apart.
+
+    They have one code. So it would not be seen that one of them becomes another, nor
+    which of them exists beside what.
+    """
+    feature = variables.ensemble.features[place]
+    variable = variables.schema.variables[place]
+    if not isinstance(feature, Categorical) or not isinstance(variable, Category):
+        return
+    alike = [text for text in variable.texts if feature.code_of(text) is None]
+    is_one = len(alike) == 1 or bool(feature.other)
+    if len(alike) > 1 or (variable.others and not is_one):
+        shown = f", such as {first([repr(text) for text in alike])}" if alike else ""
+        raise SpecError(
+            f"exist or follow ties {feature.name!r}, of which the model cannot tell "
+            f"some values apart{shown}, so that fatt cannot follow which of them "
+            "change. Leave it out there, or list in vary of what follows the levels "
+            "that are interchangeable."
+        )
 
 
 def _domain(feature: Feature) -> Integers:

@@ -21,6 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
+from xgboost import XGBClassifier
 
 import fatt
 from fatt import Similarity
@@ -425,3 +426,24 @@ def test_gaps_and_radii(seed: int) -> None:
     radii = fatt.radius(model, X, similarity=tied)
     assert ((radii.lower >= 1) <= report.is_fair).all()
     assert ((radii.upper <= 1) <= ~report.is_fair).all()
+
+
+def test_values_that_the_model_cannot_tell_apart_are_not_tied() -> None:
+    # The model asks of 'kin' alone, so that all of 'sex' is one value to it.
+    X = pd.DataFrame({"sex": [0, 1, 2, 0, 1, 2] * 9, "kin": [0, 0, 1, 1, 2, 2] * 9})
+    model = XGBClassifier(
+        n_estimators=1,
+        learning_rate=1,
+        feature_types=["c", "c"],
+        enable_categorical=True,
+    ).fit(X.to_numpy(), X.kin == 2)
+    X.columns = ["f0", "f1"]
+    for rules in (
+        {"follow": {"f1": {"f0": {0: 2, 2: 0}}}},
+        {"follow": ["f1"], "exist": [("f0", "f1")]},
+    ):
+        with pytest.raises(SpecError, match="cannot tell some values apart"):
+            fatt.verify(model, X, similarity=Similarity(vary=["f0"], **rules))
+    # It reads each value of 'kin'.
+    alone = Similarity(vary=["f1"], where={"f1": [1, 2]})
+    assert not fatt.verify(model, X, similarity=alone).is_fair.all()

@@ -287,7 +287,10 @@ def test_one_at_a_time() -> None:
 
 
 def test_what_follows_stays_with_what_it_follows() -> None:
-    ages = {"noise": {"age": 3}, "follow": {"born": "2026 - age", "cohort": "born / 10"}}
+    ages = {
+        "noise": {"age": 3},
+        "follow": {"born": "2026 - age", "cohort": "born / 10"},
+    }
     follow = {**ages["follow"], "ratio": "debt / income"}
     similarity = Similarity(
         noise={"age": 3, "debt": 1, "income": 2}, vary=["sex"], follow=follow
@@ -315,7 +318,6 @@ def test_followers_of_which_nothing_names_the_leader_stay() -> None:
     swaps = {"kin": {"wife": "husband"}}
     priced = Similarity(distance={"sex": 0.5}, follow=swaps)
     assert priced.parts() == [priced]
-
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
