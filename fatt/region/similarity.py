@@ -799,8 +799,8 @@ def _ties_of(similarity: Similarity) -> Iterator[set[str]]:
             yield set(one.names)
     # Where nothing names the leaders, anything that varies may lead.
     moves = [move for move in similarity.moves if move.name is not None]
-    varied = {move.name for move in moves if move.varies}
-    varied = varied or {move.name for move in moves if move.weight is not None}
+    varied = {str(move.name) for move in moves if move.varies}
+    varied = varied or {str(move.name) for move in moves if move.weight is not None}
     for name, following in similarity.follow:
         if isinstance(following, Swaps):
             leaders = [one for one in following.leaders if one is not None]

@@ -307,8 +307,8 @@ def test_what_follows_stays_with_what_it_follows() -> None:
     assert numbers is not None
     assert dict(numbers.alternatives[0].follow) == follow
     # Noise for all numbers moves those that formulas read.
-    blanket = Similarity(noise=1, vary=["sex"], follow=ages["follow"]).parts()
-    assert Similarity(noise=1, follow=ages["follow"]) in blanket
+    blanket = Similarity(noise=1, vary=["sex"], follow=born).parts()
+    assert Similarity(noise=1, follow=born) in blanket
 
 
 def test_followers_of_which_nothing_names_the_leader_stay() -> None:
