@@ -193,8 +193,10 @@ class Neighbourhood:
     def _require_tied(self, rules: Sequence[Rules]) -> None:
         """Refuse what cannot be said of tied columns."""
         assert self._ties is not None
-        for one, ties in zip(rules, self._ties, strict=False):
-            for place in ties.tied & set(one.missing):
+        # The search of ties knows no alternative in which a tied column goes missing.
+        tied = set[int]().union(*(ties.tied for ties in self._ties))
+        for one in rules:
+            for place in sorted(tied & set(one.missing)):
                 name = self._variables.schema.variables[place].name
                 raise SpecError(
                     f"missing names {name!r}, which follow or an order in exist ties "

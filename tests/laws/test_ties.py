@@ -15,11 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.tree import DecisionTreeClassifier
 
 import fatt
 from fatt import Similarity
+from fatt.errors import SpecError
 from fatt.verdict import FAIR, UNFAIR
 
 COLUMNS = ["a", "b", "c", "d"]
@@ -254,6 +259,14 @@ def test_a_column_that_moves_along_still_meets_its_condition() -> None:
     assert fatt.verify(model, table, similarity=old).is_fair.all()
     anybody = Similarity(noise={"age": 5}, follow=follow)
     assert (~fatt.verify(model, table, similarity=anybody).is_fair).sum() == 10
+
+
+def test_what_another_alternative_lets_be_missing_is_refused() -> None:
+    table = pd.DataFrame({"a": [1.0, 2.0, np.nan], "b": [2.0, 3.0, 4.0]})
+    model = HistGradientBoostingClassifier(min_samples_leaf=1).fit(table, [0, 1, 0])
+    ordered = Similarity(noise={"b": 1}, exist=["a <= b"])
+    with pytest.raises(SpecError, match="missing names 'a'"):
+        fatt.verify(model, table, similarity=ordered | Similarity(missing=["a"]))
 
 
 if __name__ == "__main__":

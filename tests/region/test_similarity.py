@@ -287,11 +287,9 @@ def test_one_at_a_time() -> None:
 
 
 def test_what_follows_stays_with_what_it_follows() -> None:
-    ages = {
-        "noise": {"age": 3},
-        "follow": {"born": "2026 - age", "cohort": "born / 10"},
-    }
-    follow = {**ages["follow"], "ratio": "debt / income"}
+    born = {"born": "2026 - age", "cohort": "born / 10"}
+    ages: dict[str, Any] = {"noise": {"age": 3}, "follow": born}
+    follow = {**born, "ratio": "debt / income"}
     similarity = Similarity(
         noise={"age": 3, "debt": 1, "income": 2}, vary=["sex"], follow=follow
     )
