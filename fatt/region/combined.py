@@ -134,7 +134,11 @@ class _Group:
         return np.where(known[found] == keys, found, -1)
 
     def table_of(
-        self, each: NDArray[np.void], tables: Integers, names: Sequence[str]
+        self,
+        each: NDArray[np.void],
+        tables: Integers,
+        together: Sequence[Sequence[int]],
+        names: Sequence[str],
     ) -> Integers:
         """Return what it costs to become another combination, the sum of its parts.
 
@@ -144,27 +148,37 @@ class _Group:
             What the parts cost.
         tables
             The tables of costs between categories.
+        together
+            The parts, of which those that stand together cost as much as the dearest.
         names
             The names of the parts, for the message.
         """
         count = len(self.table) + 1
         if count > _MOST_PRICED:
             raise SpecError(
-                f"distance counts {', '.join(map(repr, names))}, which exist or follow "
-                f"ties, and {count - 1:,} combinations exist, of {_MOST_PRICED:,} that "
-                "a distance can follow; list fewer, or tie fewer columns."
+                f"at_most or distance counts {', '.join(map(repr, names))}, which "
+                f"exist or follow ties, and {count - 1:,} combinations exist, of "
+                f"{_MOST_PRICED:,} that can be counted; list fewer, or tie fewer "
+                "columns."
             )
         total = np.zeros((count, count), dtype=np.int64)
-        for column, cost in enumerate(each):
-            codes, gap = self.table[:, column], int(self.sizes[column]) - 1
-            price = np.zeros((gap + 1, gap + 1), dtype=np.int64)
-            if cost["kind"] == TABLE:
-                start = int(cost["table"])
-                square = tables[start : start + gap * gap].reshape(gap, gap)
-                price[:gap, :gap] = np.minimum(square, STEPS + 1)
-            if cost["kind"] != FREE:
-                price[gap, :gap] = price[:gap, gap] = min(cost["missing"], STEPS + 1)
-            total[:-1, :-1] += price[np.ix_(codes, codes)]
+        for parts in together:
+            dearest = np.zeros((count - 1, count - 1), dtype=np.int64)
+            for column in parts:
+                codes, cost = self.table[:, column], each[column]
+                gap = int(self.sizes[column]) - 1
+                price = np.zeros((gap + 1, gap + 1), dtype=np.int64)
+                if cost["kind"] == TABLE:
+                    start = int(cost["table"])
+                    square = tables[start : start + gap * gap].reshape(gap, gap)
+                    price[:gap, :gap] = np.minimum(square, STEPS + 1)
+                most = min(cost["missing"], STEPS + 1)
+                if cost["kind"] == COUNT:
+                    price[:gap, :gap] = np.where(np.eye(gap, dtype=bool), 0, most)
+                if cost["kind"] != FREE:
+                    price[gap, :gap] = price[:gap, gap] = most
+                dearest = np.maximum(dearest, price[np.ix_(codes, codes)])
+            total[:-1, :-1] += dearest
         return total.ravel()
 
     def parts(self) -> Matrix:
@@ -199,7 +213,7 @@ class Combined:
     def __init__(self, similarity: Relation, variables: Variables) -> None:
         self._variables = variables
         self.ensemble = variables.ensemble
-        said = [_Said(one, variables) for one in similarity.alternatives]
+        self._said = said = [_Said(one, variables) for one in similarity.alternatives]
         groups = _groups_of(said)
         self._groups = [_made(places, said, variables) for places in groups]
         if not groups:
@@ -323,12 +337,19 @@ class Combined:
             group = self._groups[column]
             mine = costs.each[rule, list(group.places)]
             joint = each[rule, len(self._rest) + column : len(self._rest) + column + 1]
-            if (mine["kind"] == COUNT).any():
-                joint["kind"], joint["missing"] = COUNT, 1
-            elif (mine["kind"] != FREE).any():
-                tables.append(group.table_of(mine, costs.tables, self.tied[column]))
-                joint["kind"], joint["table"] = TABLE, size
-                size += len(tables[-1])
+            if not (mine["kind"] != FREE).any():
+                continue
+            together = [[part] for part in range(len(group.places))]
+            if self._said[rule].counts:
+                together = self._said[rule].together_in(group.places)
+                if len(together) == 1:
+                    joint["kind"], joint["missing"] = COUNT, 1
+                    continue
+            tables.append(
+                group.table_of(mine, costs.tables, together, self.tied[column])
+            )
+            joint["kind"], joint["table"] = TABLE, size
+            size += len(tables[-1])
         return replace(
             costs,
             each=each,
@@ -376,6 +397,20 @@ class _Said:
         for place, name in self._loose.items():
             self._require_category(place, f"follow names {name!r}")
             self._require_led(place, name)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts the attributes that differ."""
+        return self._similarity.at_most is not None
+
+    def together_in(self, places: Sequence[int]) -> list[list[int]]:
+        """Return which of some variables it ties together, by their index in these."""
+        groups = [{place} for place in places]
+        for link in self.links():
+            near = [group for group in groups if group & link]
+            groups = [group for group in groups if not group & link]
+            groups.append({*places} & link.union(*near))
+        return [sorted(map(places.index, group)) for group in groups if group]
 
     def links(self) -> Iterator[set[int]]:
         """Yield the variables that belong together."""

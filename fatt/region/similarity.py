@@ -673,7 +673,7 @@ def narrowed(schema: Schema, similarity: Relation | None) -> Schema:
     """
     values: dict[str, list[Values]] = {}
     for name, move in () if similarity is None else similarity.moving(schema):
-        if move.key in {"noise", "vary"}:
+        if move.key in {"noise", "vary", "distance"}:
             # What noise reaches may be any number, too.
             values.setdefault(name, []).append(move.values if move.varies else "any")
     tied = set[str]()

@@ -447,3 +447,26 @@ def test_values_that_the_model_cannot_tell_apart_are_not_tied() -> None:
     # It reads each value of 'kin'.
     alone = Similarity(vary=["f1"], where={"f1": [1, 2]})
     assert not fatt.verify(model, X, similarity=alone).is_fair.all()
+
+
+def test_what_is_tied_costs_as_much_as_its_parts() -> None:
+    rows = list(itertools.product("FM", "bw", "xy"))
+    X = pd.DataFrame(rows, columns=["sex", "race", "kin"])
+    model = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["sex", "race", "kin"])),
+        DecisionTreeClassifier(random_state=0),
+    ).fit(X, (X.sex == "M") & (X.race == "w"))
+    # Whoever differs from all that are granted in both columns is too far away.
+    near = [False, False, True, True, True, True, True, True]
+    for weight in (0.6, {("b", "w"): 0.6}):
+        for tie in ("sex", "kin"), ("sex", "race"):
+            said = Similarity(distance={"sex": 0.6, "race": weight}, exist=[tie])
+            report = fatt.verify(model, X, similarity=said)
+            assert (~report.is_fair).tolist() == near, said
+    # What one alternative ties stays apart in the other.
+    apart = Similarity(vary=["sex", "race"], at_most=1)
+    tied = Similarity(vary=["kin"], exist=[("sex", "race"), ("race", "kin")])
+    report = fatt.verify(model, X, similarity=apart | tied)
+    assert (~report.is_fair).tolist() == near
+    twice = Similarity(vary=["sex", "race"], exist=[("sex", "race")], at_most=1)
+    assert not fatt.verify(model, X, similarity=twice).is_fair.any()
