@@ -280,8 +280,8 @@ class Population:
 def _kinds(given: Any) -> dict[str, AnyVariable]:
     if not isinstance(given, Mapping):
         raise SpecError(
-            f"the space is given as {type(given).__name__}; pass a Schema, or kinds of "
-            "variables by name, or write Space.from_table(people)."
+            f"the space is given as {type(given).__name__}; pass a Schema, kinds of "
+            "variables by name, or a table of people to Space.from_table."
         )
     for name, kind in given.items():
         if not isinstance(kind, Variable):
