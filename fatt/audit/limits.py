@@ -83,7 +83,7 @@ class _Falling:
 
     def __init__(self, run: Run, chunk: Chunk) -> None:
         self._run, self._start, self._values = run, chunk.start, chunk.values
-        self._inside = Membership(run.variables.ensemble.features)
+        self._inside = Membership(run.combined.ensemble.features)
         self._spaces: dict[Relation, Neighbourhood] = {}
         self._twins = chunk.values.copy()
         self._has_twin = np.zeros(len(chunk.values), dtype=bool)
@@ -117,7 +117,8 @@ class _Falling:
     def _costs(self, similarity: Relation, who: Places) -> Places:
         """Return what the twins of some people cost at least."""
         boxes = self._space(similarity).boxes(self._values[who])
-        return self._inside.least_costs(boxes, self._twins[who])
+        twins = self._run.combined.join(self._twins[who])
+        return self._inside.least_costs(boxes, twins)
 
     def _shown(self) -> Floats:
         """Return the twins, and NaN of those who have none."""

@@ -470,3 +470,21 @@ def test_what_is_tied_costs_as_much_as_its_parts() -> None:
     assert (~report.is_fair).tolist() == near
     twice = Similarity(vary=["sex", "race"], exist=[("sex", "race")], at_most=1)
     assert not fatt.verify(model, X, similarity=twice).is_fair.any()
+
+
+def test_radii_count_what_is_tied_once() -> None:
+    X = pd.DataFrame(
+        itertools.product("FM", "bw", "xy"), columns=["sex", "race", "kin"]
+    )
+    model = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["sex", "race", "kin"])),
+        DecisionTreeClassifier(random_state=0),
+    ).fit(X, (X.sex == "M") & (X.race == "w"))
+    far = [1.2, 1.2, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6]
+    for tie in ("sex", "kin"), ("sex", "race"):
+        ball = Similarity(distance={"sex": 0.6, "race": 0.6}, exist=[tie])
+        radii = fatt.radius(model, X, similarity=ball)
+        assert [radius.bounds.upper for radius in radii] == pytest.approx(far)
+    counted = Similarity(vary=["sex", "race"], exist=[("sex", "kin")], at_most=1)
+    radii = fatt.radius(model, X, similarity=counted)
+    assert [radius.bounds.upper for radius in radii] == [2, 2, 1, 1, 1, 1, 1, 1]
