@@ -24,7 +24,7 @@ from fatt.region.costs import COST, COUNT, FREE, STEPS, TABLE, Costs
 from fatt.region.existence import Row, Swaps, Together
 from fatt.region.kinds import Category, Number
 from fatt.region.schema import Schema
-from fatt.region.similarity import Relation, Similarity
+from fatt.region.similarity import ANY, Relation, Similarity
 from fatt.region.variables import Merge, Variables, merge_joint, merge_trees
 
 Matrix = NDArray[np.float64]
@@ -383,6 +383,12 @@ class _Said:
             for move in similarity.moves
             if move.name is not None
         }
+        # What may become values that nobody names.
+        self.at_all = {
+            self._find(move.name, move.key)
+            for move in similarity.moves
+            if move.name is not None and move.values == ANY
+        }
         self.together = [
             self._rows(one)
             for one in dict.fromkeys([*schema.together, *similarity.together])
@@ -681,7 +687,8 @@ def _made(
     """Return tied variables with all combinations that are needed."""
     features = [variables.ensemble.features[place] for place in places]
     for place in places:
-        _require_told_apart(place, variables)
+        at_all = any(place in one.at_all for one in said)
+        _require_told_apart(place, variables, at_all=at_all)
     counts = [one.n_codes for one in features if isinstance(one, Categorical)]
     sizes = np.array(counts, dtype=np.int64) + 1
     if sizes.astype(np.float64).prod() > 2.0**62:
@@ -713,7 +720,7 @@ def _made(
     return _Group(places, sizes, table, np.isin(keys, owned), (*rules, alone))
 
 
-def _require_told_apart(place: int, variables: Variables) -> None:
+def _require_told_apart(place: int, variables: Variables, *, at_all: bool) -> None:
     """Refuse a tied variable of which the model cannot tell some values apart.
 
     They have one code. So it would not be seen that one of them becomes another, nor
@@ -725,7 +732,8 @@ def _require_told_apart(place: int, variables: Variables) -> None:
         return
     alike = [text for text in variable.texts if feature.code_of(text) is None]
     is_one = len(alike) == 1 or bool(feature.other)
-    if len(alike) > 1 or (variable.others and not is_one):
+    is_open = at_all and feature.may_be_unknown
+    if len(alike) > 1 or is_open or (variable.others and not is_one):
         shown = f", such as {first([repr(text) for text in alike])}" if alike else ""
         raise SpecError(
             f"exist or follow ties {feature.name!r}, of which the model cannot tell "

@@ -449,6 +449,23 @@ def test_values_that_the_model_cannot_tell_apart_are_not_tied() -> None:
     assert not fatt.verify(model, X, similarity=alone).is_fair.all()
 
 
+def test_values_that_nobody_names_are_not_tied() -> None:
+    X = pd.DataFrame({"sex": ["F", "M"] * 9, "kin": ["w", "w", "h"] * 6})
+    model = make_pipeline(
+        make_column_transformer(
+            (OneHotEncoder(handle_unknown="ignore"), ["sex", "kin"])
+        ),
+        DecisionTreeClassifier(random_state=0),
+    ).fit(X, X.kin == "w")
+    follow = {"kin": {"sex": {"w": "h", "h": "w"}}}
+    named = Similarity(vary=["sex"], follow=follow)
+    auditor = fatt.Auditor(model, similarity=named, schema=X)
+    assert not auditor.verify(X).is_fair.any()
+    # Somebody of one unknown value may be similar to somebody of another.
+    with pytest.raises(SpecError, match="cannot tell some values apart"):
+        auditor.with_similarity(Similarity(vary={"sex": "any"}, follow=follow))
+
+
 def test_what_is_tied_costs_as_much_as_its_parts() -> None:
     rows = list(itertools.product("FM", "bw", "xy"))
     X = pd.DataFrame(rows, columns=["sex", "race", "kin"])
