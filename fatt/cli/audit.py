@@ -166,7 +166,8 @@ def _run(request: Request) -> Exit:
     _require_inputs(request)
     if request.everybody and request.html is None:
         raise SpecError("--everybody adds a section to a page; add --html FILE.")
-    similarity, budget = _similarity(request), budget_of(request.budget)
+    request = _with_demo(request)
+    similarity, budget = request.similarity(), budget_of(request.budget)
     from fatt.audit.questions import auditor_of
     from fatt.report.groups import favorable_label
 
@@ -226,12 +227,13 @@ def _require_journal(request: Request) -> None:
         )
 
 
-def _similarity(request: Request) -> Relation:
-    if request.demo and not request.says_who_is_similar():
-        from fatt.cli import demo
+def _with_demo(request: Request) -> Request:
+    """Return what is asked, of the demonstration also who is similar."""
+    if not request.demo or request.says_who_is_similar():
+        return request
+    from fatt.cli import demo
 
-        request = replace(request, noise=demo.NOISE, vary=demo.VARY)
-    return request.similarity()
+    return replace(request, noise=demo.NOISE, vary=demo.VARY)
 
 
 def _require_inputs(request: Request) -> None:

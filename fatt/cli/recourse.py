@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from fatt.cli import options
 from fatt.cli.files import Command, Written
@@ -124,6 +123,8 @@ def _run(request: Request) -> Exit:
     if request.csv_file is not None:
         write_text(request.csv_file, _csv(found, ids, request.identity))
     if request.as_json:
+        import msgspec
+
         click.echo(msgspec.json.encode(_plain(found)).decode())
     else:
         for line in _lines(request, found, ids):

@@ -539,8 +539,8 @@ class _Said:
                 return _Rows(places, self._codes(places, rows, said))
         raise SpecError(
             f"{said} means the combinations that the rows of the schema have, and the "
-            "schema knows none: infer it with Schema.infer(fatt.load(model), X, exist="
-            f"[{one.names!r}]), or list the combinations."
+            "schema knows none. Infer the schema from rows, and name these columns in "
+            "exist there, or list the combinations."
         )
 
     def _codes(
@@ -592,8 +592,9 @@ def refuse_ties(similarity: Relation, schema: Schema, what: str) -> None:
     said = [one for each in similarity.alternatives for one in each.exist + each.follow]
     if said or schema.exist:
         raise SpecError(
-            f"the similarity or the schema has exist= or follow=, and {what} does not "
-            "support that yet; leave it out there, and verify with fatt.verify."
+            "the similarity or the schema says what exists or what follows, and "
+            f"{what} does not support that yet; leave it out there, and verify people "
+            "with it."
         )
 
 

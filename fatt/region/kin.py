@@ -111,8 +111,7 @@ def kin_of(population: Population) -> tuple[Kin, ...]:
     if variables.ensemble.joints:
         raise SpecError(
             "the model computes numbers of several columns, and questions about "
-            "everybody follow each variable alone: ask about the people of a table, "
-            "as fatt.verify does."
+            "everybody follow each variable alone: ask about the people of a table."
         )
     found = []
     for alternative in similarity.alternatives:
@@ -130,7 +129,7 @@ def _require_product(similarity: Similarity) -> None:
             raise SpecError(
                 f"the similarity has {key!r}, which ties variables together, and "
                 "questions about everybody follow each variable alone: leave it out, "
-                "or ask about the people of a table, as fatt.verify does."
+                "or ask about the people of a table."
             )
 
 

@@ -281,7 +281,8 @@ class HarmByGroup(Mapping[Key, Harm]):
             for values, harm in self.rows()[:_SHOWN_GROUPS]
         ]
         head = (names_of(self.names, " and "), "denied: harmed", "granted: would lose")
-        return table(head, rows, "Who is harmed, by group", numbers=(1, 2))
+        what = ["Who is harmed, by ", names_of(self.names, " and ")]
+        return table(head, rows, what, numbers=(1, 2))
 
     def to_frame(self) -> Any:
         """Return a data frame with one row per group.

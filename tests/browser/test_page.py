@@ -209,7 +209,7 @@ def test_the_keyboard_reaches_everything_in_order(
     ]  # fmt: skip
     assert "SUMMARY" in seen
     # Tables that scroll are reached too, and the way goes down the page.
-    assert seen.count("DIV") == 6
+    assert seen.count("DIV") == 8
     assert places[1:] == sorted(places[1:])
 
 

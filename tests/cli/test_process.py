@@ -238,7 +238,10 @@ def test_every_command_that_may_take_long_would_say_so(
     for words, expected in (
         (["inspect", model], ["reading"]),
         (["init", model, people], ["reading"]),
-        (["audit", *asked, "--certificate", "c"], ["reading", "searching", "proving"]),
+        (
+            ["audit", *asked, "--certificate", "c"],
+            ["reading", "searching", "telling causes apart", "proving"],
+        ),
         (["audit", *asked, "--quiet"], []),
         (["check", "c", model, people], ["checking"]),
         (["twin", *asked, "--row", "0"], ["looking for a twin"]),

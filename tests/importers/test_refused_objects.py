@@ -30,9 +30,11 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     KBinsDiscretizer,
     MinMaxScaler,
     OneHotEncoder,
+    OrdinalEncoder,
     PolynomialFeatures,
     StandardScaler,
 )
@@ -489,3 +491,15 @@ def test_products_beyond_all_numbers() -> None:
         joints._mapped(Operation(square, "*", b), 0, Numeric(name="a"), np.zeros(2))
     with pytest.raises(SpecError, match="a fixed part of that is infinite"):
         joints.steps_along(Operation(a, "*", b), 0, np.array([1.0, np.inf]))
+
+
+def test_a_label_is_refused_where_unknown_ones_are_taken() -> None:
+    table = pd.DataFrame({"colour": ["red", "green", "blue"]})
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=9)
+    codes = encoder.fit_transform(table)
+    logarithm = FunctionTransformer(np.log).fit(codes + 1)
+    tree = DecisionTreeClassifier().fit(np.log(codes[codes[:, 0] > 0]), [0, 1])
+    steps = [("encoder", encoder), ("logarithm", logarithm), ("tree", tree)]
+    # The logarithm of the first code is minus infinity, which the tree refuses.
+    with pytest.raises(UnsupportedModelError, match="one step refuses 'blue', and all"):
+        fatt.load(Pipeline(steps))
