@@ -152,7 +152,7 @@ def test_json_csv_and_page_tell_it() -> None:
     assert [line["harm"] for line in lines] == told["people"]
     page = some.to_html(groups=["sex"], favorable="deny")
     assert page.index("have a similar person who gets it") < page.index("<nav")
-    assert "Who is harmed, by group" in page
+    assert "Who is harmed, by " in page
 
 
 def test_no_answer_is_favorable_among_three_unless_it_is_named() -> None:
